@@ -1,0 +1,39 @@
+"""driftwise: linear bandits and linear-MDP reinforcement learning in a world that drifts."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from driftwise import algorithms, drift, environments, exploration, forgetting, planning, theory
+from driftwise.least_squares import LeastSquares
+from driftwise.results import Result
+from driftwise.types import Spec
+
+if TYPE_CHECKING:
+    from driftwise.simulator import simulate
+
+__version__ = version("driftwise")
+
+__all__ = [
+    "LeastSquares",
+    "Result",
+    "Spec",
+    "__version__",
+    "algorithms",
+    "drift",
+    "environments",
+    "exploration",
+    "forgetting",
+    "planning",
+    "simulate",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "simulate":  # JAX is loaded by those who simulate, and by nobody else
+        from driftwise.simulator import simulate
+
+        return simulate
+    raise AttributeError(f"module 'driftwise' has no attribute {name!r}")

@@ -1,0 +1,56 @@
+"""SW-LSVI-UCB: optimistic value iteration on a sliding window."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from driftwise.algorithms.registry import register
+from driftwise.exploration import Ucb
+from driftwise.forgetting import SlidingWindow
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.tuning import lsvi_ucb_radius, restart_period
+from driftwise.types import Numeric, Spec
+
+
+def tuned(
+    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+) -> LeastSquares:
+    """SW-LSVI-UCB with a window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
+    sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    length = restart_period(**sizes, variation=variation)
+    return sw_lsvi_ucb(
+        spec, length=length, radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    )
+
+
+@register(
+    tuned=tuned,
+    problem="linear MDP",
+    forgetting="sliding window",
+    exploration="UCB",
+    bound="none stated",
+    paper="LSVI-UCB on a window, as SW-UCB (Cheung et al. 2019) for bandits",
+)
+def sw_lsvi_ucb(
+    spec: Spec,
+    *,
+    length: Numeric,
+    radius: Numeric,
+    ridge: Numeric = 1.0,
+    clip: Literal["paper", "tight"] = "paper",
+) -> LeastSquares:
+    r"""LSVI-UCB whose sums run over the newest $W$ episodes only, $\tau \ge t - W$.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      length: $W$, episodes in the window.
+      radius: $\beta \ge 0$.
+      ridge: $\lambda > 0$.
+      clip: `"paper"` is $\min\{\cdot, H\}$; `"tight"` clips step h to $[0, H-h+1]$.
+
+    Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu,
+    AISTATS 2019).
+
+    Deviations from the paper: those of `lsvi_ucb`.
+    """
+    return LeastSquares(spec, SlidingWindow(length), Ucb(radius), ridge, clip)

@@ -1,0 +1,57 @@
+"""The few operations in which array libraries differ, behind one table.
+
+Everything else in the parts is the Python array API. NumPy is built in here; the JAX entries are
+added by `driftwise.jax_backend`, so that nothing on the NumPy path ever imports JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.types import Array
+
+
+class Backend(NamedTuple):
+    """What a library has to add to the array API."""
+
+    scan: Callable[..., Any]
+    spd_inverse: Callable[[Array], Array]
+
+
+def namespace(array: Array) -> Any:
+    """The array library that `array` belongs to."""
+    return array.__array_namespace__()
+
+
+def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool = False) -> Any:
+    """`carry, y = step(carry, x)` over the leading axis of the tuple `xs`; returns `(carry, ys)`."""
+    return BACKENDS[namespace(xs[0]).__name__].scan(step, carry, xs, reverse=reverse)
+
+
+def spd_inverse(matrix: Array) -> Array:
+    """Inverse of symmetric positive definite matrices `[..., d, d]`."""
+    return BACKENDS[namespace(matrix).__name__].spd_inverse(matrix)
+
+
+def write(buffer: Array, index: Any, value: Array) -> Array:
+    """`buffer[index] = value`: in place where arrays are mutable, else a new buffer."""
+    if hasattr(buffer, "at"):
+        return buffer.at[index].set(value)
+    buffer[index] = value
+    return buffer
+
+
+def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool) -> Any:
+    length = len(xs[0])
+    ys: list[Any] = [None] * length
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, ys[i] = step(carry, tuple(x[i] for x in xs))
+    if isinstance(ys[0], tuple):
+        return carry, tuple(np.stack(column) for column in zip(*ys, strict=True))
+    return carry, np.stack(ys)
+
+
+BACKENDS: dict[str, Backend] = {"numpy": Backend(scan=_scan_loop, spd_inverse=np.linalg.inv)}

@@ -1,0 +1,123 @@
+"""A drifting linear MDP: anchor models over shared features, and a curve that mixes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise import planning
+from driftwise.drift import Constant, Drift
+from driftwise.types import Model, Spec
+from driftwise.validation import require_array, require_choice
+
+TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMdp:
+    """A path of linear MDPs. It holds models and no metrics; regret comes from exact planning.
+
+    Args:
+      features: `φ`, `[S, A, d]`, norms at most one.
+      theta: reward parameters of the anchors, `[J, H, d]` with `φᵀθ ∈ [0, 1]`.
+      mu: transition measures of the anchors, `[J, H, d, S]`; `φᵀμ` is a distribution for every pair.
+      initial: distribution of the first state, `[S]`.
+      drift: the curve that mixes the anchors.
+      rewards: the agent sees the mean `φᵀθ` (`"mean"`, as in the paper) or a coin of that bias.
+      name: what tables and files call it.
+      config: how it was made, for manifests.
+    """
+
+    features: np.ndarray
+    theta: np.ndarray
+    mu: np.ndarray
+    initial: np.ndarray
+    drift: Drift = field(default_factory=Constant)
+    rewards: Literal["mean", "bernoulli"] = "mean"
+    name: str = "linear_mdp"
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        features = require_array("features", self.features, (None, None, None))
+        num_states, _, dim = features.shape
+        theta = require_array("theta", self.theta, (None, None, dim))
+        mu = require_array("mu", self.mu, (*theta.shape, num_states))
+        initial = require_array("initial", self.initial, (num_states,))
+        require_choice("rewards", self.rewards, ("mean", "bernoulli"))
+        if not isinstance(self.drift, Drift):
+            raise ValueError(f"drift must be one of driftwise.drift, got {self.drift!r}")
+        if self.drift.num_anchors != len(theta):
+            raise ValueError(
+                f"drift must mix as many anchors as theta and mu have ({len(theta)}), "
+                f"got {self.drift!r} with {self.drift.num_anchors}"
+            )
+        for name, array in (("features", features), ("theta", theta), ("mu", mu), ("initial", initial)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        check_models(features, theta, mu, initial)
+
+    @cached_property
+    def spec(self) -> Spec:
+        num_states, num_actions, dim = self.features.shape
+        return Spec(num_states, num_actions, dim, horizon=self.theta.shape[1])
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        """Weights of the anchors at the episodes `[T]`: `[T, J]`."""
+        return self.drift.mixture(np.asarray(episodes))
+
+    def model(self, t: int) -> Model:
+        """The linear MDP of episode `t`."""
+        weights = self.mixture(np.array([t]))[0]
+        return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
+
+    def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
+        """How much the model moves in the first `num_episodes` episodes; see `planning.variation`."""
+        return planning.variation(self, num_episodes, **options)
+
+
+def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
+    """Raise a `ValueError` that says what keeps these arrays from being linear MDPs."""
+    dim = features.shape[-1]
+    norms = np.linalg.norm(features, axis=-1)
+    _check_all(norms, "features", "norm", "at most 1", ("state", "action"), high=1.0)
+    _check_all(initial, "initial", "probability", "at least 0", ("state",), low=0.0)
+    _check_all(initial.sum(), "initial", "sum", "1", (), low=1.0, high=1.0)
+    where = ("anchor", "step")
+    root = np.sqrt(dim)
+    at_most = f"at most sqrt(dim) = {root:g}"
+    _check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
+    masses = np.linalg.norm(np.abs(mu).sum(-1), axis=-1)
+    _check_all(masses, "mu", "norm of the total masses", at_most, where, high=root)
+    pair = (*where, "state", "action")
+    rewards = np.einsum("sad,jhd->jhsa", features, theta)
+    _check_all(rewards, "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
+    mass = np.einsum("sad,jhd->jhsa", features, mu.sum(-1))
+    _check_all(mass, "mu", "sum of the transition probabilities", "1", pair, low=1.0, high=1.0)
+    if features.min() >= 0 and mu.min() >= 0:
+        return  # every probability is a sum of non-negative terms
+    for j, h in np.ndindex(*mu.shape[:2]):
+        prefix = f"mu (anchor {j}, step {h})"
+        names = ("state", "action", "next state")
+        _check_all(features @ mu[j, h], prefix, "transition probability", "at least 0", names, low=0.0)
+
+
+def _check_all(
+    values: np.ndarray,
+    name: str,
+    what: str,
+    expected: str,
+    axes: tuple[str, ...],
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> None:
+    bad = np.argwhere((values < low - TOLERANCE) | (values > high + TOLERANCE))
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        place = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        where = f"{what} at {place}" if place else what
+        raise ValueError(f"{name}: {where} is {values[index]:.6g}, expected {expected}")

@@ -1,0 +1,97 @@
+"""Parts: the frozen dataclasses that algorithms are put together from.
+
+A part prints, compares, hashes, and maps to and from a plain dictionary. Its numeric fields may hold
+a grid (nested tuples of numbers); they become array leaves when the simulator compiles, so that
+changing a rate never compiles anew. All other fields are part of the program's structure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar, dataclass_transform
+
+from driftwise.types import Spec
+from driftwise.validation import nearest, require_choice, require_numeric
+
+_T = TypeVar("_T", bound=type)
+
+PARTS: dict[str, type] = {}
+
+
+def number(
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    integer: bool = False,
+    default: Any = dataclasses.MISSING,
+) -> Any:
+    """A numeric field with its bounds: one value, or a grid of them."""
+    bounds = dict(above=above, at_least=at_least, at_most=at_most, integer=integer)
+    return dataclasses.field(default=default, metadata={"numeric": bounds})
+
+
+def choice(*choices: str) -> Any:
+    """A field that takes one of a few words; the first is the default."""
+    return dataclasses.field(default=choices[0], metadata={"choices": choices})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, choice))
+def part(cls: _T) -> _T:
+    """Make `cls` a frozen dataclass, checked on construction and known by its name."""
+
+    complete = cls.__dict__.get("__post_init__")
+
+    def check(self: Any) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if "numeric" in field.metadata:
+                value = require_numeric(field.name, value, **field.metadata["numeric"])
+            elif "choices" in field.metadata:
+                value = require_choice(field.name, value, field.metadata["choices"])
+            object.__setattr__(self, field.name, value)
+        if complete is not None:
+            complete(self)
+
+    cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
+    made = dataclasses.dataclass(frozen=True)(cls)
+    PARTS[cls.__name__] = made
+    return made
+
+
+def is_part(value: Any) -> bool:
+    """Whether `value` is an instance of a class made by `part`."""
+    return PARTS.get(type(value).__name__) is type(value)
+
+
+def numeric_fields(cls: type) -> tuple[str, ...]:
+    """Names of the fields that become array leaves."""
+    return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)
+
+
+def to_config(value: Any) -> Any:
+    """A part as nested dictionaries of plain values, `{"type": "ExponentialWeights", "rate": 0.99}`."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, tuple):
+        return [to_config(item) for item in value]
+    return value
+
+
+def from_config(config: Any) -> Any:
+    """The part that `to_config` described."""
+    if isinstance(config, dict):
+        known = {**PARTS, "Spec": Spec}
+        name = config.get("type")
+        if name not in known:
+            raise ValueError(f"type must name a part, got {name!r}{nearest(name, known)}")
+        fields = {key: from_config(value) for key, value in config.items() if key != "type"}
+        accepted = [field.name for field in dataclasses.fields(known[name])]
+        for key in fields:
+            if key not in accepted:
+                raise ValueError(f"{name} has no field {key!r}{nearest(key, accepted)}")
+        return known[name](**fields)
+    if isinstance(config, list):
+        return tuple(from_config(item) for item in config)
+    return config

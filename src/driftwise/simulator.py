@@ -1,0 +1,178 @@
+"""The simulator: many runs of an agent as one compiled program, with exact dynamic regret.
+
+Runs and hyper-parameters are batch axes; episodes are a loop inside the program, in chunks, so that
+progress and memory stay in hand. Precision is set for the calls made here and for nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftwise import planning, random, rollout
+from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.jax_backend import register_parts
+from driftwise.parts import to_config
+from driftwise.results import Result, manifest
+from driftwise.rollout import Record, World
+from driftwise.types import Agent, Array, Model
+from driftwise.validation import require_choice, require_count
+
+CHUNK = 256  # episodes between two looks at the clock
+_one_at_a_time = threading.Lock()  # two XLA programs at once can starve each other of CPU threads
+
+
+def simulate(
+    agent: Agent,
+    environment: LinearMdp,
+    *,
+    num_episodes: int,
+    num_runs: int = 1,
+    seed: int = 0,
+    record_every: int = 1,
+    precision: Literal["float64", "float32"] = "float64",
+    chunk_size: int = CHUNK,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
+
+    Every number is addressed by (seed, run, episode, step, purpose): a run's numbers depend neither on
+    how many runs there are nor on chunks or grids, and all agents meet the same environment draws.
+
+    Args:
+      agent: from `driftwise.algorithms`. Numeric parameters may be arrays; they broadcast against each
+        other, and their common shape leads the result's arrays.
+      environment: from `driftwise.environments`, or your own `LinearMdp`.
+      record_every: keep one point for this many episodes: the mean over them. Cumulative regret is
+        exact at every kept point, whatever the stride.
+      precision: of all arithmetic.
+      chunk_size: episodes the compiled program plays before it comes back.
+      progress: called as `progress(episodes_done, num_episodes)` after every chunk.
+
+    Returns:
+      A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    num_runs = require_count("num_runs", num_runs)
+    seed = require_count("seed", seed, at_least=0)
+    record_every = require_count("record_every", record_every)
+    chunk_size = require_count("chunk_size", chunk_size)
+    require_choice("precision", precision, ("float64", "float32"))
+    if not isinstance(environment, LinearMdp):
+        raise ValueError(f"environment must be a LinearMdp, got {environment!r}")
+    if not isinstance(agent, Agent):
+        raise ValueError(f"agent must be built by one of driftwise.algorithms, got {agent!r}")
+    if agent.spec != environment.spec:
+        raise ValueError(f"agent must be built for {environment.spec}, got an agent for {agent.spec}")
+
+    started = time.perf_counter()
+    dtype = np.dtype(precision)
+    grid, lowered = lower(agent, dtype)
+    points = -(-num_episodes // record_every)
+    size = len(jax.tree.leaves(lowered)[0])
+    sums = np.zeros((3, points, size, num_runs))
+    with _one_at_a_time, jax.enable_x64(True):
+        world = jax.device_put(rollout.world(environment, dtype))
+        keys = _run_keys(random.key(seed), np.arange(num_runs))
+        state = _init(lowered, world, keys)
+        for begin in range(0, num_episodes, chunk_size):
+            count = min(chunk_size, num_episodes - begin)
+            episodes = begin + np.arange(chunk_size)
+            mixture = environment.mixture(np.minimum(episodes, num_episodes - 1)).astype(dtype)
+            state, recorded = _play_chunk(lowered, world, state, mixture, keys, begin, count)
+            blocks = episodes[:count] // record_every
+            for total, values in zip(sums, jax.device_get(recorded), strict=True):
+                np.add.at(total, blocks, values[:count])  # in the order of episodes, whatever the chunks
+            if progress is not None:
+                progress(begin + count, num_episodes)
+        state = jax.device_get(state)
+    lengths = np.diff(np.minimum(np.arange(points + 1) * record_every, num_episodes))
+    means = np.moveaxis(sums / lengths[:, None, None], 1, -1).reshape(3, *grid, num_runs, points)
+    return Result(
+        returns=means[0],
+        values=means[1],
+        optimal_values=means[2],
+        lengths=lengths,
+        state=jax.tree.map(lambda leaf: leaf.reshape(*grid, *leaf.shape[1:]), state),
+        manifest=manifest(
+            agent=to_config(agent),
+            environment={"name": environment.name, **environment.config},
+            num_episodes=num_episodes,
+            num_runs=num_runs,
+            seed=seed,
+            record_every=record_every,
+            precision=precision,
+            device=jax.devices()[0].device_kind,
+            seconds=time.perf_counter() - started,
+        ),
+    )
+
+
+def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
+    """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
+    register_parts()
+    values, structure = jax.tree.flatten(agent, is_leaf=lambda value: isinstance(value, tuple))
+    leaves = [np.asarray(value) for value in values]
+    try:
+        grid = np.broadcast_shapes(*(leaf.shape for leaf in leaves))
+    except ValueError:
+        shapes = ", ".join(str(leaf.shape) for leaf in leaves if leaf.ndim)
+        raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
+    flat = [
+        np.broadcast_to(leaf, grid).reshape(-1).astype(np.int64 if leaf.dtype.kind == "i" else dtype)
+        for leaf in leaves
+    ]
+    return grid, jax.tree.unflatten(structure, flat)
+
+
+@jax.jit
+def _run_keys(root: Array, num_runs: Array) -> Array:
+    return jax.vmap(lambda run: random.fold(root, run))(num_runs)
+
+
+@jax.jit
+def _init(agents: Agent, world: World, keys: Array) -> Any:
+    """States of all agents, `[grid, runs, ...]`."""
+    return jax.vmap(lambda agent: jax.vmap(lambda _: agent.init(world.table))(keys))(agents)
+
+
+@functools.partial(jax.jit, donate_argnames="state")
+def _play_chunk(
+    agents: Agent, world: World, state: Any, mixture: Array, keys: Array, begin: Array, count: Array
+) -> tuple[Any, tuple[Array, Array, Array]]:
+    """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
+
+    def optimal(weights: Array) -> Array:
+        model = Model(rollout.mix(weights, world.theta), rollout.mix(weights, world.mu))
+        return planning.optimal_values(world.features, model)[0]
+
+    best = jax.vmap(optimal)(mixture)  # [chunk, S]: V* is the same for all runs and agents
+
+    def episode(i: Array, carry: tuple[Any, Record]) -> tuple[Any, Record]:
+        state, records = carry
+
+        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Record]:
+            return rollout.play(agent, world, state, mixture[i], key, begin + i)[:2]
+
+        over_runs = jax.vmap(one, in_axes=(None, 0, 0))
+        state, record = jax.vmap(over_runs, in_axes=(0, 0, None))(agents, state, keys)
+        return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
+
+    shape = (len(mixture), *state_shape(agents, keys))
+    dtype = world.theta.dtype
+    empty = Record(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
+    state, records = jax.lax.fori_loop(0, count, episode, (state, empty))
+    chosen = jax.vmap(lambda values, starts: values[starts])(best, records.start)
+    return state, (records.reward, records.value, chosen)
+
+
+def state_shape(agents: Agent, keys: Array) -> tuple[int, int]:
+    """Grid points and runs."""
+    return len(jax.tree.leaves(agents)[0]), len(keys)

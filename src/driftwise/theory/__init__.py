@@ -1,0 +1,1 @@
+"""Theory: what the analyses say about parameters."""

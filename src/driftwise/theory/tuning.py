@@ -1,0 +1,100 @@
+"""How fast to forget and how far to explore, from the number of episodes and the variation.
+
+Every function says which statement of which paper it evaluates. Where a formula would remember longer
+than the run lasts, the run's length takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from driftwise.validation import require_choice, require_count, require_numeric
+
+RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
+_RATE_TUNINGS = ("paper", "horizon_aware", "ridge_dim", "orthogonal")
+
+
+def opt_wlsvi_rate(
+    *, dim: int, horizon: int, num_episodes: int, variation: float, tuning: RateTuning = "paper"
+) -> float:
+    r"""The forgetting rate η of OPT-WLSVI.
+
+    | `tuning`          | $\log(1/\eta)$                         | regret                              |
+    |-------------------|----------------------------------------|-------------------------------------|
+    | `"paper"`         | $(\Delta/(dK))^{1/2}$ (Corollary 1)    | $d^{5/4}H^2\Delta^{1/4}K^{3/4}$     |
+    | `"horizon_aware"` | $(\Delta/(dHK))^{1/2}$                 | $d^{5/4}H^{7/4}\Delta^{1/4}K^{3/4}$ |
+    | `"ridge_dim"`     | $(\Delta/(d^{3/2}HK))^{1/2}$, $\lambda=d$ | $d^{9/8}H^{7/4}\Delta^{1/4}K^{3/4}$ |
+    | `"orthogonal"`    | $(\Delta/(d^{3/2}HK))^{2/3}$, one-hot $\phi$ | not stated                    |
+
+    A variation of zero gives `η = 1`.
+    """
+    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
+    require_choice("tuning", tuning, _RATE_TUNINGS)
+    scale = {
+        "paper": dim * num_episodes,
+        "horizon_aware": dim * horizon * num_episodes,
+        "ridge_dim": dim**1.5 * horizon * num_episodes,
+        "orthogonal": dim**1.5 * horizon * num_episodes,
+    }[tuning]
+    power = 2 / 3 if tuning == "orthogonal" else 1 / 2
+    return math.exp(-((variation / scale) ** power))
+
+
+def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
+    r"""Episodes between restarts of LSVI-UCB-Restart without knowledge of the local variation.
+
+    $\lceil (dT/(\Delta H))^{1/2} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
+    """
+    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
+    if variation == 0:
+        return num_episodes
+    return min(num_episodes, math.ceil(math.sqrt(dim * num_episodes / variation)))
+
+
+def opt_wlsvi_radius(
+    *, dim: int, horizon: int, num_episodes: int, delta: float, rate: float, beta_scale: float = 1.0
+) -> float:
+    r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, with the $K$ that a
+    bound for all episodes needs).
+
+    `beta_scale` is the absolute constant $c$ that the theory leaves open; values far below one explore
+    less than is proven and usually do much better. The memory $1/(1-\eta)$ counts at most as $K$, so that
+    $\eta = 1$ has a radius too.
+    """
+    rate = require_numeric("rate", rate, above=0, at_most=1)
+    memory = num_episodes if rate == 1 else min(num_episodes, 1 / (1 - rate))
+    return _radius(dim, horizon, num_episodes, delta, beta_scale, memory)
+
+
+def lsvi_ucb_radius(
+    *, dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float = 1.0
+) -> float:
+    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ with $T = KH$ (Jin et al. 2020, Theorem 3.1)."""
+    return _radius(dim, horizon, num_episodes, delta, beta_scale, 1)
+
+
+def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
+    r"""$\varepsilon = \min\{1, (A/K)^{1/3}\}$: the usual balance of $\varepsilon K$ lost to exploring against
+    an estimation error of $\sqrt{A/(\varepsilon K)}$ an episode. A convention, not a theorem for MDPs."""
+    num_actions = require_count("num_actions", num_actions)
+    num_episodes = require_count("num_episodes", num_episodes)
+    return min(1.0, (num_actions / num_episodes) ** (1 / 3))
+
+
+def _radius(
+    dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float, memory: float
+) -> float:
+    dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
+    delta = require_numeric("delta", delta, above=0, at_most=1)
+    beta_scale = require_numeric("beta_scale", beta_scale, at_least=0)
+    return beta_scale * dim * horizon * math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
+
+
+def _check(dim: int, horizon: int, num_episodes: int, variation: float) -> tuple[int, int, int, float]:
+    return (
+        require_count("dim", dim),
+        require_count("horizon", horizon),
+        require_count("num_episodes", num_episodes),
+        require_numeric("variation", variation, at_least=0),
+    )

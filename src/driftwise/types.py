@@ -1,0 +1,134 @@
+"""The shapes that every other module speaks in.
+
+States, plans and samples are named tuples of arrays; the same tuple holds NumPy arrays in a plain
+loop and JAX arrays in the simulator. Leading axes are free: a step axis `[H, ...]` is the usual one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.validation import require_count
+
+Array = Any  # a NumPy or a JAX array; the parts use only what both offer
+Numeric = Any  # a number, or nested tuples of numbers: a grid of hyper-parameters
+Key = Any  # uint32 array of two words, see driftwise.random
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an agent has to know about a finite episodic problem: sizes, nothing else."""
+
+    num_states: int
+    num_actions: int
+    dim: int
+    horizon: int
+
+    def __post_init__(self) -> None:
+        for name in ("num_states", "num_actions", "dim", "horizon"):
+            object.__setattr__(self, name, require_count(name, getattr(self, name)))
+
+
+class Model(NamedTuple):
+    """One linear MDP over known features: `r = φᵀθ_h`, `P(·|s,a) = φᵀμ_h(·)`."""
+
+    theta: Array  # [H, d]
+    mu: Array  # [H, d, S]
+
+
+class FeatureTable(NamedTuple):
+    """Features of all state-action pairs, flattened state by state to `N = S·A` rows."""
+
+    values: Array  # [N, d]
+    pairs: Array | None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice); None if too large
+
+
+class Sample(NamedTuple):
+    """What a regression absorbs at one tick, for each leading index."""
+
+    features: Array  # [..., d]
+    reward: Array  # [...]
+    successor: Array  # [...] integer state that followed
+    count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
+
+
+class Moments(NamedTuple):
+    """Weighted sums over the past that determine the ridge regression exactly."""
+
+    gram: Array  # [..., d, d]     Λ = Σ ω φφᵀ + λI
+    gram_sq: Array | None  # [..., d, d]  Λ̃ = Σ ω² φφᵀ + λI; None where nobody asks, or where it equals Λ
+    cross: Array  # [..., d, 1+S]  Σ ω φ yᵀ with y = (r, e_{s'})
+    ridge: Array  # λ
+    tick: Array  # number of samples absorbed since the start
+    memory: Any  # what the forgetting needs besides
+
+
+class Plan(NamedTuple):
+    """What an episode acts on. Q is not clipped; `value` is the optimistic value of the first step."""
+
+    weights: Array  # [H, d]
+    bonus: Array  # [H, S, A]
+    q: Array  # [H, S, A]
+    policy: Array  # [H, S, A] probabilities
+    value: Array  # [S]
+
+
+class Episode(NamedTuple):
+    """One trajectory of H steps."""
+
+    states: Array  # [H]
+    actions: Array  # [H]
+    features: Array  # [H, d]
+    rewards: Array  # [H]
+    successors: Array  # [H]
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A weight function ω(t, τ), together with the recursion on the moments that realises it."""
+
+    def weights(self, tick: int) -> np.ndarray:
+        """The definition: ω(tick, τ) for τ = 0 … tick−1, oldest first."""
+        ...
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        """Prepare empty moments; `sample` shows the shapes and types that will come."""
+        ...
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        """Absorb one sample; may consume the moments it is given."""
+        ...
+
+
+@runtime_checkable
+class Exploration(Protocol):
+    """How the estimate φᵀw becomes an index, and the index a policy."""
+
+    uses_gram_sq: bool
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        """What is added to φᵀw, for every step and state-action pair: [H, N]."""
+        ...
+
+    def policy(self, q: Array) -> Array:
+        """Action probabilities from the index, over the last axis."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller."""
+
+    @property
+    def spec(self) -> Spec: ...
+
+    def init(self, features: FeatureTable) -> Any: ...
+
+    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan: ...
+
+    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array: ...
+
+    def update(self, state: Any, plan: Plan, episode: Episode) -> Any: ...
