@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from driftwise import algorithms, drift, environments, exploration, forgetting, planning, theory
@@ -13,7 +12,7 @@ from driftwise.types import Spec
 if TYPE_CHECKING:
     from driftwise.simulator import simulate
 
-__version__ = version("driftwise")
+__version__ = "0.1.0"
 
 __all__ = [
     "LeastSquares",

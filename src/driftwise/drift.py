@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.validation import require_count, require_numeric
+from driftwise.validation import require_count, require_kind, require_number, require_numeric
 
 
 @runtime_checkable
@@ -100,7 +100,7 @@ class Periodic:
     num_anchors: int = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", require_numeric("period", self.period, above=0))
+        object.__setattr__(self, "period", require_number("period", self.period, above=0))
         object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
@@ -115,10 +115,11 @@ class Periodic:
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """Each anchor's weight is a Gaussian random walk reflected into [0, 1]; then all are normalised.
+    """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
 
-    `scale` is the standard deviation of one episode's step. The walk starts at the first anchor and is
-    a function of `seed` alone.
+    Each cut is a Gaussian random walk with steps of standard deviation `scale`, reflected into [0, 1]. One
+    episode moves the mixture by at most twice the cuts' steps in L1, and in the long run it is uniform on
+    the simplex. The walk starts at the first anchor and depends on `seed` alone.
     """
 
     scale: float
@@ -126,7 +127,7 @@ class RandomWalk:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", require_numeric("scale", self.scale, at_least=0))
+        object.__setattr__(self, "scale", require_number("scale", self.scale, at_least=0))
         object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
         object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
 
@@ -140,12 +141,17 @@ class RandomWalk:
         return ()
 
 
+def constant_unless(drift: Drift | None) -> Drift:
+    """The drift that a maker of environments was given, checked; none given is no drift."""
+    return Constant() if drift is None else require_kind("drift", drift, Drift)
+
+
 @functools.lru_cache(maxsize=4)
 def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
-    steps = np.random.default_rng(walk.seed).normal(scale=walk.scale, size=(length, walk.num_anchors))
-    steps[0] = np.eye(walk.num_anchors)[0]
-    folded = np.abs((np.cumsum(steps, axis=0) + 1) % 2 - 1)  # triangle wave: reflection at 0 and 1
-    return folded / folded.sum(axis=1, keepdims=True)
+    steps = np.random.default_rng(walk.seed).normal(scale=walk.scale, size=(length, walk.num_anchors - 1))
+    steps[0] = 1
+    cuts = np.abs((np.cumsum(steps, axis=0) + 1) % 2 - 1)  # triangle wave: reflection at 0 and 1
+    return np.diff(np.sort(cuts, axis=1), axis=1, prepend=0.0, append=1.0)
 
 
 def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
@@ -156,15 +162,16 @@ def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
     return (1 - part) * corners[whole % num_anchors] + part * corners[(whole + 1) % num_anchors]
 
 
-def _increasing(name: str, value: object, *, at_least: int) -> tuple[int, ...]:
-    items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if _is_list(value) else ()
-    if not items or any(later <= earlier for earlier, later in itertools.pairwise(items)):
+def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
+    listed = isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
+    items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if listed else ()
+    if (
+        not items
+        or isinstance(items[0], tuple)
+        or any(later <= earlier for earlier, later in itertools.pairwise(items))
+    ):
         raise ValueError(f"{name} must be increasing episodes, got {value!r}")
     return items
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
 
 
 def _anchors(given: int, segments: int) -> int:

@@ -19,7 +19,7 @@ class Ucb:
     """
 
     radius: Numeric = number(at_least=0)
-    norm: Literal["sandwich", "single"] = choice("sandwich", "single")
+    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
 
     @property
     def uses_gram_sq(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from driftwise.arrays import namespace, scan, spd_inverse
-from driftwise.parts import choice, number, part
+from driftwise.parts import choice, member, number, part
 from driftwise.random import choose
 from driftwise.regression import empty_moments, inner, linear
 from driftwise.types import (
@@ -39,11 +39,11 @@ class LeastSquares:
     that values of step h can have, which keeps optimism.
     """
 
-    spec: Spec
-    forgetting: Forgetting
-    exploration: Exploration
+    spec: Spec = member(Spec)
+    forgetting: Forgetting = member(Forgetting)
+    exploration: Exploration = member(Exploration)
     ridge: Numeric = number(above=0, default=1.0)
-    clip: Literal["paper", "tight"] = choice("paper", "tight")
+    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
 
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -62,9 +62,7 @@ class LeastSquares:
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         inverse = spd_inverse(state.gram)
         bonus = self.exploration.perturb(inverse, state, features, key)
-        weights, q, policy, value = self._backward_induction(inverse, state.cross, bonus, features)
-        bonus = namespace(bonus).reshape(bonus, q.shape)
-        return Plan(weights, bonus, q, policy, value)
+        return self._backward_induction(inverse, state.cross, bonus, features)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         probabilities = plan.policy[h, state]
@@ -77,20 +75,21 @@ class LeastSquares:
 
     def _backward_induction(
         self, inverse: Array, cross: Array, perturbation: Array, features: FeatureTable
-    ) -> tuple[Array, Array, Array]:
+    ) -> Plan:
         xp = namespace(inverse)
         horizon, num_states = self.spec.horizon, self.spec.num_states
         tight = self.clip == "tight"
         ceilings = np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
         floor = 0.0 if tight else -np.inf
 
-        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array]]:
+        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
             inverse, cross, perturbation, ceiling = x
             weights = inner(inverse, cross[:, 0] + inner(cross[:, 1:], value))
             q = xp.reshape(linear(features, weights) + perturbation, (num_states, self.spec.num_actions))
-            return xp.clip(xp.max(q, axis=-1), floor, ceiling), (weights, q, self.exploration.policy(q))
+            value = xp.clip(xp.max(q, axis=-1), floor, ceiling)
+            return value, (weights, q, self.exploration.policy(q))
 
         xs = (inverse, cross, perturbation, xp.asarray(ceilings, dtype=inverse.dtype))
         start = xp.zeros(num_states, dtype=inverse.dtype)
         value, (weights, q, policy) = scan(step, start, xs, reverse=True)
-        return weights, q, policy, value
+        return Plan(weights, xp.reshape(perturbation, q.shape), q, policy, value)

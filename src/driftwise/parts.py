@@ -11,7 +11,7 @@ import dataclasses
 from typing import Any, TypeVar, dataclass_transform
 
 from driftwise.types import Spec
-from driftwise.validation import nearest, require_choice, require_numeric
+from driftwise.validation import nearest, require_choice, require_kind, require_numeric
 
 _T = TypeVar("_T", bound=type)
 
@@ -31,12 +31,17 @@ def number(
     return dataclasses.field(default=default, metadata={"numeric": bounds})
 
 
-def choice(*choices: str) -> Any:
-    """A field that takes one of a few words; the first is the default."""
-    return dataclasses.field(default=choices[0], metadata={"choices": choices})
+def choice(*choices: str, default: str) -> Any:
+    """A field that takes one of a few words."""
+    return dataclasses.field(default=default, metadata={"choices": choices})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, choice))
+def member(kind: type) -> Any:
+    """A field that takes another part, or anything else of one kind."""
+    return dataclasses.field(metadata={"kind": kind})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, choice, member))
 def part(cls: _T) -> _T:
     """Make `cls` a frozen dataclass, checked on construction and known by its name."""
 
@@ -49,12 +54,17 @@ def part(cls: _T) -> _T:
                 value = require_numeric(field.name, value, **field.metadata["numeric"])
             elif "choices" in field.metadata:
                 value = require_choice(field.name, value, field.metadata["choices"])
+            elif "kind" in field.metadata:
+                value = require_kind(field.name, value, field.metadata["kind"])
             object.__setattr__(self, field.name, value)
         if complete is not None:
             complete(self)
 
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
     made = dataclasses.dataclass(frozen=True)(cls)
+    known = PARTS.get(cls.__name__, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(f"a part must have a name of its own, got a second {cls.__name__!r}")
     PARTS[cls.__name__] = made
     return made
 
@@ -87,10 +97,13 @@ def from_config(config: Any) -> Any:
         if name not in known:
             raise ValueError(f"type must name a part, got {name!r}{nearest(name, known)}")
         fields = {key: from_config(value) for key, value in config.items() if key != "type"}
-        accepted = [field.name for field in dataclasses.fields(known[name])]
+        accepted = {field.name: field for field in dataclasses.fields(known[name])}
         for key in fields:
             if key not in accepted:
                 raise ValueError(f"{name} has no field {key!r}{nearest(key, accepted)}")
+        for key, field in accepted.items():
+            if key not in fields and field.default is dataclasses.MISSING:
+                raise ValueError(f"{name} needs the field {key!r}")
         return known[name](**fields)
     if isinstance(config, list):
         return tuple(from_config(item) for item in config)

@@ -22,7 +22,7 @@ class Result:
     values: np.ndarray  # exact V^π of the episode's policy at its first state
     optimal_values: np.ndarray  # exact V* there
     lengths: np.ndarray  # [points] number of episodes behind each point
-    state: Any  # the agents' states after the last episode, leaves [*grid, runs, ...]
+    state: Any  # the agents' states after the last episode, leaves [*grid, runs, ...]; None if not kept
     manifest: dict[str, Any]
 
     @cached_property

@@ -12,19 +12,24 @@ from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.regression import feature_table
 from driftwise.types import Agent, Array, Episode, FeatureTable, Key, Model
 
-ENVIRONMENT, AGENT = 0, 1  # purposes: the same run meets the same world, whoever acts in it
+ENVIRONMENT, PLANNING, ACTING = 0, 1, 2  # purposes: a run meets the same world, whoever acts in it
 
 
 class World(NamedTuple):
     """An environment as arrays, with what sampling needs precomputed."""
 
-    features: Array  # [S, A, d]
     table: FeatureTable
     theta: Array  # [J, H, d]
     mu: Array  # [J, H, d, S]
     cumulative_mu: Array  # [J, H, d, S], so that φᵀ of it is the cumulative distribution
     cumulative_initial: Array  # [S]
     coin_rewards: Array  # whether rewards are coins of the mean's bias
+
+    @property
+    def features(self) -> Array:
+        """`[S, A, d]`."""
+        num_states, dim = self.mu.shape[-1], self.mu.shape[-2]
+        return namespace(self.mu).reshape(self.table.values, (num_states, -1, dim))
 
 
 class Record(NamedTuple):
@@ -37,7 +42,6 @@ class Record(NamedTuple):
 
 def world(environment: LinearMdp, dtype: Any = np.float64) -> World:
     return World(
-        features=environment.features.astype(dtype),
         table=feature_table(environment.features, dtype),
         theta=environment.theta.astype(dtype),
         mu=environment.mu.astype(dtype),
@@ -56,30 +60,32 @@ def play(
     agent: Agent, world: World, state: Any, mixture: Array, run_key: Key, t: Any
 ) -> tuple[Any, Record, Episode]:
     """Plan, act for H steps, learn; and evaluate the plan's policy exactly."""
-    xp, dtype = namespace(world.theta), world.theta.dtype
+    xp, dtype, features = namespace(world.theta), world.theta.dtype, world.features
     horizon = world.theta.shape[1]
-    environment_key = random.fold(random.fold(run_key, ENVIRONMENT), t)
-    agent_key = random.fold(random.fold(run_key, AGENT), t)
+    for_environment, for_plan, for_actions = (
+        random.fold(random.fold(run_key, purpose), t) for purpose in (ENVIRONMENT, PLANNING, ACTING)
+    )
     model = Model(mix(mixture, world.theta), mix(mixture, world.mu))
     cumulative_mu = mix(mixture, world.cumulative_mu)
 
-    plan = agent.plan(state, world.table, agent_key)
-    luck = random.uniform(environment_key, 1 + 2 * horizon, dtype)
-    choices = random.uniform(agent_key, horizon, dtype)
+    plan = agent.plan(state, world.table, for_plan)
+    luck = random.uniform(for_environment, 1 + 2 * horizon, dtype)
+    choices = random.uniform(for_actions, horizon, dtype)
     start = random.choose(world.cumulative_initial, luck[0])
 
     def step(s: Array, x: tuple) -> tuple[Array, tuple]:
         h, theta, cumulative, for_next, for_reward, for_action = x
         action = agent.act(plan, h, s, for_action)
-        features = world.features[s, action]
-        mean = xp.sum(features * theta)
+        phi = features[s, action]
+        mean = xp.sum(phi * theta)
         reward = xp.where(world.coin_rewards, xp.astype(for_reward < mean, dtype), mean)
-        successor = random.choose(xp.sum(features[:, None] * cumulative, axis=0), for_next)
-        return successor, (s, action, features, reward, successor)
+        successor = random.choose(xp.sum(phi[:, None] * cumulative, axis=0), for_next)
+        return successor, (s, action, phi, reward, successor)
 
     steps = xp.arange(horizon)
     xs = (steps, model.theta, cumulative_mu, luck[1::2], luck[2::2], choices)
     _, visited = scan(step, start, xs)
     episode = Episode(*visited)
-    value = planning.policy_values(world.features, model, plan.policy)[0, start]
+    value = planning.policy_values(features, model, plan.policy)[0, start]
+    value = xp.where(xp.isfinite(plan.value[start]), value, xp.nan)  # a failed plan has no value
     return agent.update(state, plan, episode), Record(start, xp.sum(episode.rewards), value), episode

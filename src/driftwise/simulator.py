@@ -7,6 +7,7 @@ progress and memory stay in hand. Precision is set for the calls made here and f
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -26,7 +27,8 @@ from driftwise.types import Agent, Array, Model
 from driftwise.validation import require_choice, require_count
 
 CHUNK = 256  # episodes between two looks at the clock
-_one_at_a_time = threading.Lock()  # two XLA programs at once can starve each other of CPU threads
+MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
+_one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
 
 def simulate(
@@ -39,6 +41,7 @@ def simulate(
     record_every: int = 1,
     precision: Literal["float64", "float32"] = "float64",
     chunk_size: int = CHUNK,
+    keep_state: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
@@ -54,13 +57,14 @@ def simulate(
         exact at every kept point, whatever the stride.
       precision: of all arithmetic.
       chunk_size: episodes the compiled program plays before it comes back.
+      keep_state: also return the agents' states after the last episode.
       progress: called as `progress(episodes_done, num_episodes)` after every chunk.
 
     Returns:
       A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
-    num_runs = require_count("num_runs", num_runs)
+    num_episodes = require_count("num_episodes", num_episodes, bits=32)  # what an address holds
+    num_runs = require_count("num_runs", num_runs, bits=32)
     seed = require_count("seed", seed, at_least=0)
     record_every = require_count("record_every", record_every)
     chunk_size = require_count("chunk_size", chunk_size)
@@ -76,23 +80,29 @@ def simulate(
     dtype = np.dtype(precision)
     grid, lowered = lower(agent, dtype)
     points = -(-num_episodes // record_every)
-    size = len(jax.tree.leaves(lowered)[0])
-    sums = np.zeros((3, points, size, num_runs))
+    grid_size = math.prod(grid)
+    sums = np.zeros((3, points, grid_size, num_runs))
     with _one_at_a_time, jax.enable_x64(True):
         world = jax.device_put(rollout.world(environment, dtype))
         keys = _run_keys(random.key(seed), np.arange(num_runs))
-        state = _init(lowered, world, keys)
+        state = _init(lowered, world, keys, grid_size)
         for begin in range(0, num_episodes, chunk_size):
             count = min(chunk_size, num_episodes - begin)
             episodes = begin + np.arange(chunk_size)
             mixture = environment.mixture(np.minimum(episodes, num_episodes - 1)).astype(dtype)
             state, recorded = _play_chunk(lowered, world, state, mixture, keys, begin, count)
+            recorded = jax.device_get(recorded)
+            if not np.isfinite(recorded[1][:count]).all():
+                raise FloatingPointError(
+                    f"the regression became singular to working precision by episode {begin + count}; "
+                    f"a larger ridge is needed than {to_config(agent).get('ridge')!r} in {precision}"
+                )
             blocks = episodes[:count] // record_every
-            for total, values in zip(sums, jax.device_get(recorded), strict=True):
+            for total, values in zip(sums, recorded, strict=True):
                 np.add.at(total, blocks, values[:count])  # in the order of episodes, whatever the chunks
             if progress is not None:
                 progress(begin + count, num_episodes)
-        state = jax.device_get(state)
+        state = jax.device_get(state) if keep_state else None
     lengths = np.diff(np.minimum(np.arange(points + 1) * record_every, num_episodes))
     means = np.moveaxis(sums / lengths[:, None, None], 1, -1).reshape(3, *grid, num_runs, points)
     return Result(
@@ -133,14 +143,18 @@ def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
 
 
 @jax.jit
-def _run_keys(root: Array, num_runs: Array) -> Array:
-    return jax.vmap(lambda run: random.fold(root, run))(num_runs)
+def _run_keys(root: Array, runs: Array) -> Array:
+    return jax.vmap(lambda run: random.fold(root, run))(runs)
 
 
-@jax.jit
-def _init(agents: Agent, world: World, keys: Array) -> Any:
+@functools.partial(jax.jit, static_argnames="grid_size")
+def _init(agents: Agent, world: World, keys: Array, grid_size: int) -> Any:
     """States of all agents, `[grid, runs, ...]`."""
-    return jax.vmap(lambda agent: jax.vmap(lambda _: agent.init(world.table))(keys))(agents)
+
+    def over_runs(agent: Agent) -> Any:
+        return jax.vmap(lambda _: agent.init(world.table))(keys)
+
+    return jax.vmap(over_runs, axis_size=grid_size)(agents)
 
 
 @functools.partial(jax.jit, donate_argnames="state")
@@ -153,7 +167,9 @@ def _play_chunk(
         model = Model(rollout.mix(weights, world.theta), rollout.mix(weights, world.mu))
         return planning.optimal_values(world.features, model)[0]
 
-    best = jax.vmap(optimal)(mixture)  # [chunk, S]: V* is the same for all runs and agents
+    # V* is the same for all runs and agents: [chunk, S], a few models at a time.
+    at_once = max(1, MODEL_ENTRIES // world.mu[0].size)
+    best = jax.lax.map(optimal, mixture, batch_size=min(at_once, len(mixture)))
 
     def episode(i: Array, carry: tuple[Any, Record]) -> tuple[Any, Record]:
         state, records = carry
@@ -165,14 +181,9 @@ def _play_chunk(
         state, record = jax.vmap(over_runs, in_axes=(0, 0, None))(agents, state, keys)
         return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
 
-    shape = (len(mixture), *state_shape(agents, keys))
+    shape = (len(mixture), *jax.tree.leaves(state)[0].shape[:2])
     dtype = world.theta.dtype
     empty = Record(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
     state, records = jax.lax.fori_loop(0, count, episode, (state, empty))
     chosen = jax.vmap(lambda values, starts: values[starts])(best, records.start)
     return state, (records.reward, records.value, chosen)
-
-
-def state_shape(agents: Agent, keys: Array) -> tuple[int, int]:
-    """Grid points and runs."""
-    return len(jax.tree.leaves(agents)[0]), len(keys)

@@ -107,7 +107,10 @@ class Forgetting(Protocol):
 class Exploration(Protocol):
     """How the estimate φᵀw becomes an index, and the index a policy."""
 
-    uses_gram_sq: bool
+    @property
+    def uses_gram_sq(self) -> bool:
+        """Whether `perturb` looks at `gram_sq`, so that it has to be kept."""
+        ...
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         """What is added to φᵀw, for every step and state-action pair: [H, N]."""

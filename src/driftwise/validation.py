@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 
-def require_count(name: str, value: Any, *, at_least: int = 1) -> int:
-    """An integer ≥ `at_least`; booleans and floats are refused, NumPy integers accepted."""
+def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -> int:
+    """An integer in `[at_least, 2^bits)`; booleans and floats are refused, NumPy integers accepted."""
     expected = "a positive integer" if at_least == 1 else f"an integer of at least {at_least}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
         raise ValueError(f"{name} must be {expected}, got {value!r}")
+    if int(value) >= 1 << bits:
+        raise ValueError(f"{name} must be an integer below 2^{bits}, got {value!r}")
     return int(value)
 
 
@@ -62,12 +64,30 @@ def require_numeric(
     return _nested_tuple(array.tolist() if integer else array.astype(float).tolist())
 
 
+def require_number(name: str, value: Any, **bounds: Any) -> Any:
+    """One finite number within the bounds of `require_numeric`; no grid."""
+    number = require_numeric(name, value, **bounds)
+    if isinstance(number, tuple):
+        raise ValueError(f"{name} must be a single number, got {value!r}")
+    return number
+
+
+def require_kind(name: str, value: Any, kind: type) -> Any:
+    """An instance of a class or protocol (and not the class itself)."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__module__}.{kind.__name__}, got {value!r}")
+    return value
+
+
 def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
     """A finite float64 array; `None` in the shape leaves that axis free. The caller's array is not kept."""
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from None
+        array = np.array(value)
+    except ValueError:  # a ragged list
+        array = np.array(value, dtype=object)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}")
+    array = array.astype(np.float64)
     fits = array.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.drift import Constant, Drift
+from driftwise.drift import Drift, constant_unless
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.parts import to_config
-from driftwise.validation import require_choice, require_count, require_numeric
+from driftwise.validation import require_choice, require_count, require_number
 
 
 def combination_lock(
@@ -36,10 +36,10 @@ def combination_lock(
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
     every 1000 episodes, or a gradual change of the start).
     """
-    drift = Constant() if drift is None else drift
+    drift = constant_unless(drift)
     horizon = require_count("horizon", horizon, at_least=2)
     require_choice("changing", changing, ("ends", "start"))
-    intended = require_numeric("intended", intended, above=0, at_most=1)
+    intended = require_number("intended", intended, above=0, at_most=1)
     seed = require_count("seed", seed, at_least=0)
     if drift.num_anchors > 2:
         raise ValueError(f"drift must have at most 2 anchors for a combination lock, got {drift!r}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Constant, Drift
+from driftwise.drift import Drift, constant_unless
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.parts import to_config
-from driftwise.validation import require_count, require_numeric
+from driftwise.validation import require_count, require_number
 
 
 def latent_chains(
@@ -38,14 +38,14 @@ def latent_chains(
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
     rewards are ours.
     """
-    drift = Constant() if drift is None else drift
+    drift = constant_unless(drift)
     num_chains = require_count("num_chains", num_chains, at_least=2)
     per_chain = require_count("states_per_chain", states_per_chain)
     num_actions = require_count("num_actions", num_actions, at_least=2)
     horizon = require_count("horizon", horizon)
-    hold = require_numeric("hold", hold, at_least=0, at_most=1)
-    poor_hold = require_numeric("poor_hold", poor_hold, at_least=0, at_most=1)
-    poor_reward = require_numeric("poor_reward", poor_reward, at_least=0, at_most=1)
+    hold = require_number("hold", hold, at_least=0, at_most=1)
+    poor_hold = require_number("poor_hold", poor_hold, at_least=0, at_most=1)
+    poor_reward = require_number("poor_reward", poor_reward, at_least=0, at_most=1)
     seed = require_count("seed", seed, at_least=0)
     if drift.num_anchors > num_chains:
         raise ValueError(f"drift must have at most num_chains = {num_chains} anchors, got {drift!r}")

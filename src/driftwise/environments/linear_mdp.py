@@ -12,7 +12,7 @@ import numpy as np
 from driftwise import planning
 from driftwise.drift import Constant, Drift
 from driftwise.types import Model, Spec
-from driftwise.validation import require_array, require_choice
+from driftwise.validation import require_array, require_choice, require_kind
 
 TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 
@@ -48,8 +48,7 @@ class LinearMdp:
         mu = require_array("mu", self.mu, (*theta.shape, num_states))
         initial = require_array("initial", self.initial, (num_states,))
         require_choice("rewards", self.rewards, ("mean", "bernoulli"))
-        if not isinstance(self.drift, Drift):
-            raise ValueError(f"drift must be one of driftwise.drift, got {self.drift!r}")
+        require_kind("drift", self.drift, Drift)
         if self.drift.num_anchors != len(theta):
             raise ValueError(
                 f"drift must mix as many anchors as theta and mu have ({len(theta)}), "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Constant, Drift
+from driftwise.drift import Drift, constant_unless
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.parts import to_config
-from driftwise.validation import require_count, require_numeric
+from driftwise.validation import require_count, require_number
 
 
 def random_linear_mdp(
@@ -31,11 +31,11 @@ def random_linear_mdp(
       concentration: $\alpha$; small values give nearly one-hot features and nearly deterministic
         transitions, large ones make all actions alike.
     """
-    drift = Constant() if drift is None else drift
+    drift = constant_unless(drift)
     num_states = require_count("num_states", num_states)
     num_actions = require_count("num_actions", num_actions)
     dim, horizon = require_count("dim", dim), require_count("horizon", horizon)
-    concentration = require_numeric("concentration", concentration, above=0)
+    concentration = require_number("concentration", concentration, above=0)
     rng = np.random.default_rng(require_count("seed", seed, at_least=0))
     anchors = drift.num_anchors
     features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))

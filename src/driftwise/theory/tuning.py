@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from driftwise.validation import require_choice, require_count, require_numeric
+from driftwise.validation import require_choice, require_count, require_number
 
 RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
+_FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest episode is forgotten long before
 _RATE_TUNINGS = ("paper", "horizon_aware", "ridge_dim", "orthogonal")
 
 
@@ -38,7 +39,7 @@ def opt_wlsvi_rate(
         "orthogonal": dim**1.5 * horizon * num_episodes,
     }[tuning]
     power = 2 / 3 if tuning == "orthogonal" else 1 / 2
-    return math.exp(-((variation / scale) ** power))
+    return math.exp(-min((variation / scale) ** power, _FASTEST))
 
 
 def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
@@ -47,9 +48,9 @@ def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: floa
     $\lceil (dT/(\Delta H))^{1/2} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
     """
     dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
-    if variation == 0:
+    if variation * num_episodes <= dim:  # the root would be at least K
         return num_episodes
-    return min(num_episodes, math.ceil(math.sqrt(dim * num_episodes / variation)))
+    return math.ceil(math.sqrt(dim * num_episodes / variation))
 
 
 def opt_wlsvi_radius(
@@ -62,7 +63,8 @@ def opt_wlsvi_radius(
     less than is proven and usually do much better. The memory $1/(1-\eta)$ counts at most as $K$, so that
     $\eta = 1$ has a radius too.
     """
-    rate = require_numeric("rate", rate, above=0, at_most=1)
+    rate = require_number("rate", rate, above=0, at_most=1)
+    num_episodes = require_count("num_episodes", num_episodes)
     memory = num_episodes if rate == 1 else min(num_episodes, 1 / (1 - rate))
     return _radius(dim, horizon, num_episodes, delta, beta_scale, memory)
 
@@ -86,8 +88,8 @@ def _radius(
     dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float, memory: float
 ) -> float:
     dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
-    delta = require_numeric("delta", delta, above=0, at_most=1)
-    beta_scale = require_numeric("beta_scale", beta_scale, at_least=0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    beta_scale = require_number("beta_scale", beta_scale, at_least=0)
     return beta_scale * dim * horizon * math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
 
 
@@ -96,5 +98,5 @@ def _check(dim: int, horizon: int, num_episodes: int, variation: float) -> tuple
         require_count("dim", dim),
         require_count("horizon", horizon),
         require_count("num_episodes", num_episodes),
-        require_numeric("variation", variation, at_least=0),
+        require_number("variation", variation, at_least=0),
     )

@@ -1,0 +1,48 @@
+# `make run` and `make test` need Python 3.11 or newer, pip and make; everything else they install into .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+# Two workers suit the suite: JAX compiles in each of them, and more would mostly compile the same again.
+WORKERS ?= 2
+
+.PHONY: help run test test-slow lint format bench clean
+
+help:  ## what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+run: $(VENV)/.run  ## the quickstart experiment: regret table, figure and data in results/quickstart
+	$(BIN)/driftwise run quickstart
+
+test: $(VENV)/.dev  ## the test-suite
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-slow: $(VENV)/.dev  ## the long studies
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: $(VENV)/.dev  ## style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev  ## speed against a literal Algorithm 1, as ratios within one run
+	$(BIN)/python -m benchmarks.speed
+
+clean:  ## remove the virtual environment and what it built
+	rm -rf $(VENV) build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
+	$(PIP) install --editable '.[cli]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
+	$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,245 @@
+"""The command line: `driftwise run` and `driftwise list`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from driftwise import __version__
+from driftwise.algorithms import ALGORITHMS
+from driftwise.environments import ENVIRONMENTS
+from driftwise.experiments import EXPERIMENTS, Experiment, Outcome, run_experiment
+from driftwise.experiments.progress import held_interrupts, shown_progress
+from driftwise.validation import require_choice, require_count
+
+WIDTH_OF_A_FILE = 250  # columns, where the output is not a terminal: no line is folded
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class InputError(Exception):
+    """What the user gave cannot be used; its text is the line they see."""
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run one command; the exit code. A mistake in the arguments is one line and the code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        _invoke(list(arguments) or ["--help"])
+        sys.stdout.flush()
+    except typer.Exit as finished:
+        return finished.exit_code
+    except InputError as error:
+        return _say(f"error: {error}", code=2)
+    except MemoryError as error:
+        return _say(f"error: not enough memory: {error}", code=1)
+    except BrokenPipeError:  # the reader has seen enough, as in `driftwise list | head -3`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what tells the parser's errors from all others
+            raise
+        return _say(f"error: {_parser_message(error)}", code=2)
+    return 0
+
+
+def _say(line: str, *, code: int) -> int:
+    print(f"driftwise: {' '.join(line.split())}", file=sys.stderr)
+    return code
+
+
+def _invoke(arguments: list[str]) -> None:
+    parser: Any = typer.main.get_command(app)
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if command is not None:
+        _check(require_choice, "command", command, list(parser.commands))
+    with parser.make_context("driftwise", arguments) as context:
+        parser.invoke(context)
+
+
+def _parser_message(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    if context is not None and hasattr(error, "possibilities"):  # an option that does not exist
+        options = [name for parameter in context.command.get_params(context) for name in parameter.opts]
+        try:
+            require_choice("option", error.option_name, [name for name in options if name.startswith("--")])
+        except ValueError as better:
+            return str(better)
+    path = "driftwise" if context is None else context.command_path
+    message = error.format_message().rstrip(".")
+    return f"{message[:1].lower()}{message[1:]} (see '{path} --help')"
+
+
+def _check(require: Callable[..., Any], name: str, value: Any, *details: Any, **options: Any) -> Any:
+    try:
+        return require(name, value, *details, **options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _count(name: str, *, at_least: int = 1, bits: int = 32) -> Callable[[str], int]:
+    """A parser of integers that randomness can be addressed with; it fails as the library does."""
+
+    def parse(text: str) -> int:
+        try:
+            value: Any = int(text)
+        except ValueError:
+            value = text
+        value = _check(require_count, name, value, at_least=at_least)
+        if value >= 1 << bits:
+            raise InputError(f"{name} must be an integer below 2^{bits}, got {value}")
+        return value
+
+    return parse
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"driftwise {__version__}")
+        raise typer.Exit
+
+
+EXAMPLES = """\b
+Examples:
+  driftwise run quickstart
+  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere"""
+
+
+@app.callback(epilog=EXAMPLES)
+def _driftwise(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Reinforcement learning in a world that drifts: agents that forget, and their exact dynamic regret."""
+
+
+@app.command("run", epilog=EXAMPLES)
+def _run(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="An experiment: see 'driftwise list'.", show_default=False)
+    ],
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=_count("--episodes"), help="Episodes of a run.  [default: the experiment's]"
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=_count("--runs"), help="Runs of each agent.  [default: the experiment's]"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=_count("--seed", at_least=0, bits=64),
+            help="The same seed gives the same numbers.  [default: the experiment's]",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder to write to; files of an earlier run are replaced.  [default: results/NAME]",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
+) -> None:
+    """Run an experiment: a table of regrets, the data, and a figure."""
+    experiment = EXPERIMENTS[_check(require_choice, "NAME", name, list(EXPERIMENTS))]
+    if out is None:
+        out = f"results/{name}"
+    from driftwise.experiments.saving import FILES, save_outcomes
+    from driftwise.storage import output_folder
+
+    with contextlib.ExitStack() as stack:
+        stop_if_asked = stack.enter_context(held_interrupts())
+        with _blaming_out(out):
+            folder = stack.enter_context(output_folder(Path(out), FILES))
+        with shown_progress(quiet) as show:
+
+            def progress(label: str, done: int, total: int) -> None:
+                stop_if_asked()
+                show(label, done, total)
+
+            sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
+            outcomes = run_experiment(experiment, **sizes, progress=progress)
+        stop_if_asked()
+        with _blaming_out(out):
+            paths = save_outcomes(folder, experiment, outcomes)
+    if not quiet:
+        _print_regrets(experiment, outcomes)
+    for path in paths:
+        print(path)
+
+
+@contextlib.contextmanager
+def _blaming_out(out: str) -> Iterator[None]:
+    try:
+        if not out:
+            raise NotADirectoryError(None, "the name is empty")
+        yield
+    except OSError as error:
+        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
+        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
+
+
+def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
+    from driftwise.figures import mean_interval
+
+    facts = outcomes[0].result.manifest
+    several = facts["num_runs"] > 1
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("agent")
+    table.add_column(
+        "final cumulative regret" + (", mean ± 95 % (Student's t)" if several else ""), justify="right"
+    )
+    table.add_column("seconds", justify="right")
+    for outcome in outcomes:
+        mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
+        regret = f"{mean:.1f} ± {half_width:.1f}" if several else f"{mean:.1f}"
+        table.add_row(outcome.label, regret, f"{outcome.seconds:.1f}")
+    sizes = f"{facts['num_episodes']} episodes, {facts['num_runs']} run{'s' * several}, seed {facts['seed']}"
+    print(f"{experiment.summary}: {sizes}, on {facts['device']}")
+    _stdout().print(table)
+
+
+@app.command("list")
+def _list() -> None:
+    """Show the experiments, algorithms and environments there are."""
+    headings = ("algorithm", "problem", "forgetting", "exploration", "bound on regret", "paper")
+    algorithms = [
+        (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
+        for each in ALGORITHMS.values()
+    ]
+    environments = [(name, (make.__doc__ or "").split("\n")[0]) for name, make in ENVIRONMENTS.items()]
+    experiments = [(each.name, each.summary) for each in EXPERIMENTS.values()]
+    for titles, rows in (
+        (("experiment", "what happens"), experiments),
+        (headings, algorithms),
+        (("environment", "what it is"), environments),
+    ):
+        table = Table(*titles, box=SIMPLE_HEAD)
+        for row in rows:
+            table.add_row(*row)
+        _stdout().print(table)
+
+
+def _stdout() -> Console:
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDTH_OF_A_FILE)

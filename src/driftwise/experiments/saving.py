@@ -1,0 +1,58 @@
+"""The outcomes of an experiment as a folder: tidy results, a figure, and a manifest that seals them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from driftwise import figures, storage
+from driftwise.experiments.experiment import Experiment, Outcome
+
+FORMAT = 1  # of the folder; a reader can refuse what it does not know
+FILES = ("results.parquet", "regret.png", "manifest.json")
+
+
+def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Path]:
+    """Write the three files, replacing older ones; the paths of what was written."""
+    facts = manifest(experiment, outcomes)
+    num_episodes, num_runs = facts["num_episodes"], facts["num_runs"]
+    results = {outcome.label: outcome.result for outcome in outcomes}
+    full_size = num_episodes >= experiment.num_episodes and num_runs >= experiment.num_runs
+    runs = f"{num_runs} runs, mean and 95 % interval (Student's t)" if num_runs > 1 else "one run"
+    figure = figures.regret_figure(
+        results,
+        changes=experiment.environment(num_episodes).drift.changes(num_episodes),
+        title=experiment.finding if full_size else experiment.summary,
+        note=f"{experiment.name} · {facts['environment']['name']} · {runs}",
+    )
+    writers = (
+        storage.parquet_writer(storage.results_table(results)),
+        lambda file: figures.write_png(figure, file),
+        storage.json_writer(facts),
+    )
+    return storage.write_files(folder, dict(zip(FILES, writers, strict=True)))
+
+
+def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Everything needed to know what was run, with what, and how long it took."""
+    common = outcomes[0].result.manifest
+    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "environment", "device")
+    return {
+        "format": FORMAT,
+        "experiment": experiment.name,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        **{key: common[key] for key in keys},
+        "agents": [
+            {
+                "label": outcome.label,
+                "parameters": outcome.result.manifest["agent"],
+                "seconds": round(outcome.seconds, 3),
+            }
+            for outcome in outcomes
+        ],
+        "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
+        "versions": {**common["versions"], **{name: version(name) for name in ("pyarrow", "matplotlib")}},
+    }

@@ -1,0 +1,171 @@
+"""Figures: regret over time, as one looks at it first."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any, BinaryIO
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from driftwise.results import Result
+
+# Okabe & Ito's palette, told apart with any kind of colour vision; yellow is left out as too light for lines.
+COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
+LINES = ("-", (0, (2.2, 1.4)))  # alternating, so that of two curves in one place both are seen
+INK, FAINT = "#222222", "#767676"
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.edgecolor": "#999999",
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "lines.linewidth": 2.0,
+    "lines.solid_capstyle": "round",
+}
+
+
+def regret_figure(
+    results: Mapping[str, Result], *, changes: Sequence[int] = (), title: str = "", note: str = ""
+) -> Figure:
+    """Per-episode and cumulative regret of every agent: mean over runs, and its 95 % interval.
+
+    `changes` are the episodes (from 0) at which the environment jumps. Smoothing does not cross them.
+    """
+    with _style():
+        figure = Figure(figsize=(11, 4.8))
+        left, right = figure.subplots(1, 2)
+        figure.subplots_adjust(left=0.065, right=0.85, top=0.78, bottom=0.115, wspace=0.2)
+        for (label, result), colour, line in zip(results.items(), cycle(COLOURS), cycle(LINES), strict=False):
+            points = np.arange(len(result.episodes))
+            for part in np.split(points, np.searchsorted(result.episodes, changes, side="right")):
+                smoothed = moving_average(result.regret[:, part], width=len(points) // 50)
+                _draw(left, result.episodes[part], smoothed, colour, line)
+            _draw(right, result.episodes, result.cumulative_regret, colour, line, label=label)
+        for axes, heading in ((left, "Regret of an episode, smoothed"), (right, "Cumulative regret")):
+            _finish(axes, heading, changes)
+        _label_ends(right)
+        figure.text(0.012, 0.955, title, fontsize=14, fontweight="bold", va="center")
+        figure.text(0.012, 0.9, note, fontsize=9.5, color=FAINT, va="center")
+    return figure
+
+
+def write_png(figure: Figure, file: BinaryIO) -> None:
+    with _style():  # some of it is asked for when things are drawn
+        figure.savefig(file, format="png", dpi=150)
+
+
+@contextlib.contextmanager
+def _style() -> Iterator[None]:
+    """The style above whatever the user's settings are, which come back afterwards."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def mean_interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the first axis, and the half-width of its 95 % Student-t interval (NaN for one sample)."""
+    count = len(samples)
+    mean = samples.mean(axis=0)
+    if count == 1:
+        return mean, np.full_like(mean, np.nan)
+    return mean, student_quantile(count - 1) * samples.std(axis=0, ddof=1) / np.sqrt(count)
+
+
+@functools.cache
+def student_quantile(freedom: int, level: float = 0.95) -> float:
+    """The `q` with `P(|T| ≤ q) = level` for Student's T, to five digits.
+
+    With `t = √ν tan α` the density of T becomes `cos(α)^(ν−1)` on `[0, π/2)`, which a sum integrates.
+    """
+    freedom = min(freedom, 10_000)  # from there on, the normal distribution's within 0.02 %
+    angles = np.linspace(0, np.pi / 2, 200_001)
+    heights = np.cos(angles) ** (freedom - 1)
+    mass = np.concatenate([[0], np.cumsum((heights[1:] + heights[:-1]) / 2)])
+    return float(np.sqrt(freedom) * np.tan(np.interp(level, mass / mass[-1], angles)))
+
+
+def moving_average(curves: np.ndarray, width: int) -> np.ndarray:
+    """Means over `width` points (one more if even) around each, fewer where the curve begins and ends."""
+    size = curves.shape[-1]
+    sums = np.concatenate([np.zeros((*curves.shape[:-1], 1)), np.cumsum(curves, axis=-1)], axis=-1)
+    low = np.maximum(np.arange(size) - width // 2, 0)
+    high = np.minimum(np.arange(size) + width // 2 + 1, size)
+    return (sums[..., high] - sums[..., low]) / (high - low)
+
+
+def _draw(
+    axes: Axes, episodes: np.ndarray, curves: np.ndarray, colour: str, line: Any, label: str = ""
+) -> None:
+    mean, half_width = mean_interval(curves)
+    axes.plot(episodes, mean, color=colour, linestyle=line, label=label)
+    axes.fill_between(episodes, mean - half_width, mean + half_width, color=colour, alpha=0.18, linewidth=0)
+
+
+def _finish(axes: Axes, heading: str, changes: Sequence[int]) -> None:
+    axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=14)
+    axes.set_xlabel("episode")
+    axes.margins(x=0)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
+    axes.set_ylim(bottom=-0.012 * axes.get_ylim()[1])  # a line along zero keeps its width
+    axes.tick_params(length=0)
+    for change in changes:
+        place = change + 0.5  # after as many episodes, counted from 1
+        axes.axvline(place, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            "change",
+            (place, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8.5,
+            color=FAINT,
+        )
+
+
+def _label_ends(axes: Axes) -> None:
+    """Names to the right of the curves they belong to, moved apart where they would overlap."""
+    curves = sorted(axes.get_lines(), key=lambda curve: np.asarray(curve.get_ydata())[-1])
+    curves = [curve for curve in curves if not str(curve.get_label()).startswith("_")]
+    low, high = axes.get_ylim()
+    ends = np.array([(np.asarray(curve.get_ydata())[-1] - low) / (high - low) for curve in curves])
+    for curve, end, place in zip(curves, ends, spread(ends, gap=0.062), strict=True):
+        axes.annotate(
+            str(curve.get_label()),
+            (1, end),
+            xycoords="axes fraction",
+            xytext=(1.035, place),
+            textcoords="axes fraction",
+            va="center",
+            color=curve.get_color(),
+            fontsize=10,
+            fontweight="bold",
+            arrowprops=dict(
+                arrowstyle="-", color=curve.get_color(), linewidth=0.8, relpos=(0, 0.5), shrinkA=1, shrinkB=2
+            ),
+        )
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places at least `gap` apart, in the same order and near the given ones (which ascend)."""
+    index = np.arange(len(places)) * gap
+    up = np.maximum.accumulate(places - index) + index
+    down = np.minimum.accumulate((places - index)[::-1])[::-1] + index
+    return (up + down) / 2

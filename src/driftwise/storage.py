@@ -1,0 +1,110 @@
+"""Results on disk: a folder with tidy Parquet, a figure and a manifest, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from driftwise.results import Result
+
+Writer = Callable[[BinaryIO], object]
+
+
+@contextlib.contextmanager
+def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
+    """The folder, made if need be and found ready to take the named files; made in vain, it is removed."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            _temporary(path / name).touch()
+            _temporary(path / name).unlink()
+            if (path / name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        yield path
+    except BaseException:
+        for folder in made:
+            with contextlib.suppress(OSError):  # not empty, or never made
+                folder.rmdir()
+        raise
+
+
+def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
+    """Write files that belong together; the last one seals the set.
+
+    All are written under temporary names first: if any of that fails, what was in the folder stays as it
+    was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
+    """
+    paths = [folder / name for name in writers]
+    try:
+        for path, write in zip(paths, writers.values(), strict=True):
+            with _temporary(path).open("wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+        paths[-1].unlink(missing_ok=True)
+        for path in paths:
+            os.replace(_temporary(path), path)
+    finally:
+        for path in paths:
+            _temporary(path).unlink(missing_ok=True)
+    return paths
+
+
+def _temporary(path: Path) -> Path:
+    """A name next to `path`, on the same file system, that only this process uses."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def results_table(results: Mapping[str, Result]) -> pa.Table:
+    """One row for each agent, run and point; runs count from 0, episodes from 1."""
+    for label, result in results.items():
+        if result.returns.ndim != 2:
+            raise ValueError(
+                f"results must have shape [runs, points], got {result.returns.shape} of {label!r}"
+            )
+    manifests = [result.manifest for result in results.values()]
+    sizes = [result.returns.size for result in results.values()]
+
+    def words(values: Iterable[str]) -> pa.DictionaryArray:
+        encoded = pa.array(values, pa.string()).dictionary_encode()
+        return encoded.take(np.repeat(np.arange(len(sizes)), sizes))
+
+    def numbers(take: Callable[[Result], np.ndarray]) -> np.ndarray:
+        arrays = (np.broadcast_to(take(result), result.returns.shape) for result in results.values())
+        return np.concatenate([array.reshape(-1) for array in arrays])
+
+    return pa.table(
+        {
+            "environment": words(manifest["environment"]["name"] for manifest in manifests),
+            "agent": words(results),
+            "parameters": words(compact_json(manifest["agent"]) for manifest in manifests),
+            "run": numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
+            "episode": numbers(lambda result: result.episodes),
+            "reward": numbers(lambda result: result.returns),
+            "regret": numbers(lambda result: result.regret),
+            "cumulative_regret": numbers(lambda result: result.cumulative_regret),
+        }
+    )
+
+
+def parquet_writer(table: pa.Table) -> Writer:
+    return lambda file: pq.write_table(table, file, compression="zstd")
+
+
+def json_writer(value: Any) -> Writer:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return lambda file: file.write(f"{text}\n".encode())
+
+
+def compact_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

@@ -1,0 +1,1 @@
+"""Slow, plain-loop textbook versions, written from the definitions and sharing no code with the library."""

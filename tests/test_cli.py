@@ -1,0 +1,300 @@
+"""The command line: what it writes, what it says, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import driftwise as dw
+from driftwise import simulator
+from driftwise.__main__ import main
+from driftwise.algorithms import ALGORITHMS
+from driftwise.environments import ENVIRONMENTS
+from driftwise.experiments import EXPERIMENTS
+from tests.test_experiments import pretend
+
+QUICKSTART = EXPERIMENTS["quickstart"]
+FILES = ["results.parquet", "regret.png", "manifest.json"]
+SMALL = ["run", "quickstart", "--episodes", "20", "--runs", "2", "--seed", "3"]
+
+
+@pytest.fixture
+def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled; everything around the simulator is as always."""
+    monkeypatch.setattr(simulator, "simulate", pretend)
+
+
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts to compute has gone too far."""
+
+    def simulate(*arguments: Any, **options: Any) -> None:
+        pytest.fail("computed before the arguments were checked")
+
+    monkeypatch.setattr(simulator, "simulate", simulate)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "deep" / "folder"
+    assert main([*SMALL, "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert names(out) == sorted(FILES)
+    assert said.out.splitlines()[-3:] == [str(out / name) for name in FILES]
+    assert said.err.splitlines() == [f"{label}: 20 of 20 episodes" for label in QUICKSTART.agents]
+
+    table = pq.read_table(out / "results.parquet").to_pydict()
+    assert len(table["run"]) == len(QUICKSTART.agents) * 2 * 20
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    environment = QUICKSTART.environment(20)
+    assert len(manifest["agents"]) == len(QUICKSTART.agents)
+    for index, (label, make) in enumerate(QUICKSTART.agents.items()):
+        described, start, block = manifest["agents"][index], 40 * index, slice(40 * index, 40 * index + 40)
+        agent = make(environment.spec)
+        result = dw.simulate(agent, environment, num_episodes=20, num_runs=2, seed=3)  # compiled already
+        assert set(table["agent"][block]) == {label}
+        np.testing.assert_array_equal(table["reward"][block], result.returns.reshape(-1))
+        np.testing.assert_array_equal(table["regret"][block], result.regret.reshape(-1))
+        np.testing.assert_array_equal(table["cumulative_regret"][block], result.cumulative_regret.reshape(-1))
+        assert described["label"] == label
+        assert dw.parts.from_config(described["parameters"]) == agent
+        assert json.loads(table["parameters"][start]) == described["parameters"]
+        assert described["seconds"] > 0
+        final = result.cumulative_regret[:, -1].mean()
+        line = next(line for line in said.out.splitlines() if line.split("  ")[1:2] == [label])
+        assert f" {final:.1f} ± " in line
+
+    assert (manifest["experiment"], manifest["num_episodes"], manifest["num_runs"]) == ("quickstart", 20, 2)
+    assert (manifest["seed"], manifest["environment"]["name"]) == (3, "combination_lock")
+    assert manifest["environment"]["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
+    assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
+    assert manifest["versions"]["driftwise"] == dw.__version__
+    assert manifest["device"]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_quiet_prints_the_paths_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [str(tmp_path / name) for name in FILES]
+    assert said.err == ""
+
+
+@pytest.mark.usefixtures("pretending")
+def test_paths_are_as_given_and_by_default_named_after_the_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*SMALL, "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"results/quickstart/{name}" for name in FILES]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["run", "quickstart", "--episodes", "1", "--runs", "1", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "±" not in said
+    assert "nan" not in said
+    assert "1 run," in said
+
+
+@pytest.mark.usefixtures("pretending")
+def test_running_again_replaces_the_files_and_leaves_others_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    first = {name: (tmp_path / name).read_bytes() for name in FILES}
+    assert main([*SMALL[:-1], "4", "--out", str(tmp_path), "--quiet"]) == 0
+    assert names(tmp_path) == sorted([*FILES, "notes.txt"])
+    assert all((tmp_path / name).read_bytes() != first[name] for name in FILES)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = iter((None, OSError(28, "No space left on device")))
+
+    def fsync(number: int) -> None:
+        if error := next(calls):
+            raise error
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert main([*SMALL, "--out", str(tmp_path / "new" / "er"), "--quiet"]) == 2
+    expected = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("when", ["computing", "writing"])
+def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
+    when: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    def interrupted(*arguments: Any, progress: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)  # held until the next chunk is done
+        return pretend(*arguments, progress=progress, **options)
+
+    def insistent(number: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(simulator, "simulate", interrupted if when == "computing" else pretend)
+    monkeypatch.setattr(os, "fsync", insistent)
+    assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "driftwise: interrupted\n")
+    assert names(tmp_path) == []
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.usefixtures("unreachable")
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("run quikstart", "NAME must be one of quickstart, got 'quikstart' (did you mean 'quickstart'?)"),
+        ("run", "missing argument 'NAME' (see 'driftwise run --help')"),
+        ("rnu quickstart", "command must be one of run, list, got 'rnu' (did you mean 'run'?)"),
+        ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
+        (
+            "run quickstart --episode 5",
+            "option must be one of --episodes, --runs, --seed, --out, --quiet, --help, got '--episode' "
+            "(did you mean '--episodes'?)",
+        ),
+        ("run quickstart --episodes many", "--episodes must be a positive integer, got 'many'"),
+        ("run quickstart --episodes 0", "--episodes must be a positive integer, got 0"),
+        ("run quickstart --runs -3", "--runs must be a positive integer, got -3"),
+        ("run quickstart --runs 2.5", "--runs must be a positive integer, got '2.5'"),
+        ("run quickstart --runs 4294967296", "--runs must be an integer below 2^32, got 4294967296"),
+        ("run quickstart --seed -1", "--seed must be an integer of at least 0, got -1"),
+        ("run quickstart --episodes", "option '--episodes' requires an argument (see 'driftwise --help')"),
+        ("run quickstart --out FILE", "--out must be a folder that can be written, got 'FILE': it is a file"),
+        (
+            "run quickstart --out FILE/x",
+            "--out must be a folder that can be written, got 'FILE/x': Not a directory",
+        ),
+        ("run quickstart --out=", "--out must be a folder that can be written, got '': the name is empty"),
+        (
+            "run quickstart --out FULL",
+            "--out must be a folder that can be written, got 'FULL': regret.png in it is a folder",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").touch()
+    Path("FULL", "regret.png").mkdir(parents=True)
+    assert main(arguments.split()) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"driftwise: error: {line}\n")
+    assert names(tmp_path) == ["FILE", "FULL"]
+
+
+def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list", "everything"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("driftwise: error: got unexpected extra argument")
+    assert said.index("everything") < said.index("\n") == len(said) - 1
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere"
+)
+def test_folder_without_permission_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    tmp_path.chmod(0o500)
+    assert main([*SMALL, "--out", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err.endswith(": Permission denied\n")
+
+
+def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise RuntimeError("a mistake in the program")
+
+    monkeypatch.setattr(simulator, "simulate", broken)
+    with pytest.raises(RuntimeError, match="a mistake in the program"):
+        main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"])
+    assert names(tmp_path) == []
+
+
+def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for experiment in EXPERIMENTS.values():
+        assert any(experiment.name in line and experiment.summary in line for line in lines)
+    for each in ALGORITHMS.values():
+        row = (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
+        assert any(all(cell in line for cell in row) for line in lines), each.name
+    for name, make in ENVIRONMENTS.items():
+        assert any(name in line and (make.__doc__ or "").split("\n")[0] in line for line in lines)
+
+
+def test_version(capsys: pytest.CaptureFixture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"driftwise {dw.__version__}\n"
+
+
+def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert main([]) == 0
+    assert capsys.readouterr().out == shown
+    assert all(text in shown for text in ("run ", "list ", "--version", "driftwise run quickstart\n"))
+    assert main(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"--{option}" in shown for option in ("episodes N", "runs N", "seed N", "out DIR", "quiet"))
+    assert "driftwise run quickstart\n" in shown
+
+
+@pytest.mark.parametrize("package", ["typer", "rich", "pyarrow", "matplotlib"])
+def test_missing_packages_are_one_line(
+    package: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["list"]) == 2
+    line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'\n"
+    assert capsys.readouterr().err == line
+
+
+def test_telling_what_there_is_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; from driftwise.__main__ import main; codes = [main([word]) for word in sys.argv[1:]]; "
+        "heavy = {'jax', 'pyarrow', 'matplotlib'} & set(sys.modules); sys.exit(str(heavy or codes))"
+    )
+    command = [sys.executable, "-c", program, "list", "--version", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "[0, 0, 0]\n"
+
+
+def test_module_runs_as_a_program_and_survives_a_reader_who_leaves() -> None:
+    command = [sys.executable, "-m", "driftwise", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_terminals_that_know_ascii_only_are_not_a_crash() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "driftwise", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "?-greedy" in done.stdout

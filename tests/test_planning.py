@@ -1,0 +1,134 @@
+"""Exact planning equals dynamic programming with the kernel written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import driftwise.jax_backend  # noqa: F401  (adds JAX to the table of libraries)
+from driftwise import planning
+from driftwise.drift import Abrupt, Constant, Drift
+from driftwise.environments import LinearMdp, random_linear_mdp
+from driftwise.types import Model
+from tests.examples import DRIFTS, make
+from tests.reference import planning as textbook
+
+TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-12)  # three steps of sums of numbers of size one
+problems = st.builds(
+    random_linear_mdp,
+    num_states=st.integers(1, 5),
+    num_actions=st.integers(1, 4),
+    dim=st.integers(1, 4),
+    horizon=st.integers(1, 4),
+    concentration=st.sampled_from([0.1, 1.0]),
+    seed=st.integers(0, 1000),
+)
+
+
+def draw_policy(environment: LinearMdp, seed: int) -> np.ndarray:
+    spec = environment.spec
+    shape = (spec.horizon, spec.num_states)
+    return np.random.default_rng(seed).dirichlet(np.ones(spec.num_actions), size=shape)
+
+
+@given(problems, st.integers(0, 100))
+def test_values_equal_the_textbook(environment, seed):
+    features, model = environment.features, environment.model(0)
+    values, q = textbook.optimal(features, model)
+    ours = planning.optimal_values(features, model)
+    np.testing.assert_allclose(ours, values, **TOLERANCE)
+    np.testing.assert_allclose(planning.action_values(features, model, ours), q, **TOLERANCE)
+    policy = draw_policy(environment, seed)
+    expected = textbook.of_policy(features, model, policy)
+    np.testing.assert_allclose(planning.policy_values(features, model, policy), expected, **TOLERANCE)
+
+
+@given(problems, st.integers(0, 100))
+def test_no_policy_beats_the_optimal_values(environment, seed):
+    features, model = environment.features, environment.model(0)
+    best = planning.optimal_values(features, model)
+    assert (planning.policy_values(features, model, draw_policy(environment, seed)) <= best + 1e-12).all()
+    greedy = planning.action_values(features, model, best).argmax(axis=-1)
+    np.testing.assert_allclose(planning.policy_values(features, model, greedy), best, **TOLERANCE)
+
+
+def test_integer_policies_equal_one_hot_probabilities():
+    environment = make()
+    features, model = environment.features, environment.model(3)
+    actions = np.random.default_rng(0).integers(2, size=(3, 6))
+    expected = textbook.of_policy(features, model, np.eye(2)[actions])
+    for policy in (actions, np.eye(2)[actions]):
+        np.testing.assert_allclose(planning.policy_values(features, model, policy), expected, **TOLERANCE)
+
+
+def test_values_on_jax_equal_those_on_numpy():
+    environment = make()
+    with jax.enable_x64(True):
+        features = jnp.asarray(environment.features)
+        model = Model(*map(jnp.asarray, environment.model(3)))
+        values = np.asarray(planning.optimal_values(features, model))
+    np.testing.assert_allclose(
+        values, textbook.optimal(environment.features, environment.model(3))[0], **TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("transition_norm", ["total_variation", "frobenius"])
+@pytest.mark.parametrize("drift", [*DRIFTS.values(), Constant()], ids=str)
+def test_variation_equals_the_sum_over_the_models(drift: Drift, transition_norm):
+    environment = make(drift=drift)
+    for num_episodes in (1, 2, 30):
+        models = [environment.model(t) for t in range(num_episodes)]
+        reward, transition = textbook.variation(models, transition_norm)
+        found = environment.variation(num_episodes, transition_norm=transition_norm)
+        assert found.reward.shape == found.transition.shape == (num_episodes - 1,)
+        np.testing.assert_allclose(
+            [found.reward_budget, found.transition_budget, found.total],
+            [reward, transition, reward + transition],
+            rtol=1e-12,
+            atol=1e-12,
+        )
+    assert (found.total > 0) == (drift != Constant())
+
+
+def test_variation_of_an_abrupt_drift_sits_at_its_changes():
+    environment = make(drift=Abrupt((7, 20), num_anchors=2))
+    found = environment.variation(30)
+    assert np.flatnonzero(found.reward).tolist() == [6, 19]
+    assert np.flatnonzero(found.transition).tolist() == [6, 19]
+
+
+def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
+    """A million states: the chunk is three episodes, and all measures are moved by hand."""
+
+    class Path:
+        theta = np.zeros((2, 1, 1))
+        mu = np.zeros((2, 1, 1, 1_300_000))
+
+        def mixture(self, episodes: np.ndarray) -> np.ndarray:
+            return np.column_stack([1 - episodes / 10, episodes / 10])
+
+    path = Path()
+    path.mu[0, 0, 0, 0] = path.mu[1, 0, 0, -1] = 1.0  # all mass in the first, or in the last state
+    found = planning.variation(path, 9)
+    np.testing.assert_allclose(found.transition, np.full(8, 0.2), rtol=1e-12)
+
+
+def test_total_variation_sees_what_the_printed_form_misses():
+    environment = make(drift=Abrupt((1,)))
+    now, then = environment.model(0), environment.model(1)
+    printed = sum(np.linalg.norm(row) for row in (then.mu - now.mu).sum(axis=-1))  # ‖μ_t(S) − μ_{t+1}(S)‖
+    assert printed < 1e-12
+    assert environment.variation(2).transition_budget > 1
+
+
+def test_variation_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match=r"transition_norm must be one of .*'frobenious'.*mean 'frobenius'"):
+        make().variation(5, transition_norm="frobenious")
+    with pytest.raises(ValueError, match="num_episodes must be a positive integer, got 0"):
+        make().variation(0)

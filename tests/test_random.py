@@ -1,0 +1,84 @@
+"""Addressed randomness: known answers, equal bits on both libraries, sound draws."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from driftwise import random
+
+
+def words(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("key", "counter", "expected"),
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_threefry_gives_the_known_answers_of_random123(key, counter, expected):
+    high, low = random.threefry(words(*key), words(counter[0]), words(counter[1]))
+    assert (high.item(), low.item()) == expected
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**63 + 12345])
+def test_numpy_and_jax_give_the_same_bits(seed):
+    with jax.enable_x64(True):
+        ours, theirs = random.key(seed), jnp.asarray(random.key(seed))
+        for address in (0, 7, 2**31 + 3):
+            ours, theirs = random.fold(ours, address), random.fold(theirs, address)
+            np.testing.assert_array_equal(ours, np.asarray(theirs))
+        for dtype in (np.float32, np.float64):
+            expected = random.uniform(ours, 50, dtype)
+            assert expected.dtype == dtype
+            np.testing.assert_array_equal(expected, np.asarray(random.uniform(theirs, 50, dtype)))
+
+
+def test_addresses_seeds_and_counters_all_change_the_number():
+    keys = [random.key(seed) for seed in range(20)]
+    keys += [random.fold(random.key(0), address) for address in range(20)]
+    keys += [random.fold(random.fold(random.key(0), 1), address) for address in range(20)]
+    drawn = np.stack([random.uniform(key, 5, np.float64) for key in keys])
+    assert len(np.unique(drawn)) == drawn.size
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_uniform_lies_in_the_unit_interval_with_the_right_mean_and_variance(dtype):
+    num = 100_000
+    drawn = random.uniform(random.key(3), num, dtype).astype(float)
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    # five standard errors: √(1/12/n) of the mean, √(1/180/n) of the mean squared deviation
+    assert abs(drawn.mean() - 1 / 2) < 5 * np.sqrt(1 / 12 / num)
+    assert abs(np.mean((drawn - 1 / 2) ** 2) - 1 / 12) < 5 * np.sqrt(1 / 180 / num)
+    assert abs(np.mean((drawn[1:] - 1 / 2) * (drawn[:-1] - 1 / 2))) < 5 * (1 / 12) / np.sqrt(num)
+
+
+def test_choose_takes_the_first_index_whose_cumulative_mass_exceeds_u():
+    cumulative = np.cumsum([0.25, 0.5, 0.25])
+    drawn = [int(random.choose(cumulative, np.asarray(u))) for u in (0.0, 0.2499, 0.25, 0.7499, 0.75, 0.9999)]
+    assert drawn == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("total", [1.0, 0.1 + 0.2, 1 - 2**-53, 1 + 2**-52, 3.7])
+def test_choose_never_picks_an_index_without_probability(total):
+    probabilities = total * np.array([0.0, 0.3, 0.0, 0.0, 0.7, 0.0])
+    extremes = np.array([0.0, 2.0**-53, 0.3, 1 - 2.0**-53])
+    u = np.concatenate([extremes, random.uniform(random.key(0), 1000, np.float64)])
+    drawn = random.choose(np.cumsum(probabilities)[None, :], u)
+    assert set(drawn.tolist()) == {1, 4}
+
+
+def test_choose_matches_the_probabilities():
+    probabilities = np.array([0.1, 0.0, 0.6, 0.3])
+    num = 50_000
+    drawn = random.choose(np.cumsum(probabilities)[None, :], random.uniform(random.key(1), num, np.float64))
+    frequencies = np.bincount(drawn, minlength=4) / num
+    five_standard_errors = 5 * np.sqrt(probabilities * (1 - probabilities) / num)
+    assert (np.abs(frequencies - probabilities) <= five_standard_errors).all()

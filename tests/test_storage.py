@@ -1,0 +1,156 @@
+"""Files are whole or not there, and the table holds the result's numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from driftwise import storage
+from tests import examples
+from tests.test_experiments import made_up
+
+AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
+RESULTS = {
+    label: made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
+    for label, name in AGENTS.items()
+}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "results.parquet"
+    storage.write_files(tmp_path, {path.name: storage.parquet_writer(storage.results_table(RESULTS))})
+    table = pq.read_table(path)
+    numbers = ["reward", "regret", "cumulative_regret"]
+    assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
+    assert table.num_rows == 3 * 2 * 5
+    for name in ("environment", "agent", "parameters"):
+        assert pa.types.is_dictionary(table.schema.field(name).type)
+    assert set(table["environment"].to_pylist()) == {"random_linear_mdp"}
+    for label, result in RESULTS.items():
+        rows = table.filter(pa.array([name == label for name in table["agent"].to_pylist()]))
+        assert {json.loads(text)["type"] for text in rows["parameters"].to_pylist()} == {"LeastSquares"}
+        assert json.loads(rows["parameters"][0].as_py()) == result.manifest["agent"]
+        assert rows["run"].to_pylist() == [0] * 5 + [1] * 5
+        assert rows["episode"].to_pylist() == [1, 2, 3, 4, 5] * 2
+        for name, values in zip(
+            numbers, (result.returns, result.regret, result.cumulative_regret), strict=True
+        ):
+            np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
+
+
+def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        storage.write_files(tmp_path, {name: storage.parquet_writer(storage.results_table(RESULTS))})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_words_are_stored_once_each() -> None:
+    column = storage.results_table(RESULTS)["environment"].chunk(0)
+    assert column.dictionary.to_pylist() == ["random_linear_mdp"]
+
+
+def test_results_of_a_grid_are_refused() -> None:
+    result = RESULTS["first"]
+    grid = type(result)(
+        result.returns[None],
+        result.values[None],
+        result.optimal_values[None],
+        result.lengths,
+        None,
+        result.manifest,
+    )
+    with pytest.raises(
+        ValueError, match=r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
+    ):
+        storage.results_table({"grid": grid})
+
+
+def test_files_are_replaced_together(tmp_path: Path) -> None:
+    for text in (b"old", b"new"):
+        paths = storage.write_files(tmp_path, {name: lambda file, t=text: file.write(t) for name in "ab"})
+        assert paths == [tmp_path / "a", tmp_path / "b"]
+        assert [path.read_bytes() for path in paths] == [text, text]
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("failure", [OSError("disk full"), ValueError("no such number"), KeyboardInterrupt()])
+def test_a_failure_while_writing_leaves_the_folder_as_it_was(tmp_path: Path, failure: BaseException) -> None:
+    storage.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "ab"})
+
+    def fail(file) -> None:
+        file.write(b"half of what")
+        raise failure
+
+    with pytest.raises(type(failure)):
+        storage.write_files(tmp_path, {"a": lambda file: file.write(b"new"), "b": fail})
+    assert names(tmp_path) == ["a", "b"]
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"old", b"old"]
+
+
+def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "abc"})
+    replace = os.replace
+
+    def fail_at_b(source: Path, target: Path) -> None:
+        if target.name == "b":
+            raise OSError("gone")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_at_b)
+    with pytest.raises(OSError, match="gone"):
+        storage.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "abc"})
+    assert names(tmp_path) == ["a", "b"]  # without c, which would say that the others belong together
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"old"]
+
+
+def test_data_reach_the_disk_before_they_get_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: (done.append("fsync"), fsync(number)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), replace(*paths)))
+    storage.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "ab"})
+    assert done == ["fsync", "fsync", "replace", "replace"]
+
+
+def test_numbers_that_json_does_not_know_are_refused() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        storage.json_writer({"regret": float("nan")})
+
+
+def test_folder_is_made_with_its_parents_and_stays_when_used(tmp_path: Path) -> None:
+    with storage.output_folder(tmp_path / "a" / "b", ["x"]) as folder:
+        assert names(folder) == []
+        (folder / "x").touch()
+    assert names(folder) == ["x"]
+
+
+def test_folder_made_in_vain_is_removed_and_others_are_not(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    with pytest.raises(KeyboardInterrupt), storage.output_folder(tmp_path / "old" / "a" / "b", ["x"]):
+        raise KeyboardInterrupt
+    assert names(tmp_path / "old") == []
+    with pytest.raises(KeyboardInterrupt), storage.output_folder(tmp_path / "old", ["x"]):
+        raise KeyboardInterrupt
+    assert names(tmp_path) == ["old"]
+
+
+def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder" / "x").mkdir(parents=True)
+    for path in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "folder"):
+        with pytest.raises(OSError), storage.output_folder(path, ["x"]):  # noqa: PT011
+            pytest.fail("entered")
+    assert names(tmp_path) == ["file", "folder"]
+    assert names(tmp_path / "folder") == ["x"]
