@@ -105,9 +105,8 @@ def test_paths_are_as_given_and_by_default_named_after_the_experiment(
 def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["run", "quickstart", "--episodes", "1", "--runs", "1", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "±" not in said
-    assert "nan" not in said
     assert "1 run," in said
+    assert not any(text in said for text in ("±", "nan"))
 
 
 @pytest.mark.usefixtures("pretending")

@@ -127,3 +127,10 @@ def test_drifts_of_equal_arguments_are_equal_and_hash_alike():
 def test_bad_arguments_are_refused(build, expected, value):
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}.*, got {re.escape(value)}"):
         build()
+
+
+@pytest.mark.parametrize("num_anchors", [2, 3, 5])
+def test_a_step_of_a_random_walk_is_as_small_as_its_scale(num_anchors):
+    path = RandomWalk(0.01, num_anchors=num_anchors, seed=1).mixture(np.arange(20_000))
+    steps = np.abs(np.diff(path, axis=0)).sum(axis=1)
+    assert steps.max() <= 2 * (num_anchors - 1) * 0.06  # no Gaussian of 20,000 is six deviations away

@@ -11,10 +11,10 @@ import pytest
 from driftwise import simulator
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.exploration import Ucb
-from driftwise.figures import mean_interval
 from driftwise.least_squares import LeastSquares
 from driftwise.parts import to_config
 from driftwise.results import Result, manifest
+from driftwise.statistics import mean_interval
 
 QUICKSTART = EXPERIMENTS["quickstart"]
 

@@ -6,7 +6,6 @@ import io
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 
 from driftwise import figures
 from tests import examples
@@ -16,36 +15,6 @@ RESULTS = {
     label: made_up(examples.agent(name), examples.make(), num_episodes=100, num_runs=3, seed=0)
     for label, name in {"first": "opt_wlsvi", "second": "lsvi_ucb"}.items()
 }
-
-
-@pytest.mark.parametrize(
-    ("freedom", "quantile"),
-    [(1, 12.7062), (2, 4.30265), (4, 2.77645), (9, 2.26216), (31, 2.03951), (1000, 1.96234), (10**9, 1.96)],
-)
-def test_quantiles_are_those_of_students_table(freedom: int, quantile: float) -> None:
-    assert figures.student_quantile(freedom) == pytest.approx(quantile, rel=2e-4)
-
-
-def test_quantile_at_another_level() -> None:
-    assert figures.student_quantile(5, 0.99) == pytest.approx(4.03214, rel=1e-4)
-
-
-def test_interval_of_a_small_sample_by_hand() -> None:
-    mean, half_width = figures.mean_interval(np.array([1.0, 2.0, 3.0]))
-    assert mean == 2
-    assert half_width == pytest.approx(4.30265 / np.sqrt(3), rel=1e-4)
-
-
-def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
-    samples = np.random.default_rng(0).normal(size=(5, 20_000))
-    mean, half_width = figures.mean_interval(samples)
-    assert np.mean(np.abs(mean) <= half_width) == pytest.approx(0.95, abs=0.005)
-
-
-def test_one_sample_has_a_mean_and_no_interval() -> None:
-    mean, half_width = figures.mean_interval(np.array([[1.0, 5.0]]))
-    assert mean.tolist() == [1, 5]
-    assert np.isnan(half_width).all()
 
 
 def test_moving_average_is_centred_and_cut_off_at_the_ends() -> None:

@@ -96,10 +96,7 @@ def _count(name: str, *, at_least: int = 1, bits: int = 32) -> Callable[[str], i
             value: Any = int(text)
         except ValueError:
             value = text
-        value = _check(require_count, name, value, at_least=at_least)
-        if value >= 1 << bits:
-            raise InputError(f"{name} must be an integer below 2^{bits}, got {value}")
-        return value
+        return _check(require_count, name, value, at_least=at_least, bits=bits)
 
     return parse
 
@@ -200,7 +197,7 @@ def _blaming_out(out: str) -> Iterator[None]:
 
 
 def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
-    from driftwise.figures import mean_interval
+    from driftwise.statistics import mean_interval
 
     facts = outcomes[0].result.manifest
     several = facts["num_runs"] > 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any, BinaryIO
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from driftwise.results import Result
+from driftwise.statistics import mean_interval
 
 # Okabe & Ito's palette, told apart with any kind of colour vision; yellow is left out as too light for lines.
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
@@ -76,28 +76,6 @@ def _style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
         yield
-
-
-def mean_interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the first axis, and the half-width of its 95 % Student-t interval (NaN for one sample)."""
-    count = len(samples)
-    mean = samples.mean(axis=0)
-    if count == 1:
-        return mean, np.full_like(mean, np.nan)
-    return mean, student_quantile(count - 1) * samples.std(axis=0, ddof=1) / np.sqrt(count)
-
-
-@functools.cache
-def student_quantile(freedom: int, level: float = 0.95) -> float:
-    """The `q` with `P(|T| ≤ q) = level` for Student's T, to five digits.
-
-    With `t = √ν tan α` the density of T becomes `cos(α)^(ν−1)` on `[0, π/2)`, which a sum integrates.
-    """
-    freedom = min(freedom, 10_000)  # from there on, the normal distribution's within 0.02 %
-    angles = np.linspace(0, np.pi / 2, 200_001)
-    heights = np.cos(angles) ** (freedom - 1)
-    mass = np.concatenate([[0], np.cumsum((heights[1:] + heights[:-1]) / 2)])
-    return float(np.sqrt(freedom) * np.tan(np.interp(level, mass / mass[-1], angles)))
 
 
 def moving_average(curves: np.ndarray, width: int) -> np.ndarray:
