@@ -2,6 +2,10 @@
 
 It is the yardstick of `benchmarks.speed`. The only liberty is that sums are scaled by η^(t−1), without
 which the printed weights η^(−τ) overflow; that changes no decision and no cost. Regret is not computed.
+
+There are two of them, alike to the last decision. The *literal* one keeps its history in lists and
+writes the bonus as the paper does, one `einsum`; the *careful* one knows NumPy: arrays allocated ahead, and
+the bonus as a matrix product.
 """
 
 from __future__ import annotations
@@ -11,7 +15,54 @@ import numpy as np
 from driftwise.environments import LinearMdp
 
 
-def literal_opt_wlsvi(
+class ListHistory:
+    """What happened at one step, appended to lists."""
+
+    def __init__(self, num_episodes: int, dim: int) -> None:
+        self._features: list[np.ndarray] = []
+        self._rewards: list[float] = []
+        self._successors: list[int] = []
+
+    def append(self, features: np.ndarray, reward: float, successor: int) -> None:
+        self._features.append(features)
+        self._rewards.append(reward)
+        self._successors.append(successor)
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return np.array(self._features), np.array(self._rewards), np.array(self._successors)
+
+
+class ArrayHistory:
+    """The same in arrays that are large enough from the start."""
+
+    def __init__(self, num_episodes: int, dim: int) -> None:
+        self._size = 0
+        self._features = np.empty((num_episodes, dim))
+        self._rewards = np.empty(num_episodes)
+        self._successors = np.empty(num_episodes, dtype=int)
+
+    def append(self, features: np.ndarray, reward: float, successor: int) -> None:
+        self._features[self._size] = features
+        self._rewards[self._size] = reward
+        self._successors[self._size] = successor
+        self._size += 1
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = self._size
+        return self._features[:size], self._rewards[:size], self._successors[:size]
+
+
+def einsum_form(features: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """`φᵀMφ` for features `[n, A, d]`, as one writes it."""
+    return np.einsum("nai,ij,naj->na", features, matrix, features)
+
+
+def product_form(features: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """`φᵀMφ` for features `[n, A, d]`, as BLAS likes it."""
+    return np.sum((features @ matrix) * features, axis=-1)
+
+
+def opt_wlsvi(
     environment: LinearMdp,
     *,
     num_episodes: int,
@@ -19,6 +70,7 @@ def literal_opt_wlsvi(
     radius: float,
     ridge: float = 1.0,
     seed: int = 0,
+    careful: bool = False,
 ) -> np.ndarray:
     """Returns of one run, `[num_episodes]`."""
     spec = environment.spec
@@ -27,43 +79,40 @@ def literal_opt_wlsvi(
     identity = np.eye(spec.dim)
     gram = np.stack([ridge * identity] * spec.horizon)
     gram_sq = gram.copy()
-    past_features: list[list[np.ndarray]] = [[] for _ in range(spec.horizon)]
-    past_rewards: list[list[float]] = [[] for _ in range(spec.horizon)]
-    past_successors: list[list[int]] = [[] for _ in range(spec.horizon)]
+    history = [
+        (ArrayHistory if careful else ListHistory)(num_episodes, spec.dim) for _ in range(spec.horizon)
+    ]
+    quadratic = product_form if careful else einsum_form
     returns = np.zeros(num_episodes)
+
+    def index(features: np.ndarray, weights: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        return features @ weights + radius * np.sqrt(quadratic(features, matrix))
 
     for t in range(num_episodes):
         discounts = rate ** np.arange(t - 1, -1, -1)
         weights = np.zeros((spec.horizon, spec.dim))
-        shapes = np.zeros((spec.horizon, spec.dim, spec.dim))
+        matrices = np.zeros((spec.horizon, spec.dim, spec.dim))
         for h in reversed(range(spec.horizon)):
             inverse = np.linalg.inv(gram[h])
-            shapes[h] = inverse @ gram_sq[h] @ inverse
+            matrices[h] = inverse @ gram_sq[h] @ inverse
             if t == 0:
                 continue
-            targets = np.array(past_rewards[h])
+            past_features, targets, successors = history[h].arrays()
             if h + 1 < spec.horizon:
-                q = _index(features[past_successors[h]], weights[h + 1], shapes[h + 1], radius)
+                q = index(features[successors], weights[h + 1], matrices[h + 1])
                 targets = targets + np.minimum(q.max(axis=1), spec.horizon)
-            weights[h] = inverse @ (np.array(past_features[h]).T @ (discounts * targets))
+            weights[h] = inverse @ (past_features.T @ (discounts * targets))
 
         model = environment.model(t)
-        state = rng.choice(spec.num_states, p=environment.initial)
+        state = int(rng.choice(spec.num_states, p=environment.initial))
         for h in range(spec.horizon):
-            action = int(_index(features[state][None], weights[h], shapes[h], radius)[0].argmax())
+            action = int(index(features[state][None], weights[h], matrices[h])[0].argmax())
             phi = features[state, action]
             reward = float(phi @ model.theta[h])
             chances = phi @ model.mu[h]
-            state = rng.choice(spec.num_states, p=chances / chances.sum())
-            past_features[h].append(phi)
-            past_rewards[h].append(reward)
-            past_successors[h].append(state)
+            state = int(rng.choice(spec.num_states, p=chances / chances.sum()))
+            history[h].append(phi, reward, state)
             gram[h] = rate * gram[h] + np.outer(phi, phi) + (1 - rate) * ridge * identity
             gram_sq[h] = rate**2 * gram_sq[h] + np.outer(phi, phi) + (1 - rate**2) * ridge * identity
             returns[t] += reward
     return returns
-
-
-def _index(features: np.ndarray, weights: np.ndarray, shape: np.ndarray, radius: float) -> np.ndarray:
-    """`φᵀw + β√(φᵀ Λ⁻¹Λ̃Λ⁻¹ φ)` for features `[n, A, d]`."""
-    return features @ weights + radius * np.sqrt(np.einsum("nai,ij,naj->na", features, shape, features))

@@ -63,7 +63,7 @@ def test_the_seed_decides_and_nothing_else(name):
 
 def test_the_number_of_anchors_does_not_change_the_first():
     """So a stationary world and the start of a drifting one can be compared."""
-    for name in ("latent_chains", "combination_lock"):
+    for name in ENVIRONMENTS:
         for alone, first in zip(make(name, Constant()).model(0), make(name, TWO).model(0), strict=True):
             np.testing.assert_array_equal(alone, first)
 
@@ -192,9 +192,11 @@ def test_the_good_example_is_good():
             "mu: sum of the transition probabilities at anchor 0, step 1, state 1, action 1 is 0.9, expected",
         ),
         (
-            changed("mu", (0, 1, 3), np.array([-0.1, 1.1])),
-            "mu: norm of the total masses at anchor 0, step 1 is 2.10713, expected at most sqrt(dim) = 2",
+            changed("mu", (0, 1, 3), np.array([1.1, 0.5])),
+            "mu: norm of the masses mu(S) at anchor 0, step 1 is 2.35797, expected at most sqrt(dim) = 2",
         ),
+        (dict(features=np.ones((2, 0, 4))), "num_actions must be a positive integer, got 0"),
+        (dict(features=1j * np.ones((2, 2, 4))), "features must be an array of numbers, got"),
         (dict(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
         (dict(rewards="bernouli"), "(did you mean 'bernoulli'?)"),
         (dict(drift="abrupt"), "drift must be a driftwise.drift.Drift, got 'abrupt'"),
@@ -244,3 +246,34 @@ def test_negative_transition_probabilities_are_refused():
 def test_bad_arguments_are_refused_by_name(build, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         build()
+
+
+class Doubled:
+    """A drift whose weights sum to two, which nothing but the environment can notice."""
+
+    num_anchors = 1
+
+    def mixture(self, episodes):
+        return np.full((len(episodes), 1), 2.0)
+
+    def changes(self, num_episodes):
+        return ()
+
+
+def test_weights_that_are_not_on_the_simplex_are_refused():
+    with pytest.raises(ValueError, match="drift: sum of the weights at place 0 is 2, expected 1"):
+        LinearMdp(**GOOD, drift=Doubled()).model(0)
+
+
+def test_masses_that_cancel_are_allowed_as_in_the_paper():
+    """Signed measures with |μ|(S) > 1 and probabilities that are fine: φ mixes two of them half and half."""
+    mu = np.array([[[[1.5, -0.5], [-0.5, 1.5]]]])
+    features = np.full((2, 1, 2), 0.5)
+    environment = LinearMdp(features, np.full((1, 1, 2), 0.5), mu, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(environment.features @ environment.model(0).mu[0], 0.5)
+
+
+def test_an_environment_prints_on_one_line():
+    assert repr(make("combination_lock", TWO)).startswith("LinearMdp('combination_lock', Spec(num_states=6")
+    assert "\n" not in repr(LinearMdp(**GOOD))
+    assert repr(LinearMdp(**GOOD).variation(3)) == "Variation(reward_budget=0, transition_budget=0, total=0)"

@@ -203,4 +203,4 @@ def test_the_first_plan_treats_all_actions_of_one_hot_features_alike():
 
 
 def _planning(environment: LinearMdp) -> tuple:
-    return rollout.world(environment).table, KEY
+    return rollout.World.of(environment).table, KEY

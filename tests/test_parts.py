@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi, sw_lsvi_ucb
 from driftwise.arrays import namespace
+from driftwise.drift import Constant
 from driftwise.exploration import Ucb
 from driftwise.forgetting import ExponentialWeights, SlidingWindow
 from driftwise.parts import PARTS, from_config, is_part, number, part, to_config
 from driftwise.types import Array, FeatureTable, Key, Moments, Numeric
-from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.reference.plain_loop import episodes
 
 
@@ -65,7 +67,7 @@ def test_parts_compare_and_hash_by_value():
     assert ExponentialWeights(1) == ExponentialWeights(1.0) != ExponentialWeights(0.5)
     assert Ucb(np.array([1, 2])) == Ucb([1.0, 2.0])
     assert len({opt_wlsvi(SPEC, rate=r, radius=1) for r in (0.9, 0.9, 0.8)}) == 2
-    assert SlidingWindow(4) == SlidingWindow(4, capacity=4) != SlidingWindow(4, capacity=5)
+    assert SlidingWindow(4) == SlidingWindow(4, capacity=3) != SlidingWindow(4, capacity=5)
 
 
 def test_parts_print_as_they_are_built():
@@ -109,6 +111,22 @@ def test_a_part_cannot_take_the_name_of_another(monkeypatch):
     monkeypatch.setitem(PARTS, "Ucb", Ucb)  # put back whatever happens
     with pytest.raises(ValueError, match="Ucb"):
         part(type("Ucb", (), {"__module__": "elsewhere"}))
+
+
+@pytest.mark.parametrize("drift", [Constant(), *DRIFTS.values()])
+def test_drifts_round_trip_through_json(drift):
+    assert from_config(json.loads(json.dumps(to_config(drift)))) == drift
+
+
+def test_similar_windows_share_a_ring_and_a_longer_one_gets_a_larger_ring():
+    assert [SlidingWindow(n).capacity for n in (1, 2, 3, 5, 8, 9)] == [1, 2, 4, 8, 8, 16]
+    assert dataclasses.replace(SlidingWindow(5), length=20).capacity == 32
+
+
+def test_algorithms_and_agents_survive_pickling():
+    for name, algorithm in ALGORITHMS.items():
+        assert pickle.loads(pickle.dumps(algorithm)) is algorithm
+        assert pickle.loads(pickle.dumps(agent(name))) == agent(name)
 
 
 def test_bad_values_of_a_users_part_are_refused():

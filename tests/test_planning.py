@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -11,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import driftwise.jax_backend  # noqa: F401  (adds JAX to the table of libraries)
 from driftwise import planning
 from driftwise.drift import Abrupt, Constant, Drift
 from driftwise.environments import LinearMdp, random_linear_mdp
@@ -132,3 +132,27 @@ def test_variation_refuses_what_it_does_not_know():
         make().variation(5, transition_norm="frobenious")
     with pytest.raises(ValueError, match="num_episodes must be a positive integer, got 0"):
         make().variation(0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda policy: policy[:-1], "policy must have shape (3, 6, 2) or (3, 6), got (2, 6, 2)"),
+        (
+            lambda policy: 2 * policy,
+            "policy must hold probabilities that sum to 1, got [1. 1.] at step 0, state 0",
+        ),
+        (lambda policy: np.full((3, 6), 2), "policy must hold actions from 0 to 1, got 2 at step 0, state 0"),
+        (lambda policy: np.full((3, 6), -1), "policy must hold actions from 0 to 1, got -1"),
+    ],
+)
+def test_what_is_no_policy_is_refused(change, message):
+    environment = make()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        planning.policy_values(environment.features, environment.model(0), change(np.full((3, 6, 2), 0.5)))
+
+
+def test_a_policy_may_be_a_list():
+    environment = make()
+    values = planning.policy_values(environment.features, environment.model(0), [[0] * 6] * 3)
+    assert values.shape == (4, 6)

@@ -37,7 +37,7 @@ def test_linear_and_inner_are_the_products_they_are_named_for():
     expected = np.einsum("sad,hd->hsa", FEATURES, weights).reshape(2, 12)
     np.testing.assert_allclose(regression.linear(table, weights), expected, **TOLERANCE)
     expected = np.einsum("hde,he->hd", MATRICES, weights)
-    np.testing.assert_allclose(regression.inner(MATRICES, weights), expected, **TOLERANCE)
+    np.testing.assert_allclose(regression.matvec(MATRICES, weights), expected, **TOLERANCE)
 
 
 def test_inverse_is_an_inverse_on_both_libraries():

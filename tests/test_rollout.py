@@ -78,7 +78,7 @@ def test_rewards_are_independent_of_successors_given_the_action(at_random):
 def test_the_chances_of_a_plan_are_not_those_of_its_actions():
     """A randomised exploration must not foresee how its actions will be drawn."""
     probe = Probe()
-    world = rollout.world(make())
+    world = rollout.World.of(make())
     rollout.play(probe, world, probe.init(world.table), np.array([1.0, 0.0]), random.key(0), 0)
     assert len(set(probe.for_actions)) == SPEC.horizon
     assert not set(probe.for_actions) & set(random.uniform(probe.for_plan, 20, np.float64).tolist())

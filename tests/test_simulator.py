@@ -156,6 +156,29 @@ def test_states_are_kept_only_on_request(base):
     assert kept.state.tick.tolist() == [NUM_EPISODES] * NUM_RUNS
 
 
+def test_settings_of_the_program_around_neither_disturb_nor_change(base):
+    seen = []
+    with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
+        again = dw.simulate(
+            AGENT, ENVIRONMENT, **OPTIONS, progress=lambda *_: seen.append(jax.numpy.ones(1).dtype)
+        )
+    np.testing.assert_array_equal(again.values, base.values)
+    assert {str(dtype) for dtype in seen} == {"float32"}  # JAX's default, also inside the callback
+
+
+def test_a_chunk_is_never_much_longer_than_the_run():
+    """Else this would ask for terabytes."""
+    result = dw.simulate(AGENT, ENVIRONMENT, num_episodes=2, num_runs=NUM_RUNS, chunk_size=10**12)
+    assert result.values.shape == (NUM_RUNS, 2)
+
+
+@pytest.mark.parametrize("radius", [1e39, 1e-60])
+def test_parameters_that_do_not_fit_the_precision_are_refused(radius):
+    loud = opt_wlsvi(SPEC, rate=0.9, radius=radius)
+    with pytest.raises(ValueError, match="agent: its parameters must fit into float32"):
+        dw.simulate(loud, ENVIRONMENT, num_episodes=1, precision="float32")
+
+
 def test_the_manifest_tells_how_to_repeat_the_run(base):
     facts = json.loads(json.dumps(base.manifest))
     assert from_config(facts["agent"]) == AGENT

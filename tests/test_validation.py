@@ -79,7 +79,16 @@ def test_hyper_parameters_are_finite_numbers_in_range(build, message, value):
         (lambda: lsvi_ucb(SPEC, radius=1, ridge=0), "ridge must be a number above 0, got 0"),
         (lambda: sw_lsvi_ucb(SPEC, length=2.5, radius=1), "length must be an integer of at least 1, got 2.5"),
         (lambda: sw_lsvi_ucb(SPEC, length=0, radius=1), "length must be an integer of at least 1, got 0"),
-        (lambda: SlidingWindow((3, 8), capacity=5), "capacity must be an integer of at least 8, got 5"),
+        (lambda: SlidingWindow(3, capacity=-5), "capacity must be an integer of at least 0, got -5"),
+        (lambda: opt_wlsvi(make(), rate=1, radius=1), "spec must be a driftwise.types.Spec, got LinearMdp("),
+        (
+            lambda: opt_wlsvi.tuned(make(), num_episodes=5, variation=1),
+            "spec must be a driftwise.types.Spec, got LinearMdp(",
+        ),
+        (
+            lambda: lsvi_ucb.tuned(SPEC, num_episodes=5, variation=make().variation(5)),
+            "variation must be a number of at least 0, got Variation(reward_budget=",
+        ),
         (
             lambda: Ucb(1.0, "sandwhich"),
             "norm must be one of sandwich, single, got 'sandwhich' (did you mean",

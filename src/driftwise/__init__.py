@@ -1,4 +1,4 @@
-"""driftwise: linear bandits and linear-MDP reinforcement learning in a world that drifts."""
+"""driftwise: linear-MDP reinforcement learning in a world that drifts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ __all__ = [
     "simulate",
     "theory",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ added by `driftwise.jax_backend`, so that nothing on the NumPy path ever imports
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,12 +29,12 @@ def namespace(array: Array) -> Any:
 
 def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool = False) -> Any:
     """`carry, y = step(carry, x)` over the leading axis of the tuple `xs`; returns `(carry, ys)`."""
-    return BACKENDS[namespace(xs[0]).__name__].scan(step, carry, xs, reverse=reverse)
+    return _backend(xs[0]).scan(step, carry, xs, reverse=reverse)
 
 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`."""
-    return BACKENDS[namespace(matrix).__name__].spd_inverse(matrix)
+    return _backend(matrix).spd_inverse(matrix)
 
 
 def write(buffer: Array, index: Any, value: Array) -> Array:
@@ -42,6 +43,13 @@ def write(buffer: Array, index: Any, value: Array) -> Array:
         return buffer.at[index].set(value)
     buffer[index] = value
     return buffer
+
+
+def _backend(array: Array) -> Backend:
+    name = namespace(array).__name__
+    if name == "jax.numpy" and name not in BACKENDS:
+        importlib.import_module("driftwise.jax_backend")  # enters itself; whoever has such an array has JAX
+    return BACKENDS[name]
 
 
 def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool) -> Any:

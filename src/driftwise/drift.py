@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from driftwise.parts import configurable
 from driftwise.validation import require_count, require_kind, require_number, require_numeric
 
 
@@ -32,6 +33,7 @@ class Drift(Protocol):
         ...
 
 
+@configurable
 @dataclass(frozen=True)
 class Constant:
     """No drift: always the first anchor."""
@@ -47,6 +49,7 @@ class Constant:
         return ()
 
 
+@configurable
 @dataclass(frozen=True)
 class Abrupt:
     """Jump to the next anchor at each of the given episodes; after the last anchor, the first again.
@@ -70,6 +73,7 @@ class Abrupt:
         return tuple(change for change in self.at if change < num_episodes)
 
 
+@configurable
 @dataclass(frozen=True)
 class Gradual:
     """Move in a straight line from anchor to anchor, reaching one at each knot; constant outside."""
@@ -92,6 +96,7 @@ class Gradual:
         return ()
 
 
+@configurable
 @dataclass(frozen=True)
 class Periodic:
     """Go round all anchors smoothly and come back after `period` episodes."""
@@ -113,13 +118,15 @@ class Periodic:
         return ()
 
 
+@configurable
 @dataclass(frozen=True)
 class RandomWalk:
     """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
 
     Each cut is a Gaussian random walk with steps of standard deviation `scale`, reflected into [0, 1]. One
     episode moves the mixture by at most twice the cuts' steps in L1, and in the long run it is uniform on
-    the simplex. The walk starts at the first anchor and depends on `seed` alone.
+    the simplex. The walk starts at the first anchor and depends on `seed` alone. Unlike the other drifts it
+    keeps its path in memory, up to the last episode asked for.
     """
 
     scale: float
@@ -141,12 +148,12 @@ class RandomWalk:
         return ()
 
 
-def constant_unless(drift: Drift | None) -> Drift:
+def checked_drift(drift: Drift | None) -> Drift:
     """The drift that a maker of environments was given, checked; none given is no drift."""
     return Constant() if drift is None else require_kind("drift", drift, Drift)
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=2)
 def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
     steps = np.random.default_rng(walk.seed).normal(scale=walk.scale, size=(length, walk.num_anchors - 1))
     steps[0] = 1
@@ -176,4 +183,6 @@ def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
 
 def _anchors(given: int, segments: int) -> int:
     """The number of anchors: one for each segment unless given."""
-    return require_count("num_anchors", given, at_least=2) if given else segments
+    if type(given) is int and given == 0:
+        return segments
+    return require_count("num_anchors", given, at_least=2)

@@ -14,7 +14,7 @@ from driftwise.types import Array, FeatureTable, Key, Moments, Numeric
 class Ucb:
     """Optimism: a radius β times the width of the confidence ellipsoid in direction φ.
 
-    `norm="sandwich"` uses `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, the estimator's own standard deviation under weights;
+    `norm="sandwich"` uses `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, the estimator's standard deviation but for the ridge in Λ̃;
     `norm="single"` uses `√(φᵀ Λ⁻¹ φ)`, never smaller, and needs one matrix less.
     """
 
@@ -27,10 +27,10 @@ class Ucb:
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         xp = namespace(inverse)
-        shape = inverse
+        matrix = inverse
         if self.norm == "sandwich" and moments.gram_sq is not None:  # else Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
-            shape = inverse @ moments.gram_sq @ inverse
-        squared = quadratic(features, shape)
+            matrix = inverse @ moments.gram_sq @ inverse
+        squared = quadratic(features, matrix)
         return self.radius * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
 
     def policy(self, q: Array) -> Array:
@@ -87,7 +87,7 @@ def greedy_policy(q: Array) -> Array:
     best = xp.max(q, axis=-1, keepdims=True)
     tolerance = float(xp.finfo(q.dtype).eps) ** (2 / 3)
     tied = xp.astype(q >= best - tolerance * xp.maximum(xp.abs(best), xp.ones_like(best)), q.dtype)
-    return tied / xp.sum(tied, axis=-1, keepdims=True)
+    return tied / xp.sum(tied, axis=-1, keepdims=True) + 0 * best  # a Q that is not finite gives no policy
 
 
 def _nothing(inverse: Array, features: FeatureTable) -> Array:

@@ -97,17 +97,16 @@ class SlidingWindow:
     the last renewal are exactly the window, and their sum (additions only) replaces the running one:
     rounding errors live for one window and never accumulate.
 
-    `capacity` is the size of the ring buffer, at least the largest `length` of a grid (and equal to it
-    when left out).
+    `capacity` is what the ring buffer can hold: at least what is asked for and the largest `length` of a
+    grid, as a power of two, so that similar lengths share a compiled program. Memory grows with it.
     """
 
     length: Numeric = number(at_least=1, integer=True)
     capacity: int = 0
 
     def __post_init__(self) -> None:
-        longest = int(np.max(self.length))
-        capacity = require_count("capacity", self.capacity, at_least=longest) if self.capacity else longest
-        object.__setattr__(self, "capacity", capacity)
+        longest = max(int(np.max(self.length)), require_count("capacity", self.capacity, at_least=0))
+        object.__setattr__(self, "capacity", 1 << (longest - 1).bit_length())
 
     @property
     def num_slots(self) -> int:

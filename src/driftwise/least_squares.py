@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.arrays import namespace, scan, spd_inverse
 from driftwise.parts import choice, member, number, part
 from driftwise.random import choose
-from driftwise.regression import empty_moments, inner, linear
+from driftwise.regression import empty_moments, linear, matvec
 from driftwise.types import (
     Array,
     Episode,
@@ -84,7 +84,7 @@ class LeastSquares:
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
             inverse, cross, perturbation, ceiling = x
-            weights = inner(inverse, cross[:, 0] + inner(cross[:, 1:], value))
+            weights = matvec(inverse, cross[:, 0] + matvec(cross[:, 1:], value))
             q = xp.reshape(linear(features, weights) + perturbation, (num_states, self.spec.num_actions))
             value = xp.clip(xp.max(q, axis=-1), floor, ceiling)
             return value, (weights, q, self.exploration.policy(q))

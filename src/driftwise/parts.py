@@ -16,6 +16,7 @@ from driftwise.validation import nearest, require_choice, require_kind, require_
 _T = TypeVar("_T", bound=type)
 
 PARTS: dict[str, type] = {}
+CONFIGURABLE: dict[str, type] = {"Spec": Spec}  # all that `from_config` can make
 
 
 def number(
@@ -66,7 +67,13 @@ def part(cls: _T) -> _T:
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"a part must have a name of its own, got a second {cls.__name__!r}")
     PARTS[cls.__name__] = made
-    return made
+    return configurable(made)
+
+
+def configurable(cls: _T) -> _T:
+    """Let `from_config` make this dataclass by its name."""
+    CONFIGURABLE[cls.__name__] = cls
+    return cls
 
 
 def is_part(value: Any) -> bool:
@@ -92,19 +99,18 @@ def to_config(value: Any) -> Any:
 def from_config(config: Any) -> Any:
     """The part that `to_config` described."""
     if isinstance(config, dict):
-        known = {**PARTS, "Spec": Spec}
         name = config.get("type")
-        if name not in known:
-            raise ValueError(f"type must name a part, got {name!r}{nearest(name, known)}")
+        if name not in CONFIGURABLE:
+            raise ValueError(f"type must name a part, got {name!r}{nearest(name, CONFIGURABLE)}")
         fields = {key: from_config(value) for key, value in config.items() if key != "type"}
-        accepted = {field.name: field for field in dataclasses.fields(known[name])}
+        accepted = {field.name: field for field in dataclasses.fields(CONFIGURABLE[name])}
         for key in fields:
             if key not in accepted:
                 raise ValueError(f"{name} has no field {key!r}{nearest(key, accepted)}")
         for key, field in accepted.items():
             if key not in fields and field.default is dataclasses.MISSING:
                 raise ValueError(f"{name} needs the field {key!r}")
-        return known[name](**fields)
+        return CONFIGURABLE[name](**fields)
     if isinstance(config, list):
         return tuple(from_config(item) for item in config)
     return config

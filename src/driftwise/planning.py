@@ -22,11 +22,28 @@ def optimal_values(features: Array, model: Model) -> Array:
 
 def policy_values(features: Array, model: Model, policy: Array) -> Array:
     """`V^π`, `[H+1, S]`, of action probabilities `[H, S, A]` or of integer actions `[H, S]`."""
+    policy = np.asarray(policy) if isinstance(policy, (list, tuple)) else policy
+    sizes = (len(model.theta), *features.shape[:2])
+    if policy.shape not in (sizes, sizes[:2]):
+        raise ValueError(f"policy must have shape {sizes} or {sizes[:2]}, got {policy.shape}")
+    if isinstance(policy, np.ndarray):
+        _check_policy(policy, sizes[2])
     xp = namespace(policy)
     if policy.ndim == 2:
-        actions = xp.arange(features.shape[-2])
-        policy = xp.astype(policy[..., None] == actions, features.dtype)
+        policy = xp.astype(policy[..., None] == xp.arange(sizes[2]), features.dtype)
     return _induction(features, model, lambda q, p: namespace(q).sum(p * q, axis=-1), policy)
+
+
+def _check_policy(policy: np.ndarray, num_actions: int) -> None:
+    if policy.ndim == 2:
+        bad = ~np.isin(policy, np.arange(num_actions))
+        expected = f"actions from 0 to {num_actions - 1}"
+    else:
+        bad = (np.abs(policy.sum(-1) - 1) > 1e-8) | (policy < -1e-8).any(-1)
+        expected = "probabilities that sum to 1"
+    if bad.any():
+        h, state = (int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"policy must hold {expected}, got {policy[h, state]} at step {h}, state {state}")
 
 
 def action_values(features: Array, model: Model, values: Array) -> Array:
@@ -67,12 +84,16 @@ class ModelPath(Protocol):
     def mixture(self, episodes: np.ndarray) -> np.ndarray: ...  # [T] to [T, J]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Variation:
     """How far the model moves from each episode to the next; the budgets are the sums."""
 
     reward: np.ndarray  # [K-1]
     transition: np.ndarray  # [K-1]
+
+    def __repr__(self) -> str:
+        parts = f"reward_budget={self.reward_budget:g}, transition_budget={self.transition_budget:g}"
+        return f"Variation({parts}, total={self.total:g})"
 
     @property
     def reward_budget(self) -> float:

@@ -43,7 +43,7 @@ def quadratic(features: FeatureTable, matrix: Array) -> Array:
     return xp.take(flat, xp.asarray(rows * dim + cols), axis=-1) @ features.pairs.T
 
 
-def inner(matrix: Array, vector: Array) -> Array:
+def matvec(matrix: Array, vector: Array) -> Array:
     """`Mv` over leading axes; a product and a sum, which compiles better than many tiny matmuls."""
     return namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
 

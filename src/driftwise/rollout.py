@@ -31,6 +31,17 @@ class World(NamedTuple):
         num_states, dim = self.mu.shape[-1], self.mu.shape[-2]
         return namespace(self.mu).reshape(self.table.values, (num_states, -1, dim))
 
+    @classmethod
+    def of(cls, environment: LinearMdp, dtype: Any = np.float64) -> World:
+        return cls(
+            table=feature_table(environment.features, dtype),
+            theta=environment.theta.astype(dtype),
+            mu=environment.mu.astype(dtype),
+            cumulative_mu=np.cumsum(environment.mu, axis=-1).astype(dtype),
+            cumulative_initial=np.cumsum(environment.initial).astype(dtype),
+            coin_rewards=np.asarray(environment.rewards == "bernoulli"),
+        )
+
 
 class Record(NamedTuple):
     """What is kept of an episode."""
@@ -38,17 +49,6 @@ class Record(NamedTuple):
     start: Array  # first state
     reward: Array  # sum of the rewards seen
     value: Array  # exact V^π of the first state
-
-
-def world(environment: LinearMdp, dtype: Any = np.float64) -> World:
-    return World(
-        table=feature_table(environment.features, dtype),
-        theta=environment.theta.astype(dtype),
-        mu=environment.mu.astype(dtype),
-        cumulative_mu=np.cumsum(environment.mu, axis=-1).astype(dtype),
-        cumulative_initial=np.cumsum(environment.initial).astype(dtype),
-        coin_rewards=np.asarray(environment.rewards == "bernoulli"),
-    )
 
 
 def mix(weights: Array, anchors: Array) -> Array:
@@ -87,5 +87,4 @@ def play(
     _, visited = scan(step, start, xs)
     episode = Episode(*visited)
     value = planning.policy_values(features, model, plan.policy)[0, start]
-    value = xp.where(xp.isfinite(plan.value[start]), value, xp.nan)  # a failed plan has no value
     return agent.update(state, plan, episode), Record(start, xp.sum(episode.rewards), value), episode

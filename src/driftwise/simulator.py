@@ -6,11 +6,12 @@ progress and memory stay in hand. Precision is set for the calls made here and f
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import jax
@@ -20,7 +21,7 @@ import numpy as np
 from driftwise import planning, random, rollout
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.jax_backend import register_parts
-from driftwise.parts import to_config
+from driftwise.parts import is_part, to_config
 from driftwise.results import Result, manifest
 from driftwise.rollout import Record, World
 from driftwise.types import Agent, Array, Model
@@ -71,8 +72,10 @@ def simulate(
     require_choice("precision", precision, ("float64", "float32"))
     if not isinstance(environment, LinearMdp):
         raise ValueError(f"environment must be a LinearMdp, got {environment!r}")
-    if not isinstance(agent, Agent):
+    if not (isinstance(agent, Agent) and is_part(agent)):
         raise ValueError(f"agent must be built by one of driftwise.algorithms, got {agent!r}")
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be a function, got {progress!r}")
     if agent.spec != environment.spec:
         raise ValueError(f"agent must be built for {environment.spec}, got an agent for {agent.spec}")
 
@@ -81,28 +84,30 @@ def simulate(
     grid, lowered = lower(agent, dtype)
     points = -(-num_episodes // record_every)
     grid_size = math.prod(grid)
+    chunk_size = min(chunk_size, max(num_episodes, CHUNK))
     sums = np.zeros((3, points, grid_size, num_runs))
-    with _one_at_a_time, jax.enable_x64(True):
-        world = jax.device_put(rollout.world(environment, dtype))
+    with _own_settings():
+        world = jax.device_put(World.of(environment, dtype))
         keys = _run_keys(random.key(seed), np.arange(num_runs))
         state = _init(lowered, world, keys, grid_size)
-        for begin in range(0, num_episodes, chunk_size):
-            count = min(chunk_size, num_episodes - begin)
-            episodes = begin + np.arange(chunk_size)
-            mixture = environment.mixture(np.minimum(episodes, num_episodes - 1)).astype(dtype)
-            state, recorded = _play_chunk(lowered, world, state, mixture, keys, begin, count)
+    for begin in range(0, num_episodes, chunk_size):
+        count = min(chunk_size, num_episodes - begin)
+        episodes = begin + np.arange(chunk_size)
+        mixture = environment.mixture(np.minimum(episodes, num_episodes - 1)).astype(dtype)
+        with _own_settings():
+            state, recorded = _play_chunk(lowered, world, state, mixture, keys, begin, count, grid_size)
             recorded = jax.device_get(recorded)
-            if not np.isfinite(recorded[1][:count]).all():
-                raise FloatingPointError(
-                    f"the regression became singular to working precision by episode {begin + count}; "
-                    f"a larger ridge is needed than {to_config(agent).get('ridge')!r} in {precision}"
-                )
-            blocks = episodes[:count] // record_every
-            for total, values in zip(sums, recorded, strict=True):
-                np.add.at(total, blocks, values[:count])  # in the order of episodes, whatever the chunks
-            if progress is not None:
-                progress(begin + count, num_episodes)
-        state = jax.device_get(state) if keep_state else None
+        if not np.isfinite(recorded[1][:count]).all():
+            raise FloatingPointError(
+                f"agent: its values stopped being finite by episode {begin + count} in {precision}; "
+                f"the ridge may be too small, or the radius too large, for this precision: {agent!r}"
+            )
+        blocks = episodes[:count] // record_every
+        for total, values in zip(sums, recorded, strict=True):
+            np.add.at(total, blocks, values[:count])  # in the order of episodes, whatever the chunks
+        if progress is not None:
+            progress(begin + count, num_episodes)
+    state = jax.device_get(state) if keep_state else None
     lengths = np.diff(np.minimum(np.arange(points + 1) * record_every, num_episodes))
     means = np.moveaxis(sums / lengths[:, None, None], 1, -1).reshape(3, *grid, num_runs, points)
     return Result(
@@ -125,6 +130,19 @@ def simulate(
     )
 
 
+@contextlib.contextmanager
+def _own_settings() -> Iterator[None]:
+    """Full precision and ordinary promotion here, whatever the program around has set; its settings stay."""
+    with (
+        _one_at_a_time,
+        jax.enable_x64(True),
+        jax.default_matmul_precision("highest"),  # else float32 would be cut to TF32 on some accelerators
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+    ):
+        yield
+
+
 def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
     register_parts()
@@ -135,10 +153,15 @@ def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     except ValueError:
         shapes = ", ".join(str(leaf.shape) for leaf in leaves if leaf.ndim)
         raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
-    flat = [
-        np.broadcast_to(leaf, grid).reshape(-1).astype(np.int64 if leaf.dtype.kind == "i" else dtype)
-        for leaf in leaves
-    ]
+    with np.errstate(over="ignore", under="ignore"):
+        cast = [leaf.astype(np.int64 if leaf.dtype.kind in "iu" else dtype) for leaf in leaves]
+    for leaf, kept in zip(leaves, cast, strict=True):
+        lost = ~np.isfinite(kept) | ((kept == 0) & (leaf != 0))
+        if lost.any():
+            raise ValueError(
+                f"agent: its parameters must fit into {dtype}, got {leaf[lost].flat[0].item()!r}"
+            )
+    flat = [np.broadcast_to(leaf, grid).reshape(-1) for leaf in cast]
     return grid, jax.tree.unflatten(structure, flat)
 
 
@@ -157,9 +180,16 @@ def _init(agents: Agent, world: World, keys: Array, grid_size: int) -> Any:
     return jax.vmap(over_runs, axis_size=grid_size)(agents)
 
 
-@functools.partial(jax.jit, donate_argnames="state")
+@functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state")
 def _play_chunk(
-    agents: Agent, world: World, state: Any, mixture: Array, keys: Array, begin: Array, count: Array
+    agents: Agent,
+    world: World,
+    state: Any,
+    mixture: Array,
+    keys: Array,
+    begin: Array,
+    count: Array,
+    grid_size: int,
 ) -> tuple[Any, tuple[Array, Array, Array]]:
     """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
 
@@ -178,10 +208,11 @@ def _play_chunk(
             return rollout.play(agent, world, state, mixture[i], key, begin + i)[:2]
 
         over_runs = jax.vmap(one, in_axes=(None, 0, 0))
-        state, record = jax.vmap(over_runs, in_axes=(0, 0, None))(agents, state, keys)
+        over_grid = jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
+        state, record = over_grid(agents, state, keys)
         return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
 
-    shape = (len(mixture), *jax.tree.leaves(state)[0].shape[:2])
+    shape = (len(mixture), grid_size, len(keys))
     dtype = world.theta.dtype
     empty = Record(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
     state, records = jax.lax.fori_loop(0, count, episode, (state, empty))

@@ -22,7 +22,7 @@ def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -
 
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words; a near miss is named."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}{nearest(value, choices)}")
     return value

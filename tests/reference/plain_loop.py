@@ -40,7 +40,7 @@ def episodes(
 ) -> Iterator[Played]:
     """The episodes of one run. A state may be consumed by the next episode: copy what you keep."""
     watched = Watched(agent)
-    world = rollout.world(environment)
+    world = rollout.World.of(environment)
     run_key = random.fold(random.key(seed), run)
     state = agent.init(world.table)
     known: dict[bytes, np.ndarray] = {}  # V* of the models met so far

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.drift import Drift, constant_unless
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.linear_mdp import LinearMdp, RewardKind
 from driftwise.parts import to_config
 from driftwise.validation import require_choice, require_count, require_number
 
@@ -18,7 +18,7 @@ def combination_lock(
     drift: Drift | None = None,
     changing: Literal["ends", "start"] = "ends",
     intended: float = 0.98,
-    rewards: str = "mean",
+    rewards: RewardKind = "mean",
     seed: int = 0,
 ) -> LinearMdp:
     """Two locks of `horizon − 1` positions; one wrong action and the way to the end is lost.
@@ -36,7 +36,7 @@ def combination_lock(
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
     every 1000 episodes, or a gradual change of the start).
     """
-    drift = constant_unless(drift)
+    drift = checked_drift(drift)
     horizon = require_count("horizon", horizon, at_least=2)
     require_choice("changing", changing, ("ends", "start"))
     intended = require_number("intended", intended, above=0, at_most=1)
@@ -52,7 +52,7 @@ def combination_lock(
         mu=np.stack([mu for _, mu in anchors]),
         initial=np.eye(num_states)[0],
         drift=drift,
-        rewards=rewards,  # pyright: ignore[reportArgumentType]
+        rewards=rewards,
         name="combination_lock",
         config=dict(
             horizon=horizon,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Drift, constant_unless
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.linear_mdp import LinearMdp, RewardKind
 from driftwise.parts import to_config
 from driftwise.validation import require_count, require_number
 
@@ -20,7 +20,7 @@ def latent_chains(
     hold: float = 0.9,
     poor_hold: float = 0.5,
     poor_reward: float = 0.1,
-    rewards: str = "mean",
+    rewards: RewardKind = "mean",
     seed: int = 0,
 ) -> LinearMdp:
     """Chains of states that an agent can follow; which chain is worth following changes.
@@ -38,7 +38,7 @@ def latent_chains(
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
     rewards are ours.
     """
-    drift = constant_unless(drift)
+    drift = checked_drift(drift)
     num_chains = require_count("num_chains", num_chains, at_least=2)
     per_chain = require_count("states_per_chain", states_per_chain)
     num_actions = require_count("num_actions", num_actions, at_least=2)
@@ -71,7 +71,7 @@ def latent_chains(
         mu=mu,
         initial=np.full(num_states, 1 / num_states),
         drift=drift,
-        rewards=rewards,  # pyright: ignore[reportArgumentType]
+        rewards=rewards,
         name="latent_chains",
         config=dict(
             num_chains=num_chains,

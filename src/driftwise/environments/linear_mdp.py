@@ -12,12 +12,13 @@ import numpy as np
 from driftwise import planning
 from driftwise.drift import Constant, Drift
 from driftwise.types import Model, Spec
-from driftwise.validation import require_array, require_choice, require_kind
+from driftwise.validation import require_array, require_choice, require_count, require_kind
 
+RewardKind = Literal["mean", "bernoulli"]
 TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearMdp:
     """A path of linear MDPs. It holds models and no metrics; regret comes from exact planning.
 
@@ -37,14 +38,15 @@ class LinearMdp:
     mu: np.ndarray
     initial: np.ndarray
     drift: Drift = field(default_factory=Constant)
-    rewards: Literal["mean", "bernoulli"] = "mean"
+    rewards: RewardKind = "mean"
     name: str = "linear_mdp"
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         features = require_array("features", self.features, (None, None, None))
-        num_states, _, dim = features.shape
+        num_states, num_actions, dim = features.shape
         theta = require_array("theta", self.theta, (None, None, dim))
+        Spec(num_states, num_actions, dim, horizon=theta.shape[1])  # none may be zero
         mu = require_array("mu", self.mu, (*theta.shape, num_states))
         initial = require_array("initial", self.initial, (num_states,))
         require_choice("rewards", self.rewards, ("mean", "bernoulli"))
@@ -59,18 +61,27 @@ class LinearMdp:
             object.__setattr__(self, name, array)
         check_models(features, theta, mu, initial)
 
+    def __repr__(self) -> str:
+        return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
+
     @cached_property
     def spec(self) -> Spec:
         num_states, num_actions, dim = self.features.shape
         return Spec(num_states, num_actions, dim, horizon=self.theta.shape[1])
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        """Weights of the anchors at the episodes `[T]`: `[T, J]`."""
-        return self.drift.mixture(np.asarray(episodes))
+        """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
+        episodes = np.asarray(episodes)
+        if episodes.ndim != 1:
+            raise ValueError(f"episodes must be a list of episodes, got {episodes!r}")
+        weights = require_array("drift", self.drift.mixture(episodes), (len(episodes), len(self.theta)))
+        _check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
+        _check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
+        return weights
 
     def model(self, t: int) -> Model:
         """The linear MDP of episode `t`."""
-        weights = self.mixture(np.array([t]))[0]
+        weights = self.mixture(np.array([require_count("t", t, at_least=0)]))[0]
         return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
 
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
@@ -89,8 +100,8 @@ def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initia
     root = np.sqrt(dim)
     at_most = f"at most sqrt(dim) = {root:g}"
     _check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
-    masses = np.linalg.norm(np.abs(mu).sum(-1), axis=-1)
-    _check_all(masses, "mu", "norm of the total masses", at_most, where, high=root)
+    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
+    _check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
     pair = (*where, "state", "action")
     rewards = np.einsum("sad,jhd->jhsa", features, theta)
     _check_all(rewards, "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Drift, constant_unless
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.linear_mdp import LinearMdp, RewardKind
 from driftwise.parts import to_config
 from driftwise.validation import require_count, require_number
 
@@ -18,7 +18,7 @@ def random_linear_mdp(
     horizon: int = 10,
     drift: Drift | None = None,
     concentration: float = 0.1,
-    rewards: str = "mean",
+    rewards: RewardKind = "mean",
     seed: int = 0,
 ) -> LinearMdp:
     r"""A linear MDP whose features and measures are drawn from Dirichlet distributions.
@@ -31,21 +31,25 @@ def random_linear_mdp(
       concentration: $\alpha$; small values give nearly one-hot features and nearly deterministic
         transitions, large ones make all actions alike.
     """
-    drift = constant_unless(drift)
+    drift = checked_drift(drift)
     num_states = require_count("num_states", num_states)
     num_actions = require_count("num_actions", num_actions)
     dim, horizon = require_count("dim", dim), require_count("horizon", horizon)
     concentration = require_number("concentration", concentration, above=0)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
-    anchors = drift.num_anchors
+    seed = require_count("seed", seed, at_least=0)
+    rng = np.random.default_rng(seed)
     features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))
+    anchors = [  # one after the other: the first is the same however many follow
+        (rng.random((horizon, dim)), rng.dirichlet(np.full(num_states, concentration), size=(horizon, dim)))
+        for _ in range(drift.num_anchors)
+    ]
     return LinearMdp(
         features=features,
-        theta=rng.random((anchors, horizon, dim)),
-        mu=rng.dirichlet(np.full(num_states, concentration), size=(anchors, horizon, dim)),
+        theta=np.stack([theta for theta, _ in anchors]),
+        mu=np.stack([mu for _, mu in anchors]),
         initial=np.full(num_states, 1 / num_states),
         drift=drift,
-        rewards=rewards,  # pyright: ignore[reportArgumentType]
+        rewards=rewards,
         name="random_linear_mdp",
         config=dict(
             num_states=num_states,

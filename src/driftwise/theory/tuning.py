@@ -1,7 +1,6 @@
 """How fast to forget and how far to explore, from the number of episodes and the variation.
 
-Every function says which statement of which paper it evaluates. Where a formula would remember longer
-than the run lasts, the run's length takes its place.
+Every function says which statement of which paper it evaluates, and which are ours.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ def opt_wlsvi_rate(
 ) -> float:
     r"""The forgetting rate η of OPT-WLSVI.
 
-    | `tuning`          | $\log(1/\eta)$                         | regret                              |
-    |-------------------|----------------------------------------|-------------------------------------|
-    | `"paper"`         | $(\Delta/(dK))^{1/2}$ (Corollary 1)    | $d^{5/4}H^2\Delta^{1/4}K^{3/4}$     |
-    | `"horizon_aware"` | $(\Delta/(dHK))^{1/2}$                 | $d^{5/4}H^{7/4}\Delta^{1/4}K^{3/4}$ |
-    | `"ridge_dim"`     | $(\Delta/(d^{3/2}HK))^{1/2}$, $\lambda=d$ | $d^{9/8}H^{7/4}\Delta^{1/4}K^{3/4}$ |
-    | `"orthogonal"`    | $(\Delta/(d^{3/2}HK))^{2/3}$, one-hot $\phi$ | not stated                    |
+    | `tuning` | $\log(1/\eta)$ | regret | source |
+    |---|---|---|---|
+    | `"paper"` | $(\Delta/(dK))^{1/2}$ | $d^{5/4}H^2\Delta^{1/4}K^{3/4}$ | Corollary 1 |
+    | `"horizon_aware"` | $(\Delta/(dHK))^{1/2}$ | $d^{5/4}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
+    | `"ridge_dim"` | $(\Delta/(d^{3/2}HK))^{1/2}$, $\lambda=d$ | $d^{9/8}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
+    | `"orthogonal"` | $(\Delta/(d^{3/2}HK))^{2/3}$ for one-hot $\phi$ | none stated | ours |
 
     A variation of zero gives `η = 1`.
     """
@@ -82,6 +81,11 @@ def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
     num_actions = require_count("num_actions", num_actions)
     num_episodes = require_count("num_episodes", num_episodes)
     return min(1.0, (num_actions / num_episodes) ** (1 / 3))
+
+
+def check_run(num_episodes: int, variation: float) -> None:
+    """Refuse what is no number of episodes or no variation, where a tuning does not use them."""
+    _check(1, 1, num_episodes, variation)
 
 
 def _radius(

@@ -12,11 +12,13 @@ from driftwise.theory.tuning import exploration_probability, opt_wlsvi_rate
 from driftwise.types import Numeric, Spec
 
 
-def tuned(spec: Spec, *, num_episodes: int, variation: float) -> LeastSquares:
+def tuned(
+    spec: Spec, *, num_episodes: int, variation: float, clip: Literal["paper", "tight"] = "paper"
+) -> LeastSquares:
     """ε-greedy LSVI with OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
     rate = opt_wlsvi_rate(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation)
     epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
-    return epsilon_greedy_lsvi(spec, epsilon=epsilon, rate=rate)
+    return epsilon_greedy_lsvi(spec, epsilon=epsilon, rate=rate, clip=clip)
 
 
 @register(

@@ -8,18 +8,25 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import NoForgetting
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.tuning import lsvi_ucb_radius
+from driftwise.theory.tuning import check_run, lsvi_ucb_radius
 from driftwise.types import Numeric, Spec
 
 
 def tuned(
-    spec: Spec, *, num_episodes: int, variation: float = 0.0, delta: float = 0.05, beta_scale: float = 1.0
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float = 0.0,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    clip: Literal["paper", "tight"] = "paper",
 ) -> LeastSquares:
     """LSVI-UCB with the radius of its Theorem 3.1. It assumes a stationary world: `variation` is not used."""
+    check_run(num_episodes, variation)
     radius = lsvi_ucb_radius(
         dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
     )
-    return lsvi_ucb(spec, radius=radius)
+    return lsvi_ucb(spec, radius=radius, clip=clip)
 
 
 @register(

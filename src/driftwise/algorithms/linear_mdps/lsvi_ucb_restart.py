@@ -13,14 +13,19 @@ from driftwise.types import Numeric, Spec
 
 
 def tuned(
-    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    clip: Literal["paper", "tight"] = "paper",
 ) -> LeastSquares:
     """LSVI-UCB-Restart with the period for unknown local variation and the radius of LSVI-UCB."""
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     period = restart_period(**sizes, variation=variation)
-    return lsvi_ucb_restart(
-        spec, period=period, radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
-    )
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    return lsvi_ucb_restart(spec, period=period, radius=radius, clip=clip)
 
 
 @register(

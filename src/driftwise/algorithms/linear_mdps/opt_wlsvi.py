@@ -76,7 +76,7 @@ def opt_wlsvi(
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Algorithm 1 and Equation (4).
+    2020, Algorithm 1 and Equations (6) and (7).
 
     Deviations from the paper: sums are multiplied by $\eta^{t-1}$ (and $\eta^{2(t-1)}$), which changes
     neither estimate nor bonus and cannot overflow; ties are broken at random.

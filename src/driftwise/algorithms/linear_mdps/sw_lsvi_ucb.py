@@ -13,14 +13,19 @@ from driftwise.types import Numeric, Spec
 
 
 def tuned(
-    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    clip: Literal["paper", "tight"] = "paper",
 ) -> LeastSquares:
     """SW-LSVI-UCB with a window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     length = restart_period(**sizes, variation=variation)
-    return sw_lsvi_ucb(
-        spec, length=length, radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
-    )
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    return sw_lsvi_ucb(spec, length=length, radius=radius, clip=clip)
 
 
 @register(

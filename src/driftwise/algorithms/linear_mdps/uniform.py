@@ -6,11 +6,13 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Uniform
 from driftwise.forgetting import NoForgetting
 from driftwise.least_squares import LeastSquares
+from driftwise.theory.tuning import check_run
 from driftwise.types import Spec
 
 
 def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> LeastSquares:
     """The same as `uniform(spec)`: there is nothing to tune."""
+    check_run(num_episodes, variation)
     return uniform(spec)
 
 
