@@ -85,11 +85,10 @@ def against_literal(sizes: list[int]) -> None:
             print(f"{size:>6} {runs:>5} {literal:>10.2f} {careful:>10.2f} {times[-1]:>11.4f}", end="")
             print(f"    {literal / times[-1]:>7.0f}x {careful / times[-1]:>7.0f}x", end="")
             print(f" {microseconds(spent, runs, size):>9.2f}", flush=True)
-    print("\ncost grows in K with exponent", end="")
-    print(
-        f" {exponent(sizes, slow[False]):.2f} (literal), {exponent(sizes, slow[True]):.2f} (careful)", end=""
-    )
-    print("".join(f", {exponent(sizes, times):.2f} (ours, runs: {runs})" for runs, times in fast.items()))
+    growth = {"literal": slow[False], "careful": slow[True]}
+    growth |= {f"ours, runs: {runs}": times for runs, times in fast.items()}
+    fitted = (f"{exponent(sizes, times):.2f} ({name})" for name, times in growth.items())
+    print("\ncost grows in K with exponent", ", ".join(fitted))
 
 
 def all_algorithms(num_episodes: int, num_runs: int) -> None:
