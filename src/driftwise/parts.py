@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, TypeVar, dataclass_transform
 
+import numpy as np
+
 from driftwise.types import Spec
 from driftwise.validation import nearest, require_choice, require_kind, require_numeric
 
@@ -93,7 +95,7 @@ def to_config(value: Any) -> Any:
         return {"type": type(value).__name__, **fields}
     if isinstance(value, tuple):
         return [to_config(item) for item in value]
-    return value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def from_config(config: Any) -> Any:

@@ -8,10 +8,11 @@ import numpy as np
 
 from driftwise.drift import Drift, checked_drift
 from driftwise.environments.linear_mdp import LinearMdp, RewardKind
-from driftwise.parts import to_config
+from driftwise.environments.registry import register
 from driftwise.validation import require_choice, require_count, require_number
 
 
+@register
 def combination_lock(
     *,
     horizon: int = 5,
@@ -53,15 +54,6 @@ def combination_lock(
         initial=np.eye(num_states)[0],
         drift=drift,
         rewards=rewards,
-        name="combination_lock",
-        config=dict(
-            horizon=horizon,
-            drift=to_config(drift),
-            changing=changing,
-            intended=intended,
-            rewards=rewards,
-            seed=seed,
-        ),
     )
 
 

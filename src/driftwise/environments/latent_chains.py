@@ -6,10 +6,11 @@ import numpy as np
 
 from driftwise.drift import Drift, checked_drift
 from driftwise.environments.linear_mdp import LinearMdp, RewardKind
-from driftwise.parts import to_config
+from driftwise.environments.registry import register
 from driftwise.validation import require_count, require_number
 
 
+@register
 def latent_chains(
     *,
     num_chains: int = 5,
@@ -72,17 +73,4 @@ def latent_chains(
         initial=np.full(num_states, 1 / num_states),
         drift=drift,
         rewards=rewards,
-        name="latent_chains",
-        config=dict(
-            num_chains=num_chains,
-            states_per_chain=per_chain,
-            num_actions=num_actions,
-            horizon=horizon,
-            drift=to_config(drift),
-            hold=hold,
-            poor_hold=poor_hold,
-            poor_reward=poor_reward,
-            rewards=rewards,
-            seed=seed,
-        ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,6 +61,13 @@ class LinearMdp:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         check_models(features, theta, mu, initial)
+
+    def described(self, name: str, config: Mapping[str, Any]) -> LinearMdp:
+        """The same environment under another name, made as `config` says."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "config", config)
+        return twin
 
     def __repr__(self) -> str:
         return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"

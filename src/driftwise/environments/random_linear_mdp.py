@@ -6,10 +6,11 @@ import numpy as np
 
 from driftwise.drift import Drift, checked_drift
 from driftwise.environments.linear_mdp import LinearMdp, RewardKind
-from driftwise.parts import to_config
+from driftwise.environments.registry import register
 from driftwise.validation import require_count, require_number
 
 
+@register
 def random_linear_mdp(
     *,
     num_states: int = 20,
@@ -50,15 +51,4 @@ def random_linear_mdp(
         initial=np.full(num_states, 1 / num_states),
         drift=drift,
         rewards=rewards,
-        name="random_linear_mdp",
-        config=dict(
-            num_states=num_states,
-            num_actions=num_actions,
-            dim=dim,
-            horizon=horizon,
-            drift=to_config(drift),
-            concentration=concentration,
-            rewards=rewards,
-            seed=seed,
-        ),
     )

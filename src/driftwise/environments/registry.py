@@ -1,0 +1,31 @@
+"""The registry of environments: a maker's name and arguments become the environment's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec
+
+from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.parts import to_config
+
+P = ParamSpec("P")
+
+ENVIRONMENTS: dict[str, Callable[..., LinearMdp]] = {}
+
+
+def register(make: Callable[P, LinearMdp]) -> Callable[P, LinearMdp]:
+    """Put a maker into the table, and into every environment it makes how that was made."""
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> LinearMdp:
+        environment = make(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        config = {name: to_config(value) for name, value in given.arguments.items()}
+        return environment.described(make.__name__, {**config, "drift": to_config(environment.drift)})
+
+    ENVIRONMENTS[make.__name__] = made
+    return made
