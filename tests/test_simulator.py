@@ -13,10 +13,10 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_wlsvi
+from driftwise.compiled import play_chunk
 from driftwise.drift import Abrupt
 from driftwise.parts import from_config
 from driftwise.results import Result
-from driftwise.simulator import _play_chunk
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
 ENVIRONMENT = make(rewards="bernoulli")
@@ -118,7 +118,7 @@ def test_runs_and_seeds_differ(base):
 
 
 def test_a_second_call_of_the_same_shape_compiles_nothing(base):
-    programs = _play_chunk._cache_size  # pyright: ignore[reportAttributeAccessIssue]
+    programs = play_chunk._cache_size  # pyright: ignore[reportAttributeAccessIssue]
     before = programs()
     dw.simulate(
         opt_wlsvi(SPEC, rate=0.7, radius=2, ridge=3),

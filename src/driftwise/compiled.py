@@ -1,0 +1,114 @@
+"""The compiled part of the simulator: pure functions of arrays, for JAX.
+
+Runs and hyper-parameters are batch axes; episodes are a loop inside the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftwise import planning, random, rollout
+from driftwise.jax_backend import register_parts
+from driftwise.rollout import Record, World
+from driftwise.types import Agent, Array, Model
+
+MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
+_one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
+
+
+@contextlib.contextmanager
+def own_settings() -> Iterator[None]:
+    """Full precision and ordinary promotion here, whatever the program around has set; its settings stay."""
+    with (
+        _one_at_a_time,
+        jax.enable_x64(True),
+        jax.default_matmul_precision("highest"),  # else float32 would be cut to TF32 on some accelerators
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+    ):
+        yield
+
+
+def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
+    """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
+    register_parts()
+    values, structure = jax.tree.flatten(agent, is_leaf=lambda value: isinstance(value, tuple))
+    leaves = [np.asarray(value) for value in values]
+    try:
+        grid = np.broadcast_shapes(*(leaf.shape for leaf in leaves))
+    except ValueError:
+        shapes = ", ".join(str(leaf.shape) for leaf in leaves if leaf.ndim)
+        raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
+    with np.errstate(over="ignore", under="ignore"):
+        cast = [leaf.astype(np.int64 if leaf.dtype.kind in "iu" else dtype) for leaf in leaves]
+    for leaf, kept in zip(leaves, cast, strict=True):
+        lost = ~np.isfinite(kept) | ((kept == 0) & (leaf != 0))
+        if lost.any():
+            raise ValueError(
+                f"agent: its parameters must fit into {dtype}, got {leaf[lost].flat[0].item()!r}"
+            )
+    flat = [np.broadcast_to(leaf, grid).reshape(-1) for leaf in cast]
+    return grid, jax.tree.unflatten(structure, flat)
+
+
+@jax.jit
+def run_keys(root: Array, runs: Array) -> Array:
+    return jax.vmap(lambda run: random.fold(root, run))(runs)
+
+
+@functools.partial(jax.jit, static_argnames="grid_size")
+def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any:
+    """States of all agents, `[grid, runs, ...]`."""
+
+    def over_runs(agent: Agent) -> Any:
+        return jax.vmap(lambda _: agent.init(world.table))(keys)
+
+    return jax.vmap(over_runs, axis_size=grid_size)(agents)
+
+
+@functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state")
+def play_chunk(
+    agents: Agent,
+    world: World,
+    state: Any,
+    mixture: Array,
+    keys: Array,
+    begin: Array,
+    count: Array,
+    grid_size: int,
+) -> tuple[Any, tuple[Array, Array, Array]]:
+    """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
+
+    def optimal(weights: Array) -> Array:
+        model = Model(rollout.mix(weights, world.theta), rollout.mix(weights, world.mu))
+        return planning.optimal_values(world.features, model)[0]
+
+    # V* is the same for all runs and agents: [chunk, S], a few models at a time.
+    at_once = max(1, MODEL_ENTRIES // world.mu[0].size)
+    best = jax.lax.map(optimal, mixture, batch_size=min(at_once, len(mixture)))
+
+    def episode(i: Array, carry: tuple[Any, Record]) -> tuple[Any, Record]:
+        state, records = carry
+
+        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Record]:
+            return rollout.play(agent, world, state, mixture[i], key, begin + i)[:2]
+
+        over_runs = jax.vmap(one, in_axes=(None, 0, 0))
+        over_grid = jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
+        state, record = over_grid(agents, state, keys)
+        return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
+
+    shape = (len(mixture), grid_size, len(keys))
+    dtype = world.theta.dtype
+    empty = Record(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
+    state, records = jax.lax.fori_loop(0, count, episode, (state, empty))
+    chosen = jax.vmap(lambda values, starts: values[starts])(best, records.start)
+    return state, (records.reward, records.value, chosen)
