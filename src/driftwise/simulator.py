@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -159,9 +159,9 @@ class Simulation:
         self.seconds += time.perf_counter() - started
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs."""
+        """Everything that `restore` needs; of a finished simulation, the curves without the states."""
         points = -(-self.done // self.record_every)
-        leaves = jax.device_get(jax.tree.leaves(self._state))
+        leaves = [] if self.done == self.num_episodes else jax.device_get(jax.tree.leaves(self._state))
         return {
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
@@ -171,7 +171,8 @@ class Simulation:
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Go on from a checkpoint of a simulation with the same arguments."""
-        leaves, structure = jax.tree.flatten(self._state)
+        finished = int(checkpoint.get("done", -1)) == self.num_episodes
+        leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
         if set(checkpoint) != {"done", "seconds", "sums", *names}:
             raise ValueError(
@@ -187,8 +188,11 @@ class Simulation:
                     f"checkpoint must come from a simulation with the same arguments, got {name} of "
                     f"{found.dtype}{list(found.shape)} where {dtype}{list(shape)} was expected"
                 )
-        with own_settings():
-            self._state = jax.device_put(jax.tree.unflatten(structure, [checkpoint[name] for name in names]))
+        self._state = None
+        if structure is not None:
+            state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
+            with own_settings():
+                self._state = jax.device_put(state)
         self._sums[:] = 0
         self._sums[:, : sums.shape[1]] = sums
         self.done = int(checkpoint["done"])
@@ -200,6 +204,8 @@ class Simulation:
         lengths = np.diff(np.minimum(np.arange(points + 1) * self.record_every, self.done))
         means = np.moveaxis(self._sums[:, :points] / lengths[:, None, None], 1, -1)
         means = means.reshape(3, *self._grid, self.num_runs, points)
+        if keep_state and self._state is None:
+            raise ValueError("keep_state must be False for a finished simulation that was restored, got True")
         state = jax.device_get(self._state) if keep_state else None
         return Result(
             returns=means[0],
@@ -207,16 +213,19 @@ class Simulation:
             optimal_values=means[2],
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
-            manifest=manifest(
-                agent=to_config(self.agent),
-                environment={"name": self.environment.name, **self.environment.config},
-                num_episodes=self.num_episodes,
-                num_runs=self.num_runs,
-                first_run=self.first_run,
-                seed=self.seed,
-                record_every=self.record_every,
-                precision=self.precision,
-                device=jax.devices()[0].device_kind,
-                seconds=self.seconds,
-            ),
+            manifest=manifest(**self.arguments(), device=jax.devices()[0].device_kind, seconds=self.seconds),
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """What was asked for, in plain values: all that determines the numbers."""
+        return dict(
+            agent=to_config(self.agent),
+            environment={"name": self.environment.name, **self.environment.config},
+            num_episodes=self.num_episodes,
+            num_runs=self.num_runs,
+            first_run=self.first_run,
+            seed=self.seed,
+            record_every=self.record_every,
+            precision=self.precision,
+            chunk_size=self.chunk_size,
         )

@@ -38,6 +38,15 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
         raise
 
 
+def replace_file(path: Path, write: Writer) -> None:
+    """Write a file under a temporary name, then put it in the place of the old one."""
+    try:
+        _stage(path, write)
+        os.replace(_temporary(path), path)
+    finally:
+        _temporary(path).unlink(missing_ok=True)
+
+
 def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
     """Write files that belong together; the last one seals the set.
 
@@ -47,10 +56,7 @@ def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
     paths = [folder / name for name in writers]
     try:
         for path, write in zip(paths, writers.values(), strict=True):
-            with _temporary(path).open("wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
+            _stage(path, write)
         paths[-1].unlink(missing_ok=True)
         for path in paths:
             os.replace(_temporary(path), path)
@@ -58,6 +64,19 @@ def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
         for path in paths:
             _temporary(path).unlink(missing_ok=True)
     return paths
+
+
+def _stage(path: Path, write: Writer) -> None:
+    with _temporary(path).open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed while they wrote `path` left behind."""
+    for leftover in path.parent.glob(f".{path.name}.*.part"):
+        leftover.unlink(missing_ok=True)
 
 
 def _temporary(path: Path) -> Path:

@@ -1,0 +1,163 @@
+"""A simulation that was killed goes on from its file, to the same bits; a file that is no good is named."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise import checkpoints, storage
+from driftwise.checkpoints import checkpoint_name, simulate_from, write_checkpoint
+from driftwise.simulator import Simulation, simulate
+from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+
+OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
+
+
+def fresh(name: str = "opt_wlsvi", **options: Any) -> Simulation:
+    return Simulation(agent(name), make(), **{**OPTIONS, **options})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / checkpoint_name(fresh())
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, chunks):
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1e9)  # a checkpoint after every chunk
+    seen = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append(done)
+        if len(seen) == chunks:
+            raise Killed
+
+    with pytest.raises(Killed):
+        simulate_from(path, fresh(), progress=progress)
+    seen.clear()
+    result = simulate_from(path, fresh(), progress=lambda done, total: seen.append(done))
+    assert seen[0] == min(16 * chunks, NUM_EPISODES)
+    whole = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    for curve in ("returns", "values", "optimal_values"):
+        assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
+
+
+def test_a_finished_simulation_is_read_and_not_run(path, monkeypatch):
+    first = simulate_from(path, fresh())
+    monkeypatch.setattr(Simulation, "advance", lambda self: pytest.fail("it was run again"))
+    again = simulate_from(path, fresh())
+    assert again.values.tobytes() == first.values.tobytes()
+    assert again.manifest["seconds"] == first.manifest["seconds"]
+
+
+def test_names_differ_where_numbers_could():
+    names = {
+        checkpoint_name(simulation)
+        for simulation in (
+            fresh(),
+            fresh("lsvi_ucb"),
+            fresh(seed=1),
+            fresh(num_runs=NUM_RUNS + 1),
+            fresh(first_run=1),
+            fresh(record_every=2),
+            Simulation(agent("opt_wlsvi"), make(seed=1), **OPTIONS),
+        )
+    }
+    assert len(names) == 7
+    assert checkpoint_name(fresh()) == checkpoint_name(fresh())
+
+
+def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypatch):
+    simulation = fresh()
+    simulation.advance()
+    write_checkpoint(path, simulation)
+    before = path.read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage.os, "fsync", full)
+    simulation.advance()
+    with pytest.raises(OSError, match="No space left"):
+        write_checkpoint(path, simulation)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign"])
+def test_a_damaged_file_is_named_and_not_used(path, damage):
+    simulate_from(path, fresh())
+    data = path.read_bytes()
+    middle = len(data) // 2
+    path.write_bytes(
+        {
+            "truncated": data[:middle],
+            "flipped": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
+            "empty": b"",
+            "foreign": b"something else altogether",
+        }[damage]
+    )
+    with pytest.raises(ValueError, match=r"is damaged .*delete it") as error:
+        simulate_from(path, fresh())
+    assert str(path) in str(error.value)
+
+
+def test_a_file_of_another_simulation_is_refused_by_what_differs(path):
+    simulate_from(path, fresh())
+    with pytest.raises(ValueError, match="belongs to another simulation, with another num_runs, seed"):
+        simulate_from(path, fresh(seed=1, num_runs=2))
+
+
+def test_a_file_of_a_newer_version_is_refused(path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "FORMAT", 2)
+    simulate_from(path, fresh())
+    monkeypatch.setattr(checkpoints, "FORMAT", 1)
+    with pytest.raises(ValueError, match="newer version of driftwise"):
+        simulate_from(path, fresh())
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from driftwise import checkpoints
+from driftwise.simulator import Simulation
+from tests.examples import agent, make
+
+checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
+simulation = Simulation(agent("opt_wlsvi"), make(), num_episodes=20_000, num_runs=3, chunk_size=16)
+print("ready", flush=True)
+checkpoints.simulate_from(Path(sys.argv[1]), simulation)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_never_loses_or_changes_anything(tmp_path):
+    """Twenty SIGKILLs at random moments of a program that writes a checkpoint every few milliseconds."""
+    path = tmp_path / "killed.npz"
+    rng = np.random.default_rng(0)
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    for _ in range(20):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(rng.uniform(0.0, 1.5))
+            process.send_signal(signal.SIGKILL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    options: dict[str, Any] = dict(num_episodes=20_000, num_runs=3, chunk_size=16)
+    resumed = simulate_from(path, Simulation(agent("opt_wlsvi"), make(), **options))
+    whole = simulate(agent("opt_wlsvi"), make(), **options)
+    assert resumed.values.tobytes() == whole.values.tobytes()
+    assert resumed.returns.tobytes() == whole.returns.tobytes()
+    assert list(tmp_path.iterdir()) == [path]  # and nothing half-written is left lying about
