@@ -1,0 +1,48 @@
+"""Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
+
+`intervals` says how sure a number is, `comparisons` which agent is better, `curves` what a regret curve is
+worth in one number. Only NumPy and `scipy.special` are needed; whatever is random has a fixed seed.
+"""
+
+from driftwise.statistics.comparisons import (
+    Pair,
+    PairedDifference,
+    RankTable,
+    all_pairs,
+    average_ranks,
+    holm,
+    paired_difference,
+    rank_table,
+    sign_flip_test,
+    t_test,
+)
+from driftwise.statistics.curves import (
+    Recovery,
+    growth_exponent,
+    recovery_summary,
+    recovery_times,
+    regret_area,
+)
+from driftwise.statistics.intervals import Interval, bootstrap_interval, interquartile_mean, mean_interval
+
+__all__ = [
+    "Interval",
+    "Pair",
+    "PairedDifference",
+    "RankTable",
+    "Recovery",
+    "all_pairs",
+    "average_ranks",
+    "bootstrap_interval",
+    "growth_exponent",
+    "holm",
+    "interquartile_mean",
+    "mean_interval",
+    "paired_difference",
+    "rank_table",
+    "recovery_summary",
+    "recovery_times",
+    "regret_area",
+    "sign_flip_test",
+    "t_test",
+]
