@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments.building import make_batches, make_environment
 from tests.test_experiments import pretend
 
 QUICKSTART = EXPERIMENTS["quickstart"]
@@ -58,11 +57,11 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     table = pq.read_table(out / "results.parquet").to_pydict()
     assert len(table["run"]) == len(QUICKSTART.agents) * 2 * 20
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    environment = QUICKSTART.environment(20)
+    environment = make_environment(QUICKSTART, 20)
     assert len(manifest["agents"]) == len(QUICKSTART.agents)
-    for index, (label, make) in enumerate(QUICKSTART.agents.items()):
+    for index, batch in enumerate(make_batches(QUICKSTART, 20)):
+        label, agent = batch.label, batch.agent
         described, start, block = manifest["agents"][index], 40 * index, slice(40 * index, 40 * index + 40)
-        agent = make(environment.spec)
         result = dw.simulate(agent, environment, num_episodes=20, num_runs=2, seed=3)  # compiled already
         assert set(table["agent"][block]) == {label}
         np.testing.assert_array_equal(table["reward"][block], result.returns.reshape(-1))
@@ -82,6 +81,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
     assert manifest["versions"]["driftwise"] == dw.__version__
     assert manifest["device"]
+    assert manifest["config"] == QUICKSTART.config
 
 
 @pytest.mark.usefixtures("pretending")
@@ -164,9 +164,16 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("run quikstart", "NAME must be one of quickstart, got 'quikstart' (did you mean 'quickstart'?)"),
-        ("run", "missing argument 'NAME' (see 'driftwise run --help')"),
-        ("rnu quickstart", "command must be one of run, list, got 'rnu' (did you mean 'run'?)"),
+        (
+            "run quikstart",
+            "experiment must be one of quickstart or a file (NAME.toml), got 'quikstart' "
+            "(did you mean 'quickstart'?)",
+        ),
+        ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
+        (
+            "rnu quickstart",
+            "command must be one of run, init, validate, list, got 'rnu' (did you mean 'run'?)",
+        ),
         ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
         (
             "run quickstart --episode 5",
@@ -254,46 +261,10 @@ def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(
     shown = capsys.readouterr().out
     assert main([]) == 0
     assert capsys.readouterr().out == shown
-    assert all(text in shown for text in ("run ", "list ", "--version", "driftwise run quickstart\n"))
+    assert all(
+        text in shown for text in ("run ", "init ", "validate ", "list ", "--version", "run quickstart\n")
+    )
     assert main(["run", "--help"]) == 0
     shown = capsys.readouterr().out
     assert all(f"--{option}" in shown for option in ("episodes N", "runs N", "seed N", "out DIR", "quiet"))
     assert "driftwise run quickstart\n" in shown
-
-
-@pytest.mark.parametrize("package", ["typer", "rich", "pyarrow", "matplotlib"])
-def test_missing_packages_are_one_line(
-    package: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    assert main(["list"]) == 2
-    line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'\n"
-    assert capsys.readouterr().err == line
-
-
-def test_telling_what_there_is_loads_nothing_heavy() -> None:
-    program = (
-        "import sys; from driftwise.__main__ import main; codes = [main([word]) for word in sys.argv[1:]]; "
-        "heavy = {'jax', 'pyarrow', 'matplotlib'} & set(sys.modules); sys.exit(str(heavy or codes))"
-    )
-    command = [sys.executable, "-c", program, "list", "--version", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr == "[0, 0, 0]\n"
-
-
-def test_module_runs_as_a_program_and_survives_a_reader_who_leaves() -> None:
-    command = [sys.executable, "-m", "driftwise", "list"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 1
-
-
-def test_terminals_that_know_ascii_only_are_not_a_crash() -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "driftwise", "list"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "?-greedy" in done.stdout

@@ -10,6 +10,7 @@ import pytest
 
 from driftwise import simulator
 from driftwise.experiments import EXPERIMENTS, run_experiment
+from driftwise.experiments.building import make_batches, make_environment
 from driftwise.exploration import Ucb
 from driftwise.least_squares import LeastSquares
 from driftwise.parts import to_config
@@ -50,6 +51,7 @@ def pretend(
     num_episodes: int,
     num_runs: int,
     seed: int,
+    record_every: int,
     progress: Callable[[int, int], None],
 ) -> Result:
     """In place of `simulate`, in two chunks."""
@@ -64,20 +66,19 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
     assert experiment.name == name
     assert experiment.summary
     assert "\n" not in experiment.summary + experiment.finding
-    spec = experiment.environment(experiment.num_episodes).spec
-    assert all(make(spec).spec == spec for make in experiment.agents.values())
+    spec = make_environment(experiment).spec
+    assert all(batch.agent.spec == spec for batch in make_batches(experiment))
 
 
 @pytest.mark.parametrize(
     ("num_episodes", "changes"), [(2000, (1000,)), (20, (10,)), (3, (1,)), (2, (1,)), (1, ())]
 )
 def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes: int, changes: tuple) -> None:
-    assert QUICKSTART.environment(num_episodes).drift.changes(num_episodes) == changes
+    assert make_environment(QUICKSTART, num_episodes).drift.changes(num_episodes) == changes
 
 
 def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
-    spec = QUICKSTART.environment(2).spec
-    agents = [make(spec) for make in QUICKSTART.agents.values()]
+    agents = [batch.agent for batch in make_batches(QUICKSTART)]
     explorations = [agent.exploration for agent in agents if isinstance(agent, LeastSquares)]
     radii = [exploration.radius for exploration in explorations if isinstance(exploration, Ucb)]
     assert len(radii) == 4
@@ -89,7 +90,7 @@ def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPa
     own = run_experiment(QUICKSTART)
     given = run_experiment(QUICKSTART, num_episodes=6, num_runs=1, seed=5)
     for outcomes, sizes in (
-        (own, (QUICKSTART.num_episodes, QUICKSTART.num_runs, QUICKSTART.seed)),
+        (own, (QUICKSTART.episodes, QUICKSTART.runs, QUICKSTART.seed)),
         (given, (6, 1, 5)),
     ):
         assert [outcome.label for outcome in outcomes] == list(QUICKSTART.agents)
@@ -109,7 +110,7 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: py
 @pytest.mark.slow
 def test_quickstart_shows_what_it_claims() -> None:
     results = {outcome.label: outcome.result for outcome in run_experiment(QUICKSTART)}
-    halfway = QUICKSTART.num_episodes // 2
+    halfway = QUICKSTART.episodes // 2
     totals = {label: mean_interval(result.cumulative_regret[:, -1]) for label, result in results.items()}
     late = {label: result.regret[:, -halfway // 10 :].mean() for label, result in results.items()}
     before = {

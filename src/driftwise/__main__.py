@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-EXTRAS = ("typer", "rich", "pyarrow", "matplotlib")
+EXTRAS = ("typer", "rich", "pydantic", "pyarrow", "matplotlib")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The command line: `driftwise run` and `driftwise list`."""
+"""The command line: `driftwise run`, `init`, `validate` and `list`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from rich.table import Table
 from driftwise import __version__
 from driftwise.algorithms import ALGORITHMS
 from driftwise.environments import ENVIRONMENTS
-from driftwise.experiments import EXPERIMENTS, Experiment, Outcome, run_experiment
+from driftwise.experiments import EXPERIMENTS, Experiment, Outcome, find_experiment, run_experiment
+from driftwise.experiments.files import try_experiment, write_starter
 from driftwise.experiments.progress import held_interrupts, shown_progress
 from driftwise.validation import require_choice, require_count
 
@@ -81,9 +82,9 @@ def _parser_message(error: Any) -> str:
     return f"{message[:1].lower()}{message[1:]} (see '{path} --help')"
 
 
-def _check(require: Callable[..., Any], name: str, value: Any, *details: Any, **options: Any) -> Any:
+def _check(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
     try:
-        return require(name, value, *details, **options)
+        return require(*values, **options)
     except ValueError as error:
         raise InputError(str(error)) from None
 
@@ -110,7 +111,15 @@ def _print_version(wanted: bool) -> None:
 EXAMPLES = """\b
 Examples:
   driftwise run quickstart
-  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere"""
+  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere
+  driftwise init mine.toml && driftwise run mine.toml"""
+
+FileOrName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME", help="An experiment: a TOML file, or see 'driftwise list'.", show_default=False
+    ),
+]
 
 
 @app.callback(epilog=EXAMPLES)
@@ -125,9 +134,7 @@ def _driftwise(
 
 @app.command("run", epilog=EXAMPLES)
 def _run(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="An experiment: see 'driftwise list'.", show_default=False)
-    ],
+    file_or_name: FileOrName,
     episodes: Annotated[
         int | None,
         typer.Option(
@@ -158,9 +165,10 @@ def _run(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
-    experiment = EXPERIMENTS[_check(require_choice, "NAME", name, list(EXPERIMENTS))]
+    experiment = _check(find_experiment, file_or_name)
+    _check(try_experiment, experiment, episodes, source=file_or_name)  # before anything is written
     if out is None:
-        out = f"results/{name}"
+        out = f"results/{experiment.name}"
     from driftwise.experiments.saving import FILES, save_outcomes
     from driftwise.storage import output_folder
 
@@ -211,9 +219,40 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
         mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
         regret = f"{mean:.1f} ± {half_width:.1f}" if several else f"{mean:.1f}"
         table.add_row(outcome.label, regret, f"{outcome.seconds:.1f}")
-    sizes = f"{facts['num_episodes']} episodes, {facts['num_runs']} run{'s' * several}, seed {facts['seed']}"
-    print(f"{experiment.summary}: {sizes}, on {facts['device']}")
+    sizes = f"{_counted(facts['num_episodes'], 'episode')}, {_counted(facts['num_runs'], 'run')}"
+    print(f"{experiment.summary}: {sizes}, seed {facts['seed']}, on {facts['device']}")
     _stdout().print(table)
+
+
+@app.command("init")
+def _init(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")] = "experiment.toml",
+) -> None:
+    """Write a commented experiment file to begin with."""
+    try:
+        write_starter(Path(path))
+    except OSError as error:
+        reason = "it is there already" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"PATH must be a new file that can be written, got {path!r}: {reason}") from None
+    print(path)
+
+
+@app.command("validate")
+def _validate(file_or_name: FileOrName) -> None:
+    """Check an experiment file; nothing is run."""
+    experiment = _check(find_experiment, file_or_name)
+    batches = _check(try_experiment, experiment, source=file_or_name)
+    counts = (
+        "1 environment",
+        _counted(len(experiment.agents), "agent"),
+        _counted(sum(len(batch.points) for batch in batches), "parameter point"),
+        f"{_counted(experiment.episodes, 'episode')} × {_counted(experiment.runs, 'run')}",
+    )
+    print(f"{file_or_name}: valid: {', '.join(counts)}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 @app.command("list")
@@ -238,5 +277,7 @@ def _list() -> None:
 
 
 def _stdout() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH_OF_A_FILE)
+    console = Console(highlight=False, markup=False)  # a name may have brackets
+    if console.is_terminal:
+        return console
+    return Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)

@@ -59,6 +59,7 @@ def regret_figure(
         for axes, heading in ((left, "Regret of an episode, smoothed"), (right, "Cumulative regret")):
             _finish(axes, heading, changes)
         _label_ends(right)
+        _make_room(figure, right)
         figure.text(0.012, 0.955, title, fontsize=14, fontweight="bold", va="center")
         figure.text(0.012, 0.9, note, fontsize=9.5, color=FAINT, va="center")
     return figure
@@ -139,6 +140,17 @@ def _label_ends(axes: Axes) -> None:
                 arrowstyle="-", color=curve.get_color(), linewidth=0.8, relpos=(0, 0.5), shrinkA=1, shrinkB=2
             ),
         )
+
+
+def _make_room(figure: Figure, axes: Axes) -> None:
+    """Widen the figure where names would be cut off at its right; what is there keeps its size."""
+    width, height = figure.get_size_inches()
+    ends = [text.get_window_extent().x1 / figure.dpi for text in axes.texts]
+    wider = max([width, *(end + 0.1 for end in ends)])
+    pars = figure.subplotpars
+    left, right = pars.left * width / wider, pars.right * width / wider
+    figure.set_size_inches(wider, height)
+    figure.subplots_adjust(left=left, right=right)
 
 
 def spread(places: np.ndarray, gap: float) -> np.ndarray:

@@ -1,77 +1,112 @@
-"""An experiment is data; running it is one function."""
+"""An experiment is data: this is what its file says, checked by a schema.
+
+The schema knows the top level. What an environment, a drift or an algorithm takes, its own signature says;
+that is checked where it is built: see `building`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
-from driftwise.environments.linear_mdp import LinearMdp
-from driftwise.results import Result
-from driftwise.types import Agent, Spec
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
+
+from driftwise.validation import nearest, require_count
 
 
-@dataclass(frozen=True)
-class Experiment:
+def dotted(*keys: str) -> str:
+    """Keys as TOML writes them: `agents."OPT-WLSVI".rate`."""
+    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else _quoted(key) for key in keys)
+
+
+def require_table(path: str, value: Any) -> dict[str, Any]:
+    """A table of the file."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} must be a table, got {value!r}")
+    return value
+
+
+def unknown_key(path: str, key: str, owner: str, known: list[str]) -> ValueError:
+    """What to say of a key that nobody takes."""
+    expected = f"expected one of {', '.join(known)}" if known else "expected none"
+    where = f"{path}.{dotted(key)}" if path else dotted(key)
+    return ValueError(f"{where} is no key of {owner}, {expected}{nearest(key, known)}")
+
+
+def _quoted(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+
+
+def _require_line(path: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise ValueError(f"{path} must be one line of text, got {value!r}")
+    return value
+
+
+def _require_name(path: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"\w[\w.-]*", value):  # it becomes a folder's name
+        raise ValueError(f'{path} must be letters, digits, "_", "-" and ".", got {value!r}')
+    return value
+
+
+def _require_agents(path: str, value: Any) -> dict[str, dict[str, Any]]:
+    agents = require_table(path, value)
+    if not agents:
+        raise ValueError(f"{path} must have at least one agent, got none")
+    for label, table in agents.items():
+        _require_line(f"a name in {path}", label)
+        if label.startswith("_"):  # which keeps a curve's name out of figures
+            raise ValueError(f"a name in {path} must not start with '_', got {label!r}")
+        require_table(dotted(path, label), table)
+    return agents
+
+
+def _checked(require: Callable[[str, Any], Any]) -> PlainValidator:
+    def check(value: Any, info: ValidationInfo) -> Any:
+        return require(str(info.field_name), value)
+
+    return PlainValidator(check)
+
+
+Line = Annotated[str, _checked(_require_line)]
+Count = Annotated[int, _checked(partial(require_count, bits=32))]  # what an address of randomness holds
+
+
+class Experiment(BaseModel):
     """Agents that meet the same drifting environment, and the sizes at which they do."""
 
-    name: str
-    summary: str  # what happens, in one line
-    finding: str  # what is seen at these sizes, in one line
-    environment: Callable[[int], LinearMdp]  # of num_episodes: changes keep their place in a longer run
-    agents: Mapping[str, Callable[[Spec], Agent]]  # by the label that tables and figures show
-    num_episodes: int
-    num_runs: int
-    seed: int = 0
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, _checked(_require_name)]
+    summary: Line  # what happens
+    finding: Line = ""  # what is seen at these sizes
+    episodes: Count
+    runs: Count
+    seed: Annotated[int, _checked(partial(require_count, at_least=0))] = 0
+    record_every: Count = 1
+    environment: Annotated[dict[str, Any], _checked(require_table)]
+    agents: Annotated[dict[str, dict[str, Any]], _checked(_require_agents)]  # by what tables and figures show
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What its file says: `experiment_of` makes the same experiment of it."""
+        return self.model_dump(exclude_unset=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one agent of an experiment did, and how long that took, compilation included."""
-
-    label: str
-    result: Result
-    seconds: float
-
-
-Progress = Callable[[str, int, int], None]
-
-
-def run_experiment(
-    experiment: Experiment,
-    *,
-    num_episodes: int | None = None,
-    num_runs: int | None = None,
-    seed: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[Outcome, ...]:
-    """Run every agent of an experiment, at its own sizes unless others are given.
-
-    `progress` is called as `progress(label, episodes_done, num_episodes)`: with 0 before an agent
-    starts, then after every chunk of episodes.
-    """
-    from driftwise.simulator import simulate  # loads JAX, which nobody needs to read about experiments
-
-    num_episodes = experiment.num_episodes if num_episodes is None else num_episodes
-    environment = experiment.environment(num_episodes)
-    outcomes = []
-    for label, make in experiment.agents.items():
-        report = _report(label, progress)
-        report(0, num_episodes)
-        result = simulate(
-            make(environment.spec),
-            environment,
-            num_episodes=num_episodes,
-            num_runs=experiment.num_runs if num_runs is None else num_runs,
-            seed=experiment.seed if seed is None else seed,
-            progress=report,
-        )
-        outcomes.append(Outcome(label, result, result.manifest["seconds"]))
-    return tuple(outcomes)
-
-
-def _report(label: str, progress: Progress | None) -> Callable[[int, int], None]:
-    def report(done: int, total: int) -> None:
-        if progress is not None:
-            progress(label, done, total)
-
-    return report
+def experiment_of(config: Mapping[str, Any]) -> Experiment:
+    """The experiment that a file's content describes; a mistake at the top level is a `ValueError`."""
+    try:
+        return Experiment.model_validate(dict(config))
+    except ValidationError as error:
+        found = error.errors()
+    # A misspelt key is also a missing one: the former says more.
+    first = min(found, key=lambda each: each["type"] != "extra_forbidden")
+    key = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        raise unknown_key("", key, "an experiment", list(Experiment.model_fields))
+    if first["type"] == "missing":
+        raise ValueError(f"{key} is missing: an experiment needs it")
+    raise ValueError(str(first.get("ctx", {}).get("error", first["msg"])))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from driftwise.experiments.experiment import Progress
+from driftwise.experiments.running import Progress
 
 SECONDS_BETWEEN_LINES = 10
 
@@ -64,7 +64,7 @@ def _bars(console: Any) -> Iterator[Progress]:
     from rich import progress
 
     columns = (
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),  # a name may have brackets
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),

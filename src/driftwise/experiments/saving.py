@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import figures, storage
-from driftwise.experiments.experiment import Experiment, Outcome
+from driftwise.experiments.building import make_environment
+from driftwise.experiments.experiment import Experiment
+from driftwise.experiments.running import Outcome
 
 FORMAT = 1  # of the folder; a reader can refuse what it does not know
 FILES = ("results.parquet", "regret.png", "manifest.json")
@@ -20,12 +22,12 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
     facts = manifest(experiment, outcomes)
     num_episodes, num_runs = facts["num_episodes"], facts["num_runs"]
     results = {outcome.label: outcome.result for outcome in outcomes}
-    full_size = num_episodes >= experiment.num_episodes and num_runs >= experiment.num_runs
+    full_size = num_episodes >= experiment.episodes and num_runs >= experiment.runs
     runs = f"{num_runs} runs, mean and 95 % interval (Student's t)" if num_runs > 1 else "one run"
     figure = figures.regret_figure(
-        results,
-        changes=experiment.environment(num_episodes).drift.changes(num_episodes),
-        title=experiment.finding if full_size else experiment.summary,
+        {_literal(label): result for label, result in results.items()},
+        changes=make_environment(experiment, num_episodes).drift.changes(num_episodes),
+        title=_literal(experiment.finding if full_size and experiment.finding else experiment.summary),
         note=f"{experiment.name} · {facts['environment']['name']} · {runs}",
     )
     writers = (
@@ -43,6 +45,7 @@ def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, A
     return {
         "format": FORMAT,
         "experiment": experiment.name,
+        "config": experiment.config,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         **{key: common[key] for key in keys},
         "agents": [
@@ -56,3 +59,8 @@ def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, A
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
         "versions": {**common["versions"], **{name: version(name) for name in ("pyarrow", "matplotlib")}},
     }
+
+
+def _literal(text: str) -> str:
+    """As it stands: a dollar sign would begin a formula."""
+    return text.replace("$", r"\$")

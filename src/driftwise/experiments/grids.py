@@ -1,0 +1,91 @@
+"""A list is a grid: its points are agents of their own; those that differ in numbers alone run together."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from driftwise.parts import to_config
+from driftwise.results import Result
+from driftwise.types import Agent
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one call of the simulator runs."""
+
+    label: str  # what progress is reported of
+    agent: Agent  # with several points, its numbers are arrays over them
+    points: Mapping[str, Agent]  # every single agent, by what tables and figures show
+
+
+def batches_of(
+    path: str,
+    label: str,
+    given: Mapping[str, Any],
+    build: Callable[[Mapping[str, Any]], Agent],
+    *,
+    one_by_one: bool = False,
+) -> Iterator[Batch]:
+    """All combinations of the listed values; `one_by_one` for makers that take no arrays."""
+    lists = {key: value for key, value in given.items() if isinstance(value, list)}
+    for key, values in lists.items():
+        _check_list(f"{path}.{key}", values)
+    numbers = {key: values for key, values in lists.items() if _numeric(values) and not one_by_one}
+    others = {key: values for key, values in lists.items() if key not in numbers}
+    for chosen in combinations(others):
+        grid = list(combinations(numbers))
+        points = {
+            labelled(label, {key: (chosen | point)[key] for key in lists}): build(
+                {**given, **chosen, **point}
+            )
+            for point in grid
+        }
+        if len(points) == 1:
+            (agent,) = points.values()
+        else:  # each number as an array over the points
+            arrays = {key: tuple(point[key] for point in grid) for key in numbers}
+            agent = build({**given, **chosen, **arrays})
+        yield Batch(labelled(label, chosen), agent, points)
+
+
+def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """One value of each list in all ways, the last list changing fastest."""
+    for values in itertools.product(*lists.values()):
+        yield dict(zip(lists, values, strict=True))
+
+
+def labelled(label: str, chosen: Mapping[str, Any]) -> str:
+    """`OPT-WLSVI (rate=0.98, radius=0.3)`."""
+    return f"{label} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else label
+
+
+def split_result(result: Result, batch: Batch) -> dict[str, Result]:
+    """The results of a batch's points, each as if it had run alone; the time is shared evenly."""
+    if len(batch.points) == 1:
+        return dict.fromkeys(batch.points, result)
+    seconds = result.manifest["seconds"] / len(batch.points)
+    return {
+        label: dataclasses.replace(
+            result,
+            returns=result.returns[index],
+            values=result.values[index],
+            optimal_values=result.optimal_values[index],
+            manifest={**result.manifest, "agent": to_config(agent), "seconds": seconds},
+        )
+        for index, (label, agent) in enumerate(batch.points.items())
+    }
+
+
+def _check_list(path: str, values: list[Any]) -> None:
+    if not values or any(isinstance(value, (list, dict)) for value in values):
+        raise ValueError(f"{path} must be a value, or a list of values to try, got {values!r}")
+    if any(value in values[:index] for index, value in enumerate(values)):
+        raise ValueError(f"{path} must list different values, got {values!r}")
+
+
+def _numeric(values: list[Any]) -> bool:
+    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
