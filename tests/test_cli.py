@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
-from driftwise import simulator
+from driftwise import storage, sweep
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.environments import ENVIRONMENTS
@@ -23,13 +23,14 @@ from tests.test_experiments import pretend
 
 QUICKSTART = EXPERIMENTS["quickstart"]
 FILES = ["results.parquet", "regret.png", "manifest.json"]
+AROUND = [".lock", "cells", "run.json"]  # what lets a run go on, and keeps others out
 SMALL = ["run", "quickstart", "--episodes", "20", "--runs", "2", "--seed", "3"]
 
 
 @pytest.fixture
 def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled; everything around the simulator is as always."""
-    monkeypatch.setattr(simulator, "simulate", pretend)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     def simulate(*arguments: Any, **options: Any) -> None:
         pytest.fail("computed before the arguments were checked")
 
-    monkeypatch.setattr(simulator, "simulate", simulate)
+    monkeypatch.setattr(sweep, "_run_cell", simulate)
 
 
 def names(folder: Path) -> list[str]:
@@ -50,7 +51,8 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     out = tmp_path / "deep" / "folder"
     assert main([*SMALL, "--out", str(out)]) == 0
     said = capsys.readouterr()
-    assert names(out) == sorted(FILES)
+    assert names(out) == sorted([*FILES, *AROUND])
+    assert len(names(out / "cells")) == len(QUICKSTART.agents)
     assert said.out.splitlines()[-3:] == [str(out / name) for name in FILES]
     assert said.err.splitlines() == [f"{label}: 20 of 20 episodes" for label in QUICKSTART.agents]
 
@@ -110,21 +112,52 @@ def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) 
 
 
 @pytest.mark.usefixtures("pretending")
-def test_running_again_replaces_the_files_and_leaves_others_alone(tmp_path: Path) -> None:
+def test_running_again_gives_the_same_bytes_and_leaves_other_files_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
-    first = {name: (tmp_path / name).read_bytes() for name in FILES}
-    assert main([*SMALL[:-1], "4", "--out", str(tmp_path), "--quiet"]) == 0
-    assert names(tmp_path) == sorted([*FILES, "notes.txt"])
-    assert all((tmp_path / name).read_bytes() != first[name] for name in FILES)
+    for _ in range(2):
+        assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+        assert names(tmp_path) == sorted([*FILES, *AROUND, "notes.txt"])
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_folder_of_another_run_is_refused_by_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    before = {name: (tmp_path / name).read_bytes() for name in FILES}
+    capsys.readouterr()
+    assert main(["run", "quickstart", "--episodes", "30", "--out", str(tmp_path)]) == 2
+    expected = f"{tmp_path} holds a run with another episodes, runs, seed: remove it or choose another folder"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with storage.locked(tmp_path):
+        assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    assert capsys.readouterr().err.endswith(": another run is writing to it\n")
+
+
+@pytest.mark.usefixtures("pretending")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [('{"format": 99}', "was written by a newer version of driftwise"), ("{", "run.json is damaged")],
+)
+def test_a_folder_that_cannot_be_understood_is_refused(
+    content: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "run.json").write_text(content)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    assert reason in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pretending")
 def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = iter((None, OSError(28, "No space left on device")))
+    calls = iter((None, None, OSError(28, "No space left on device")))  # the claim and a file go well
 
     def fsync(number: int) -> None:
         if error := next(calls):
@@ -134,7 +167,7 @@ def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
     assert main([*SMALL, "--out", str(tmp_path / "new" / "er"), "--quiet"]) == 2
     expected = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
-    assert names(tmp_path) == []
+    assert names(tmp_path / "new" / "er") == sorted(AROUND)
 
 
 @pytest.mark.parametrize("when", ["computing", "writing"])
@@ -143,20 +176,22 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
 ) -> None:
     handler = signal.getsignal(signal.SIGINT)
 
-    def interrupted(*arguments: Any, progress: Any, **options: Any) -> Any:
+    def interrupted(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)  # held until the next chunk is done
-        return pretend(*arguments, progress=progress, **options)
+        return pretend(*arguments)
 
     def insistent(number: int) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(simulator, "simulate", interrupted if when == "computing" else pretend)
-    monkeypatch.setattr(os, "fsync", insistent)
+    monkeypatch.setattr(sweep, "_run_cell", interrupted if when == "computing" else pretend)
+    if when == "writing":
+        monkeypatch.setattr(os, "fsync", insistent)
     assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "driftwise: interrupted\n")
-    assert names(tmp_path) == []
+    hint = ": the same command goes on from here" if when == "computing" else ""
+    assert (said.out, said.err) == ("", f"driftwise: interrupted{hint}\n")
+    assert not {*FILES} & {*names(tmp_path / "new")}
     assert signal.getsignal(signal.SIGINT) is handler
 
 
@@ -177,9 +212,10 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
         (
             "run quickstart --episode 5",
-            "option must be one of --episodes, --runs, --seed, --out, --quiet, --help, got '--episode' "
-            "(did you mean '--episodes'?)",
+            "option must be one of --episodes, --runs, --seed, --out, --workers, --quiet, --help, got "
+            "'--episode' (did you mean '--episodes'?)",
         ),
+        ("run quickstart --workers 0", "--workers must be a positive integer, got 0"),
         ("run quickstart --episodes many", "--episodes must be a positive integer, got 'many'"),
         ("run quickstart --episodes 0", "--episodes must be a positive integer, got 0"),
         ("run quickstart --runs -3", "--runs must be a positive integer, got -3"),
@@ -231,10 +267,10 @@ def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.Monk
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("a mistake in the program")
 
-    monkeypatch.setattr(simulator, "simulate", broken)
+    monkeypatch.setattr(sweep, "_run_cell", broken)
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"])
-    assert names(tmp_path) == []
+    assert not {*FILES} & {*names(tmp_path / "new")}
 
 
 def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:

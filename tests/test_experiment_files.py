@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
-from driftwise import simulator
+from driftwise import sweep
 from driftwise.__main__ import main
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.building import make_batches, make_environment
@@ -177,7 +177,7 @@ def test_init_writes_a_file_that_is_valid_and_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(simulator, "simulate", pretend)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
     assert main(["init", *arguments]) == 0
     assert capsys.readouterr().out == f"{file}\n"
     written = Path(file).read_bytes()
@@ -192,7 +192,7 @@ def test_names_are_shown_as_they_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(simulator, "simulate", pretend)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
     label = "[bold]$\\nonsense$"  # markup of terminals, and a formula of figures that is none
     text = TOP.replace('"Mine"', f"'{label}'") + ENVIRONMENT + AGENTS.replace('"OPT-WLSVI"', f"'{label}'")
     Path("mine.toml").write_text(text, encoding="utf-8")

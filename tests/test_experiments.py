@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from driftwise import simulator
+from driftwise import sweep
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.experiments.building import make_batches, make_environment
 from driftwise.exploration import Ucb
@@ -44,20 +44,11 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
     )
 
 
-def pretend(
-    agent: Any,
-    environment: Any,
-    *,
-    num_episodes: int,
-    num_runs: int,
-    seed: int,
-    record_every: int,
-    progress: Callable[[int, int], None],
-) -> Result:
-    """In place of `simulate`, in two chunks."""
-    progress(num_episodes // 2, num_episodes)
-    progress(num_episodes, num_episodes)
-    return made_up(agent, environment, num_episodes, num_runs, seed)
+def pretend(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
+    """In place of running a cell, in two chunks."""
+    for done in (0, cell.num_episodes // 2, cell.num_episodes):
+        report(number, done, cell.num_episodes)
+    return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -86,7 +77,7 @@ def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
 
 
 def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator, "simulate", pretend)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
     own = run_experiment(QUICKSTART)
     given = run_experiment(QUICKSTART, num_episodes=6, num_runs=1, seed=5)
     for outcomes, sizes in (
@@ -101,7 +92,7 @@ def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPa
 
 
 def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator, "simulate", pretend)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
     told: list[tuple[str, int, int]] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda *report: told.append(report))
     assert told == [(label, done, 6) for label in QUICKSTART.agents for done in (0, 3, 6)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,3 +105,25 @@ def test_a_failure_in_a_worker_is_raised_here(tmp_path):
     unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
     with pytest.raises(FloatingPointError, match="ridge"):
         run_cells([unfit, CELLS[0]], tmp_path, workers=2)
+
+
+def run_command(out: Path, *options: str) -> list[str]:
+    sizes = ["--episodes", "3000", "--runs", "4", "--quiet"]
+    return [sys.executable, "-m", "driftwise", "run", "quickstart", *sizes, "--out", str(out), *options]
+
+
+@pytest.mark.slow
+def test_a_killed_command_goes_on_and_workers_agree_to_the_byte(tmp_path):
+    """SIGKILL at random moments, with one process and with two; then the same command until it is done."""
+    subprocess.run(run_command(tmp_path / "whole"), check=True)
+    expected = (tmp_path / "whole" / "results.parquet").read_bytes()
+    rng = np.random.default_rng(1)
+    for workers in ("1", "2"):
+        command = run_command(tmp_path / workers, "--workers", workers)
+        for _ in range(4):
+            with subprocess.Popen(command, start_new_session=True) as process:
+                time.sleep(rng.uniform(1.0, 9.0))
+                with contextlib.suppress(ProcessLookupError):  # it may be done already
+                    os.killpg(process.pid, signal.SIGKILL)
+        subprocess.run(command, check=True)
+        assert (tmp_path / workers / "results.parquet").read_bytes() == expected

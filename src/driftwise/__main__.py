@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-EXTRAS = ("typer", "rich", "pydantic", "pyarrow", "matplotlib")
+EXTRAS = ("typer", "rich", "pydantic", "pyarrow", "matplotlib", "filelock")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from driftwise.cli import run_command_line
 
         return run_command_line(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:
-        print("driftwise: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"driftwise: interrupted{''.join(map(str, interrupt.args))}", file=sys.stderr)
         return 130
 
 

@@ -26,6 +26,10 @@ SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
 
 
+class CheckpointError(ValueError):
+    """A file is there that no simulation can go on from; its text says which and why."""
+
+
 def identity(simulation: Simulation) -> dict[str, Any]:
     """What a checkpoint has to agree in with the simulation that reads it."""
     return {"format": FORMAT, **simulation.arguments()}
@@ -38,21 +42,22 @@ def checkpoint_name(simulation: Simulation) -> str:
 
 
 def simulate_from(
-    path: Path, simulation: Simulation, *, progress: Callable[[int, int], None] | None = None
+    path: Path | None, simulation: Simulation, *, progress: Callable[[int, int], None] | None = None
 ) -> Result:
     """Play a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
-    One process at a time may do so with the same path.
+    One process at a time may do so with the same path. Without a path nothing is kept.
     """
-    remove_leftovers(path)
     report = progress or (lambda done, total: None)
-    with contextlib.suppress(FileNotFoundError):
-        simulation.restore(read_checkpoint(path, simulation))
-        report(simulation.done, simulation.num_episodes)
+    if path is not None:
+        remove_leftovers(path)
+        with contextlib.suppress(FileNotFoundError):
+            simulation.restore(read_checkpoint(path, simulation))
+            report(simulation.done, simulation.num_episodes)
     due = time.monotonic() + SECONDS_BETWEEN
     while simulation.done < simulation.num_episodes:
         simulation.advance()
-        if simulation.done == simulation.num_episodes or time.monotonic() >= due:
+        if path is not None and (simulation.done == simulation.num_episodes or time.monotonic() >= due):
             started = time.monotonic()
             write_checkpoint(path, simulation)
             spent = time.monotonic() - started
@@ -74,11 +79,13 @@ def read_checkpoint(path: Path, simulation: Simulation) -> dict[str, np.ndarray]
         arrays = {name: file[name] for name in file.files}  # reading checks each array's checksum
         found = json.loads(str(arrays.pop("identity")))
     if found.get("format", 0) > FORMAT:
-        raise ValueError(f"{path} was written by a newer version of driftwise, which this one cannot read")
+        raise CheckpointError(
+            f"{path} was written by a newer version of driftwise, which this one cannot read"
+        )
     expected = json.loads(json.dumps(identity(simulation)))
     other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
     if other:
-        raise ValueError(f"{path} belongs to another simulation, with another {', '.join(other)}")
+        raise CheckpointError(f"{path} belongs to another simulation, with another {', '.join(other)}")
     return arrays
 
 
@@ -89,4 +96,4 @@ def _blamed(path: Path) -> Iterator[None]:
         yield
     except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         reason = str(error) or type(error).__name__
-        raise ValueError(f"{path} is damaged ({reason}); delete it, and it is computed again") from None
+        raise CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again") from None

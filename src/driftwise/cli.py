@@ -159,9 +159,12 @@ def _run(
         str | None,
         typer.Option(
             metavar="DIR",
-            help="The folder to write to; files of an earlier run are replaced.  [default: results/NAME]",
+            help="The folder to write to. A run that was stopped there goes on.  [default: results/NAME]",
         ),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", parser=_count("--workers"), help="Processes to run in.")
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
@@ -169,13 +172,15 @@ def _run(
     _check(try_experiment, experiment, episodes, source=file_or_name)  # before anything is written
     if out is None:
         out = f"results/{experiment.name}"
-    from driftwise.experiments.saving import FILES, save_outcomes
-    from driftwise.storage import output_folder
+    from driftwise.experiments.saving import CHECKPOINTS, CLAIM, FILES, claimed_by, save_outcomes
+    from driftwise.storage import claim, locked, output_folder
 
     with contextlib.ExitStack() as stack:
         stop_if_asked = stack.enter_context(held_interrupts())
         with _blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), FILES))
+            stack.enter_context(locked(folder))
+            _check(claim, folder, CLAIM, claimed_by(experiment, episodes, runs, seed))
         with shown_progress(quiet) as show:
 
             def progress(label: str, done: int, total: int) -> None:
@@ -183,14 +188,29 @@ def _run(
                 show(label, done, total)
 
             sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
-            outcomes = run_experiment(experiment, **sizes, progress=progress)
-        stop_if_asked()
+            cells = folder / CHECKPOINTS
+            with _blaming_out(out), _telling_how_to_go_on():
+                outcomes = run_experiment(
+                    experiment, **sizes, checkpoints=cells, workers=workers, progress=progress
+                )
         with _blaming_out(out):
             paths = save_outcomes(folder, experiment, outcomes)
     if not quiet:
         _print_regrets(experiment, outcomes)
     for path in paths:
         print(path)
+
+
+@contextlib.contextmanager
+def _telling_how_to_go_on() -> Iterator[None]:
+    from driftwise.checkpoints import CheckpointError
+
+    try:
+        yield
+    except CheckpointError as error:
+        raise InputError(str(error)) from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(": the same command goes on from here") from None
 
 
 @contextlib.contextmanager

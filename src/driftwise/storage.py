@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from driftwise.results import Result
 
@@ -36,6 +37,41 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
             with contextlib.suppress(OSError):  # not empty, or never made
                 folder.rmdir()
         raise
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else writes to the folder meanwhile; an `OSError` if somebody does."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise OSError(errno.EBUSY, "another run is writing to it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
+    """Say in a file what the folder is for; a `ValueError` if it says something else already."""
+    path = folder / name
+    claimed = json.loads(compact_json(claimed))
+    if not path.exists():
+        replace_file(path, json_writer(claimed))
+        return
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        newer = found["format"] > claimed["format"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
+    if newer:
+        raise ValueError(f"{folder} was written by a newer version of driftwise: choose another folder")
+    other = [key for key in sorted({*found, *claimed}) if found.get(key) != claimed.get(key)]
+    if other:
+        raise ValueError(
+            f"{folder} holds a run with another {', '.join(other)}: remove it or choose another folder"
+        )
 
 
 def replace_file(path: Path, write: Writer) -> None:

@@ -69,13 +69,17 @@ class Stopped(Exception):
 
 
 def run_cells(
-    cells: Sequence[Cell], folder: Path, *, workers: int = 1, progress: Progress | None = None
+    cells: Sequence[Cell], folder: Path | None, *, workers: int = 1, progress: Progress | None = None
 ) -> list[Result]:
-    """The results of all cells, going on from whatever checkpoints `folder` has."""
+    """The results of all cells, going on from whatever checkpoints `folder` has; without one, all anew.
+
+    `progress` hears of a cell before it starts and after each of its chunks.
+    """
     report = progress or (lambda number, done, total: None)
-    folder.mkdir(parents=True, exist_ok=True)
-    if workers > 1:
-        _finish_in_workers(cells, folder, workers, report)  # after which all there is to do here is to read
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        if workers > 1:
+            _finish_in_workers(cells, folder, workers, report)  # then all there is to do here is to read
     return [_run_cell(cell, folder, number, report) for number, cell in enumerate(cells)]
 
 
@@ -93,9 +97,10 @@ def join_runs(results: Sequence[Result]) -> Result:
     return replace(first, **curves, state=None, manifest={**first.manifest, **facts})
 
 
-def _run_cell(cell: Cell, folder: Path, number: int, report: Progress) -> Result:
+def _run_cell(cell: Cell, folder: Path | None, number: int, report: Progress) -> Result:
+    report(number, 0, cell.num_episodes)
     simulation = cell.simulation()
-    path = folder / checkpoint_name(simulation)
+    path = None if folder is None else folder / checkpoint_name(simulation)
     return simulate_from(path, simulation, progress=lambda done, total: report(number, done, total))
 
 

@@ -14,7 +14,22 @@ from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.running import Outcome
 
 FORMAT = 1  # of the folder; a reader can refuse what it does not know
+CHECKPOINTS = "cells"
+CLAIM = "run.json"
 FILES = ("results.parquet", "regret.png", "manifest.json")
+
+
+def claimed_by(
+    experiment: Experiment, num_episodes: int | None, num_runs: int | None, seed: int | None
+) -> dict[str, Any]:
+    """What a folder has to agree in with a run that writes to it."""
+    return {
+        "format": FORMAT,
+        "experiment": experiment.config,
+        "episodes": experiment.episodes if num_episodes is None else num_episodes,
+        "runs": experiment.runs if num_runs is None else num_runs,
+        "seed": experiment.seed if seed is None else seed,
+    }
 
 
 def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Path]:
