@@ -207,7 +207,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, init, validate, list, got 'rnu' (did you mean 'run'?)",
+            "command must be one of run, report, init, validate, list, got 'rnu' (did you mean 'run'?)",
         ),
         ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
         (
@@ -245,6 +245,33 @@ def test_bad_input_is_one_line_and_exit_code_2(
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"driftwise: error: {line}\n")
     assert names(tmp_path) == ["FILE", "FULL"]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["report", str(tmp_path), "--format", "csv"]) == 0
+    said = capsys.readouterr().out
+    assert said == f"{tmp_path / 'report.csv'}\n"
+    assert len((tmp_path / "report.csv").read_text().splitlines()) == 1 + len(QUICKSTART.agents)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("report nowhere", "nowhere must be a results folder, but there is no such folder"),
+        ("report . --format docx", "format must be one of html, pdf, png, csv, latex, got 'docx'"),
+        ("report .", "manifest.json is missing: the folder holds no finished run"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_one_line(
+    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments.split()) == 2
+    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+    assert names(tmp_path) == []
 
 
 def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import driftwise as dw
 from driftwise import storage
 from tests import examples
 from tests.test_experiments import made_up
@@ -20,6 +21,7 @@ RESULTS = {
     label: made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
     for label, name in AGENTS.items()
 }
+TABLE = storage.results_table(RESULTS)
 
 
 def names(folder: Path) -> list[str]:
@@ -154,3 +156,20 @@ def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) 
             pytest.fail("entered")
     assert names(tmp_path) == ["file", "folder"]
     assert names(tmp_path / "folder") == ["x"]
+
+
+def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
+    storage.write_files(tmp_path, {"results.parquet": storage.parquet_writer(TABLE)})
+    frame = dw.load_results(tmp_path)
+    assert list(frame.columns) == TABLE.column_names
+    assert len(frame) == len(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "folder must hold the results"), (b"PAR1", "is damaged")]
+)
+def test_results_that_cannot_be_read_are_named(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    if content is not None:
+        (tmp_path / "results.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match=reason):
+        dw.load_results(tmp_path)

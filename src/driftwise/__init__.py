@@ -11,6 +11,7 @@ from driftwise.types import Spec
 
 if TYPE_CHECKING:
     from driftwise.simulator import simulate
+    from driftwise.storage import load_results
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,7 @@ __all__ = [
     "environments",
     "exploration",
     "forgetting",
+    "load_results",
     "planning",
     "simulate",
     "theory",
@@ -39,4 +41,8 @@ def __getattr__(name: str) -> Any:
         from driftwise.simulator import simulate
 
         return simulate
+    if name == "load_results":  # likewise pyarrow
+        from driftwise.storage import load_results
+
+        return load_results
     raise AttributeError(f"module 'driftwise' has no attribute {name!r}")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-EXTRAS = ("typer", "rich", "pydantic", "pyarrow", "matplotlib", "filelock")
+EXTRAS = ("typer", "rich", "pydantic", "pyarrow", "matplotlib", "filelock", "plotly")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

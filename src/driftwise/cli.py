@@ -122,6 +122,12 @@ FileOrName = Annotated[
 ]
 
 
+REPORT_EXAMPLES = """\b
+Examples:
+  driftwise report results/quickstart
+  driftwise report results/quickstart --format latex --out table.tex"""
+
+
 @app.callback(epilog=EXAMPLES)
 def _driftwise(
     version: Annotated[
@@ -242,6 +248,28 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     sizes = f"{_counted(facts['num_episodes'], 'episode')}, {_counted(facts['num_runs'], 'run')}"
     print(f"{experiment.summary}: {sizes}, seed {facts['seed']}, on {facts['device']}")
     _stdout().print(table)
+
+
+@app.command("report", epilog=REPORT_EXAMPLES)
+def _report(
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="A folder written by 'driftwise run'.", show_default=False)
+    ],
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="html, pdf, png, csv or latex.")
+    ] = "html",
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The file to write.  [default: in DIR]")
+    ] = None,
+) -> None:
+    """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
+    from driftwise.report import write_report
+
+    try:
+        print(_check(write_report, Path(folder), format=format, out=None if out is None else Path(out)))
+    except OSError as error:
+        where = "" if out is None else f" {out!r}"
+        raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None
 
 
 @app.command("init")

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from driftwise.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Writer = Callable[[BinaryIO], object]
 
@@ -150,6 +153,19 @@ def results_table(results: Mapping[str, Result]) -> pa.Table:
             "cumulative_regret": numbers(lambda result: result.cumulative_regret),
         }
     )
+
+
+def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """The results in a folder that `driftwise run` wrote, a row for each agent, run and point."""
+    import pandas  # noqa: F401  (says by its own name that it is missing)
+
+    path = Path(folder) / "results.parquet"
+    try:
+        return pq.read_table(path).to_pandas()
+    except FileNotFoundError:
+        raise ValueError(f"folder must hold the results of a finished run, got {str(folder)!r}") from None
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
 def parquet_writer(table: pa.Table) -> Writer:

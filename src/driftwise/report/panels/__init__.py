@@ -1,0 +1,29 @@
+"""Panels: functions over the data of a report, in the order of the page. A new one is a file and a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from driftwise.report.data import ReportData
+from driftwise.report.elements import Section
+from driftwise.report.panels.differences import differences
+from driftwise.report.panels.drift import drift
+from driftwise.report.panels.final_table import final_table
+from driftwise.report.panels.growth import growth
+from driftwise.report.panels.heat_map import heat_map
+from driftwise.report.panels.manifest import manifest
+from driftwise.report.panels.regret import regret
+from driftwise.report.panels.reproduce import reproduce
+
+Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
+
+PANELS: tuple[Panel, ...] = (
+    regret,
+    final_table,
+    differences,
+    growth,
+    heat_map,
+    drift,
+    manifest,
+    reproduce,
+)

@@ -1,0 +1,112 @@
+"""The numbers of the final table, one row for each agent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.figures import moving_average
+from driftwise.report.data import ReportData
+from driftwise.statistics import (
+    PairedDifference,
+    average_ranks,
+    bootstrap_interval,
+    holm,
+    mean_interval,
+    paired_difference,
+    recovery_summary,
+    recovery_times,
+    regret_area,
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an agent came to; NaN where it is not known."""
+
+    agent: str
+    rank: float  # by mean final cumulative regret; equal ones share their places
+    mean: float
+    half_width: float
+    iqm: float
+    iqm_low: float
+    iqm_high: float
+    area: float
+    recovery: tuple[float, ...]  # median episodes after each change; infinite if most runs do not recover
+    seconds: float
+
+
+def summary(data: ReportData) -> tuple[Row, ...]:
+    """The rows from the best agent to the worst."""
+    mean, half_width = mean_interval(data.scores)
+    iqm = bootstrap_interval(data.scores)
+    ranks = average_ranks(mean)
+    recovery = recoveries(data)
+    rows = [
+        Row(
+            agent=label,
+            rank=float(ranks[index]),
+            mean=float(mean[index]),
+            half_width=float(half_width[index]),
+            iqm=float(iqm.estimate[index]),
+            iqm_low=float(iqm.low[index]),
+            iqm_high=float(iqm.high[index]),
+            area=float(regret_area(result.cumulative_regret, lengths=data.lengths, normalised=True).mean()),
+            recovery=tuple(float(each) for each in recovery[index]),
+            seconds=_seconds(data, index),
+        )
+        for index, (label, result) in enumerate(data.results.items())
+    ]
+    return tuple(rows[index] for index in data.order)
+
+
+class Differences(NamedTuple):
+    """How the other agents differ from the best, from the next one to the worst."""
+
+    found: PairedDifference  # arrays [agents − 1]
+    adjusted: np.ndarray  # p-values of the t-test, after Holm's correction
+
+
+def differences_to_best(data: ReportData) -> Differences:
+    """Paired differences in final cumulative regret; at least two agents and two runs are needed."""
+    best, others = data.order[0], data.order[1:]
+    found = paired_difference(data.scores[:, others], np.repeat(data.scores[:, [best]], len(others), axis=1))
+    return Differences(found, holm(found.p_t))
+
+
+def smoothing(data: ReportData) -> int:
+    """Points that regret is averaged over before it is held against the threshold, and must stay under it."""
+    return max(1, len(data.lengths) // 100)
+
+
+def recovery_threshold(data: ReportData) -> float:
+    """A quarter of the worst mean regret of an episode, the same for all agents."""
+    means = (result.regret.mean(axis=0) for result in data.results.values())
+    return 0.25 * max(float(moving_average(mean, smoothing(data)).max()) for mean in means)
+
+
+def recoveries(data: ReportData) -> np.ndarray:
+    """Median episodes to recover, `[agents, changes]`."""
+    if not data.changes:
+        return np.empty((len(data.labels), 0))
+    threshold, width = recovery_threshold(data), smoothing(data)
+    times = (
+        recovery_times(
+            result.regret,
+            data.changes,
+            lengths=data.lengths,
+            threshold=threshold,
+            smooth=width,
+            hold=width,
+        )
+        for result in data.results.values()
+    )
+    return np.stack([recovery_summary(each).median for each in times])
+
+
+def _seconds(data: ReportData, index: int) -> float:
+    seconds = data.manifest["agents"][index].get("seconds")
+    return float(seconds) if isinstance(seconds, (int, float)) else math.nan

@@ -1,0 +1,83 @@
+"""Writing a report: a format is a function from the data to bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from driftwise import figures
+from driftwise.report.data import ReportData, load_report_data
+from driftwise.report.page import html_page
+from driftwise.report.tables import csv_table, latex_table
+from driftwise.storage import replace_file
+from driftwise.validation import require_choice
+
+MAX_NAMES = 14  # next to the curves of a printed figure
+
+
+def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
+    """Write a report on a results folder, next to the results unless `out` is given; its path."""
+    require_choice("format", format, list(FORMATS))
+    suffix, make = FORMATS[format]
+    content = make(load_report_data(folder))
+    path = folder / f"report.{suffix}" if out is None else out
+    if path.is_dir():
+        raise ValueError(f"{path} must be a file to write, but it is a folder")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    replace_file(path, lambda file: file.write(content))
+    return path
+
+
+def _html(data: ReportData) -> bytes:
+    return html_page(data).encode()
+
+
+def _printed(format: str, **options: Any) -> Callable[[ReportData], bytes]:
+    def make(data: ReportData) -> bytes:
+        figure, file = _figure(data), io.BytesIO()
+        with mpl.rc_context():  # some of the style is asked for when things are drawn
+            mpl.rcdefaults()
+            mpl.rcParams.update(figures.STYLE)
+            mpl.rcParams["pdf.fonttype"] = 42  # TrueType, as journals ask for
+            # Tight: long names next to the curves are not cut off.
+            figure.savefig(file, format=format, bbox_inches="tight", pad_inches=0.15, **options)
+        return file.getvalue()
+
+    return make
+
+
+def _figure(data: ReportData) -> Figure:
+    manifest, config = data.manifest, data.config
+    runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
+    facts = [str(manifest.get("experiment", "")), str(manifest["environment"].get("name", "")), runs]
+    shown = sorted(data.order[:MAX_NAMES])
+    if len(shown) < len(data.labels):
+        facts.append(f"the {MAX_NAMES} of lowest regret of {len(data.labels)} agents")
+    labels = [data.labels[index] for index in shown]
+    return figures.regret_figure(
+        {_literal(label): data.results[label] for label in labels},
+        changes=data.changes,
+        title=_literal(str(config.get("summary") or facts[0])),
+        note=_literal(" · ".join(facts)),
+    )
+
+
+def _literal(text: str) -> str:
+    """As it stands: a dollar sign would begin a formula."""
+    return text.replace("$", r"\$")
+
+
+# format -> (the file's suffix, what fills it)
+FORMATS: dict[str, tuple[str, Callable[[ReportData], bytes]]] = {
+    "html": ("html", _html),
+    "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes
+    "png": ("png", _printed("png", dpi=150)),
+    "csv": ("csv", lambda data: csv_table(data).encode()),
+    "latex": ("tex", lambda data: latex_table(data).encode()),
+}
