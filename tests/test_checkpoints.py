@@ -14,6 +14,7 @@ import pytest
 
 from driftwise import checkpoints, storage
 from driftwise.checkpoints import checkpoint_name, simulate_from, write_checkpoint
+from driftwise.environments import LinearMdp
 from driftwise.simulator import Simulation, simulate
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 
@@ -77,6 +78,18 @@ def test_names_differ_where_numbers_could():
     }
     assert len(names) == 7
     assert checkpoint_name(fresh()) == checkpoint_name(fresh())
+
+
+def test_environments_without_a_configuration_are_told_apart_by_their_models(path):
+    def own(seed: int) -> Simulation:
+        made = make(seed=seed)
+        mine = LinearMdp(made.features, made.theta, made.mu, made.initial, made.drift)
+        return Simulation(agent("opt_wlsvi"), mine, **OPTIONS)
+
+    assert checkpoint_name(own(0)) == checkpoint_name(own(0)) != checkpoint_name(own(1))
+    simulate_from(path, own(0))
+    with pytest.raises(ValueError, match="belongs to another simulation, with another models"):
+        simulate_from(path, own(1))
 
 
 def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypatch):

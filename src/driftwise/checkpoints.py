@@ -31,8 +31,15 @@ class CheckpointError(ValueError):
 
 
 def identity(simulation: Simulation) -> dict[str, Any]:
-    """What a checkpoint has to agree in with the simulation that reads it."""
-    return {"format": FORMAT, **simulation.arguments()}
+    """What a checkpoint has to agree in with the simulation that reads it.
+
+    An environment of one's own may have no configuration to be told by, so its models count themselves.
+    """
+    environment = simulation.environment
+    digest = hashlib.sha256(f"{environment.rewards} {environment.drift!r}".encode())
+    for array in (environment.features, environment.theta, environment.mu, environment.initial):
+        digest.update(f"{array.shape}".encode() + array.tobytes())
+    return {"format": FORMAT, "models": digest.hexdigest(), **simulation.arguments()}
 
 
 def checkpoint_name(simulation: Simulation) -> str:

@@ -84,7 +84,7 @@ class PeriodicRestart:
 class WindowMemory(NamedTuple):
     """The samples in the window, and the sums over those that came since the last renewal."""
 
-    samples: Sample  # each field with a leading axis of `capacity`
+    samples: Sample  # each field with a leading axis of `num_slots`
     recent_gram: Array
     recent_cross: Array
 
