@@ -1,0 +1,39 @@
+"""`driftwise init` and `driftwise validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftwise.cli.app import FileOrName, InputError, app, check, counted
+from driftwise.experiments import find_experiment
+from driftwise.experiments.files import try_experiment, write_starter
+
+
+@app.command("init")
+def _init(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")] = "experiment.toml",
+) -> None:
+    """Write a commented experiment file to begin with."""
+    try:
+        write_starter(Path(path))
+    except OSError as error:
+        reason = "it is there already" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"PATH must be a new file that can be written, got {path!r}: {reason}") from None
+    print(path)
+
+
+@app.command("validate")
+def _validate(file_or_name: FileOrName) -> None:
+    """Check an experiment file; nothing is run."""
+    experiment = check(find_experiment, file_or_name)
+    batches = check(try_experiment, experiment, source=file_or_name)
+    counts = (
+        "1 environment",
+        counted(len(experiment.agents), "agent"),
+        counted(sum(len(batch.points) for batch in batches), "parameter point"),
+        f"{counted(experiment.episodes, 'episode')} × {counted(experiment.runs, 'run')}",
+    )
+    print(f"{file_or_name}: valid: {', '.join(counts)}")

@@ -1,0 +1,37 @@
+"""`driftwise report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftwise.cli.app import InputError, app, check
+
+EXAMPLES = """\b
+Examples:
+  driftwise report results/quickstart
+  driftwise report results/quickstart --format latex --out table.tex"""
+
+
+@app.command("report", epilog=EXAMPLES)
+def _report(
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="A folder written by 'driftwise run'.", show_default=False)
+    ],
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="html, pdf, png, csv or latex.")
+    ] = "html",
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The file to write.  [default: in DIR]")
+    ] = None,
+) -> None:
+    """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
+    from driftwise.report import write_report
+
+    try:
+        print(check(write_report, Path(folder), format=format, out=None if out is None else Path(out)))
+    except OSError as error:
+        where = "" if out is None else f" {out!r}"
+        raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None
