@@ -30,8 +30,11 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## speed against a literal Algorithm 1, as ratios within one run
+bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness costs; ratios within one run
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.bandits
+	$(BIN)/python -m benchmarks.harness
+	$(BIN)/python -m benchmarks.report
 
 clean:  ## remove the virtual environment and what it built
 	rm -rf $(VENV) build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache

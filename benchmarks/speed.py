@@ -96,6 +96,8 @@ def all_algorithms(num_episodes: int, num_runs: int) -> None:
     env = environment(num_episodes)
     known = dict(num_episodes=num_episodes, variation=env.variation(num_episodes).total)
     for name, algorithm in dw.algorithms.ALGORITHMS.items():
+        if algorithm.problem == "linear bandit":
+            continue
         play = partial(simulate, algorithm.tuned(env.spec, **known), env, num_runs=num_runs)
         first = seconds(partial(play, num_episodes=1))
         later = seconds(partial(play, num_episodes=num_episodes), 3)

@@ -1,12 +1,20 @@
-"""Chromium without a window: opens a page, runs a script in it, and hands back what the script found."""
+"""Chromium without a window: opens a page, runs a script in it, and hands back what the script found.
+
+`probe` has a clock of its own, which is quick and leaves nothing to chance, but the page does not learn that
+it is scrolled. In `visit` time passes as it does for a reader.
+"""
 
 from __future__ import annotations
 
 import html
 import json
+import queue
 import re
 import shutil
 import subprocess
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +28,6 @@ OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--virtual-time-budget=10000",
 )
 
 # Runs before anything else of the page, and so sees all that goes wrong in it.
@@ -51,6 +58,15 @@ FRAME = """<!doctype html><body style="margin:0">
 addEventListener("message", (event) => { document.getElementById("found").textContent = event.data; });
 </script></body>"""
 
+VISIT = """<script>
+addEventListener("load", async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const until = async (holds) => { while (!holds()) await frame(); await frame(); };
+  const found = await (async () => { %s })();
+  fetch("/", { method: "POST", body: JSON.stringify(found) });
+});
+</script>"""
+
 
 def find_chromium() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -65,9 +81,51 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
     colours = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     command = [
         *(chromium, *OPTIONS, colours, f"--user-data-dir={folder / 'profile'}", "--window-size=1300,3100"),
-        *("--dump-dom", (folder / "frame.html").as_uri()),
+        *("--virtual-time-budget=10000", "--dump-dom", (folder / "frame.html").as_uri()),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return json.loads(html.unescape(found[1]))
+
+
+def visit(page: str, script: str) -> dict[str, Any]:
+    """What `script` returns in the page, in which it may wait `until(() => …)`; it has a minute."""
+    chromium = find_chromium()
+    assert chromium is not None
+    # Its policy would forbid the page to answer.
+    page = page.replace("default-src 'none'", "default-src 'self'", 1)
+    page = page.replace("<head>", "<head>" + VISIT % script, 1)
+    answers: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def do_POST(self) -> None:
+            answers.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+    ):
+        command = [
+            *(chromium, *OPTIONS, f"--user-data-dir={profile}", "--window-size=1300,900"),
+            *("--remote-debugging-port=0", f"http://127.0.0.1:{server.server_port}/"),  # or it leaves at once
+        ]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            return answers.get(timeout=60)
+        finally:
+            server.shutdown()
+            browser.terminate()
+            browser.wait()

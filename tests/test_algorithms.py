@@ -1,4 +1,4 @@
-"""Contracts that every registered algorithm keeps, in every environment, under every drift."""
+"""Contracts that every registered algorithm keeps, in every problem it is for, under every drift."""
 
 from __future__ import annotations
 
@@ -11,59 +11,103 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
 from driftwise.drift import Constant
-from driftwise.environments import ENVIRONMENTS
+from driftwise.environments import Environment
 from driftwise.exploration import EpsilonGreedy, Ucb, Uniform
 from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.least_squares import LeastSquares
 from driftwise.results import Result
-from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, PARAMETERS, SPEC, agent, make
-from tests.reference.plain_loop import episodes
+from driftwise.types import Agent
+from tests.examples import (
+    BANDIT,
+    BANDIT_PARAMETERS,
+    DRIFTS,
+    NUM_EPISODES,
+    NUM_RUNS,
+    PARAMETERS,
+    SIZES,
+    SPEC,
+    agent,
+    bandit_agent,
+    make,
+    make_bandit,
+)
+from tests.reference import bandits
+from tests.reference.plain_loop import Played, episodes, optimal_values
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 RAW_GAP = -1e-10  # V* − V^π is never negative; what is left is the rounding of sums of size H
 
 
-def test_every_algorithm_is_under_these_contracts():
-    assert set(PARAMETERS) == set(ALGORITHMS)
+def test_every_algorithm_is_under_the_contracts_of_its_problems():
+    problems = {name: each.problem for name, each in ALGORITHMS.items()}
+    assert set(PARAMETERS) == {name for name, problem in problems.items() if problem != "linear bandit"}
+    assert set(BANDIT_PARAMETERS) == {name for name, problem in problems.items() if problem != "linear MDP"}
 
 
 @pytest.mark.parametrize("rewards", ["mean", "bernoulli"])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop(name, rewards):
     environment = make(rewards=rewards)
     result = dw.simulate(agent(name), environment, **OPTIONS, keep_state=True)
     for run in range(NUM_RUNS):
-        played = list(episodes(agent(name), environment, NUM_EPISODES, seed=5, run=run))
-        for curve, plain in (
-            (result.values, [one.record.value for one in played]),
-            (result.returns, [one.record.reward for one in played]),
-            (result.optimal_values, [one.optimal_value for one in played]),
-        ):
-            np.testing.assert_allclose(curve[run], plain, rtol=0, atol=1e-9)
-        of_run = jax.tree.leaves(jax.tree.map(lambda leaf, run=run: leaf[run], result.state))
-        for leaf, plain in zip(of_run, jax.tree.leaves(played[-1].state), strict=True):
-            np.testing.assert_allclose(leaf, plain, rtol=0, atol=1e-9)
+        played = assert_equals_the_loop(result, agent(name), environment, run)
+        np.testing.assert_allclose(
+            result.optimal_values[run], optimal_values(environment, played), rtol=0, atol=1e-9
+        )
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("rewards", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("name", BANDIT_PARAMETERS)
+def test_simulator_equals_the_plain_numpy_loop_in_a_bandit(name, rewards):
+    environment = make_bandit(rewards=rewards, noise_scale=0.3)
+    result = dw.simulate(bandit_agent(name), environment, **OPTIONS, keep_state=True)
+    for run in range(NUM_RUNS):
+        assert_equals_the_loop(result, bandit_agent(name), environment, run)
+        best = [
+            one.means[one.present].max() for one in bandits.rounds(environment, NUM_EPISODES, seed=5, run=run)
+        ]
+        np.testing.assert_allclose(result.optimal_values[run], best, rtol=0, atol=1e-9)
+
+
+def assert_equals_the_loop(result: Result, agent: Agent, environment: Environment, run: int) -> list[Played]:
+    """One run of a result, its curves and its last state."""
+    played = list(episodes(agent, environment, NUM_EPISODES, seed=5, run=run))
+    for curve, plain in (
+        (result.values, [one.record.value for one in played]),
+        (result.returns, [one.record.reward for one in played]),
+    ):
+        np.testing.assert_allclose(curve[run], plain, rtol=0, atol=1e-9)
+    of_run = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[run], result.state))
+    for leaf, plain in zip(of_run, jax.tree.leaves(played[-1].state), strict=True):
+        np.testing.assert_allclose(leaf, plain, rtol=0, atol=1e-9)
+    return played
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_regret_is_never_negative_and_values_stay_in_range(name):
-    for environment_name in ENVIRONMENTS:
+    for environment_name in SIZES:
         for drift in DRIFTS.values():
             result = dw.simulate(agent(name), make(environment_name, drift), **OPTIONS)
             assert_sound(result)
+            assert result.optimal_values.max() <= SPEC.horizon
+            assert result.returns.min() >= 0
+            assert result.returns.max() <= SPEC.horizon
+
+
+@pytest.mark.parametrize("name", BANDIT_PARAMETERS)
+def test_regret_in_a_bandit_is_never_negative(name):
+    for drift in DRIFTS.values():
+        assert_sound(dw.simulate(bandit_agent(name), make_bandit(drift, noise_scale=0.3), **OPTIONS))
 
 
 def test_regret_is_never_negative_without_drift():
-    for environment_name in ENVIRONMENTS:
+    for environment_name in SIZES:
         assert_sound(dw.simulate(agent("opt_wlsvi"), make(environment_name, Constant()), **OPTIONS))
 
 
 def assert_sound(result: Result) -> None:
     assert (result.optimal_values - result.values).min() >= RAW_GAP
     assert result.values.min() >= 0
-    assert result.optimal_values.max() <= SPEC.horizon
-    assert result.returns.min() >= 0
-    assert result.returns.max() <= SPEC.horizon
     assert (np.diff(result.cumulative_regret) >= 0).all()
 
 
@@ -74,6 +118,15 @@ def test_learning_beats_chance_where_nothing_changes():
     learnt = dw.simulate(dw.algorithms.lsvi_ucb(SPEC, radius=0.1), environment, **options)
     chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **options)
     assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / 2
+
+
+def test_forgetting_beats_remembering_where_a_bandit_changes():
+    """From 50 rounds after the change: what never forgets is still misled."""
+    environment = make_bandit(dw.drift.Abrupt((200,)), noise_scale=0.3)
+    options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)
+    forgets = dw.simulate(dw.algorithms.d_lin_ucb(BANDIT, rate=0.95, radius=0.3), environment, **options)
+    keeps = dw.simulate(dw.algorithms.lin_ucb(BANDIT, radius=0.3), environment, **options)
+    assert forgets.regret[:, 250:].mean() < keeps.regret[:, 250:].mean() / 2
 
 
 @pytest.mark.parametrize("name", ["opt_wlsvi", "uniform"])

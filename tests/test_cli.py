@@ -18,7 +18,8 @@ from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
-from driftwise.experiments.building import make_batches, make_environment
+from driftwise.experiments.building import make_batches, make_environments
+from tests.examples import only
 from tests.test_experiments import pretend
 
 QUICKSTART = EXPERIMENTS["quickstart"]
@@ -59,7 +60,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     table = pq.read_table(out / "results.parquet").to_pydict()
     assert len(table["run"]) == len(QUICKSTART.agents) * 2 * 20
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    environment = make_environment(QUICKSTART, 20)
+    environment = only(make_environments(QUICKSTART, 20))
     assert len(manifest["agents"]) == len(QUICKSTART.agents)
     for index, batch in enumerate(make_batches(QUICKSTART, 20)):
         label, agent = batch.label, batch.agent
@@ -78,8 +79,9 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
         assert f" {final:.1f} ± " in line
 
     assert (manifest["experiment"], manifest["num_episodes"], manifest["num_runs"]) == ("quickstart", 20, 2)
-    assert (manifest["seed"], manifest["environment"]["name"]) == (3, "combination_lock")
-    assert manifest["environment"]["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
+    environment = manifest["environments"]["combination_lock"]
+    assert (manifest["seed"], environment["name"]) == (3, "combination_lock")
+    assert environment["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
     assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
     assert manifest["versions"]["driftwise"] == dw.__version__
     assert manifest["device"]
@@ -201,20 +203,31 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
     [
         (
             "run quikstart",
-            "experiment must be one of quickstart or a file (NAME.toml), got 'quikstart' "
+            f"experiment must be one of {', '.join(EXPERIMENTS)} or a file (NAME.toml), got 'quikstart' "
             "(did you mean 'quickstart'?)",
         ),
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, report, init, validate, list, got 'rnu' (did you mean 'run'?)",
+            "command must be one of run, report, compare, init, validate, list, got 'rnu' "
+            "(did you mean 'run'?)",
         ),
         ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
         (
             "run quickstart --episode 5",
-            "option must be one of --episodes, --runs, --seed, --out, --workers, --quiet, --help, got "
-            "'--episode' (did you mean '--episodes'?)",
+            "option must be one of --episodes, --runs, --seed, --out, --workers, --engine, --address, "
+            "--device, --quiet, --help, got '--episode' (did you mean '--episodes'?)",
         ),
+        (
+            "run quickstart --engine rya",
+            "--engine must be one of processes, ray, got 'rya' (did you mean 'ray'?)",
+        ),
+        ("run quickstart --address a:1", "--address is for --engine ray, got 'a:1' with --engine processes"),
+        (
+            "run quickstart --engine ray --workers 2",
+            "--workers is for --engine processes, got 2 with --engine ray",
+        ),
+        ("run quickstart --device tpu", "--device must be one of cpu, gpu, got 'tpu' (did you mean 'gpu'?)"),
         ("run quickstart --workers 0", "--workers must be a positive integer, got 0"),
         ("run quickstart --episodes many", "--episodes must be a positive integer, got 'many'"),
         ("run quickstart --episodes 0", "--episodes must be a positive integer, got 0"),

@@ -13,14 +13,13 @@ import pytest
 
 from driftwise.drift import Abrupt, Constant, Gradual, Periodic
 from driftwise.environments import (
-    ENVIRONMENTS,
     LinearMdp,
     combination_lock,
     latent_chains,
     random_linear_mdp,
 )
 from driftwise.types import Spec
-from tests.examples import DRIFTS, make
+from tests.examples import DRIFTS, SIZES, make
 from tests.reference import planning
 
 TWO = Abrupt((100,))
@@ -33,7 +32,7 @@ def start_value(environment: LinearMdp, t: int) -> float:
 
 
 @pytest.mark.parametrize("drift", DRIFTS.values(), ids=str)
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", SIZES)
 def test_every_model_on_the_way_is_an_mdp(name, drift):
     environment = make(name, drift)
     for t in (0, 6, 7, 13, 1000):
@@ -51,7 +50,7 @@ def test_model_is_the_mixture_of_the_anchors():
     np.testing.assert_allclose(mu, 0.7 * environment.mu[0] + 0.3 * environment.mu[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", SIZES)
 def test_the_seed_decides_and_nothing_else(name):
     one, same, other = (make(name, seed=seed) for seed in (3, 3, 4))
     for field in ("features", "theta", "mu"):
@@ -63,7 +62,7 @@ def test_the_seed_decides_and_nothing_else(name):
 
 def test_the_number_of_anchors_does_not_change_the_first():
     """So a stationary world and the start of a drifting one can be compared."""
-    for name in ENVIRONMENTS:
+    for name in SIZES:
         for alone, first in zip(make(name, Constant()).model(0), make(name, TWO).model(0), strict=True):
             np.testing.assert_array_equal(alone, first)
 

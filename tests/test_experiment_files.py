@@ -16,11 +16,11 @@ import driftwise as dw
 from driftwise import sweep
 from driftwise.__main__ import main
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
-from driftwise.experiments.building import make_batches, make_environment
+from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
 from driftwise.exploration import Ucb
 from driftwise.least_squares import LeastSquares
-from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES
+from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES, only
 from tests.test_cli import FILES
 from tests.test_experiment_mistakes import AGENTS, ENVIRONMENT, TOP, in_agent, in_environment, in_top
 from tests.test_experiments import pretend
@@ -47,14 +47,14 @@ def agents(**tables: dict[str, Any]) -> Experiment:
 )
 def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
     environment = dict(type="random_linear_mdp", drift=drift)
-    assert make_environment(experiment(environment=environment), num_episodes).drift == made
+    assert only(make_environments(experiment(environment=environment), num_episodes)).drift == made
 
 
 def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
     tables = {name: dict(algorithm=name, **given) for name, given in PARAMETERS.items()}
     for name, sizes in SIZES.items():
         made = make_batches(experiment(environment=dict(type=name, **sizes), agents=tables))
-        spec = make_environment(experiment(environment=dict(type=name, **sizes))).spec
+        spec = only(make_environments(experiment(environment=dict(type=name, **sizes)))).spec
         for batch in made:
             assert batch.agent == dw.algorithms.ALGORITHMS[batch.label](spec, **PARAMETERS[batch.label])
 
@@ -64,7 +64,7 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> Non
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01)
     mine = experiment(environment=dict(type="combination_lock", drift=drift), agents=dict(t=tuned))
     for num_episodes in (40, 400):
-        environment = make_environment(mine, num_episodes)
+        environment = only(make_environments(mine, num_episodes))
         (batch,) = make_batches(mine, num_episodes)
         assert batch.agent == dw.algorithms.opt_wlsvi.tuned(
             environment.spec,
@@ -114,7 +114,7 @@ def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
     manifest = json.loads(Path("results/mine/manifest.json").read_text(encoding="utf-8"))
     assert experiment_of(manifest["config"]) == mine
     assert manifest["record_every"] == 4
-    environment, size = make_environment(mine), NUM_RUNS * NUM_EPISODES // 4
+    environment, size = only(make_environments(mine)), NUM_RUNS * NUM_EPISODES // 4
     assert len(table["run"]) == 2 * size
     for index, radius in enumerate((0.4, 0.1)):
         agent = dw.algorithms.opt_wlsvi(environment.spec, rate=0.9, radius=radius)

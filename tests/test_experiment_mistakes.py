@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
+import driftwise as dw
 from driftwise.__main__ import main
 from tests.test_cli import names
 
 TOP = 'name = "mine"\nsummary = "Mine"\nepisodes = 40\nruns = 3\n'
 ENVIRONMENT = '[environment]\ntype = "combination_lock"\n'
 AGENTS = '[agents."OPT-WLSVI"]\nalgorithm = "opt_wlsvi"\nrate = 0.9\nradius = 0.4\n'
-ALGORITHMS = "epsilon_greedy_lsvi, lsvi_ucb, lsvi_ucb_restart, opt_wlsvi, sw_lsvi_ucb, uniform"
-ENVIRONMENTS = "combination_lock, latent_chains, random_linear_mdp"
+ALGORITHMS = ", ".join(dw.algorithms.ALGORITHMS)
+ENVIRONMENTS = ", ".join(dw.environments.ENVIRONMENTS)
 DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk"
 OPT_WLSVI = "rate, radius, ridge, norm, clip"
 TUNED = "delta, beta_scale, tuning, norm, clip"
 LOCK = "horizon, drift, changing, intended, rewards, seed"
-KEYS = "name, summary, finding, episodes, runs, seed, record_every, environment, agents"
+KEYS = "name, summary, finding, episodes, runs, seed, record_every, environment, environments, agents"
 
 
 def in_top(line: str) -> str:
@@ -66,7 +67,7 @@ MISTAKES = {
     in_top("").replace('"mine"', '"../x"'): 'name must be letters, digits, "_", "-" and ".", got \'../x\'',
     TOP + "environment = 3\n" + AGENTS: "environment must be a table, got 3",
     TOP + "agents = 3\n" + ENVIRONMENT: "agents must be a table, got 3",
-    TOP + ENVIRONMENT + "[agents]\n": "agents must have at least one agent, got none",
+    TOP + ENVIRONMENT + "[agents]\n": "agents must have at least one table, got none",
     TOP + ENVIRONMENT + "[agents]\na = 1\n": "agents.a must be a table, got 1",
     TOP + ENVIRONMENT + '[agents.""]\n': "a name in agents must be one line of text, got ''",
     TOP + ENVIRONMENT + "[agents._a]\n": "a name in agents must not start with '_', got '_a'",

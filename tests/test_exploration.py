@@ -9,22 +9,24 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from driftwise import random
-from driftwise.exploration import EpsilonGreedy, Greedy, Ucb, Uniform, greedy_policy
+from driftwise.exploration import EpsilonGreedy, Greedy, RandomisedUcb, Thompson, Ucb, Uniform, greedy_policy
 from driftwise.regression import feature_table
-from driftwise.types import Moments
+from driftwise.theory.radii import CountingRadius, SelfNormalisedRadius
+from driftwise.types import FeatureTable, Moments
 
 KEY = random.key(0)
 FEATURES = np.random.default_rng(1).normal(size=(3, 2, 4))
 
 
-def moments_of(rate: float) -> tuple[Moments, np.ndarray]:
-    """Moments of a few discounted samples, one step, and the inverse of their gram."""
+def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
+    """Moments of a few discounted samples, the same in all steps, and the inverse of their gram."""
     phis = np.random.default_rng(2).normal(size=(6, 4)) / 2
     weights = rate ** np.arange(5, -1, -1.0)
     gram = np.einsum("t,td,te->de", weights, phis, phis) + np.eye(4)
     gram_sq = np.einsum("t,td,te->de", weights**2, phis, phis) + np.eye(4)
-    moments = Moments(gram[None], gram_sq[None], np.zeros((1, 4, 4)), np.asarray(1.0), np.asarray(6), ())
-    return moments, np.linalg.inv(gram)[None]
+    gram, gram_sq = (np.repeat(matrix[None], steps, axis=0) for matrix in (gram, gram_sq))
+    moments = Moments(gram, gram_sq, np.zeros((steps, 4, 4)), np.asarray(1.0), np.asarray(6), ())
+    return moments, np.linalg.inv(gram)
 
 
 def test_ucb_is_the_radius_times_the_norm_of_each_pair():
@@ -54,6 +56,91 @@ def test_sandwich_norm_without_squared_weights_is_the_single_norm():
     np.testing.assert_allclose(bonus[0], bonus[1], rtol=1e-12)
 
 
+def test_a_radius_that_is_a_part_is_that_radius_now():
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    for radius in (SelfNormalisedRadius(0.5), CountingRadius(0.5)):
+        value = float(np.ravel(radius.given(moments))[0])
+        for exploration in (Ucb, RandomisedUcb, Thompson):
+            now, number = (exploration(r).perturb(inverse, moments, table, KEY) for r in (radius, value))
+            np.testing.assert_allclose(now, number, rtol=1e-13)
+
+
+def deviations(exploration: Thompson, moments: Moments, num: int) -> np.ndarray:
+    """Draws of `θ̃ − w`, coordinate by coordinate: `[num, steps, dim]`, each from a key of its own."""
+    inverse, axes = np.linalg.inv(moments.gram), FeatureTable(np.eye(4))
+    drawn = [exploration.perturb(inverse, moments, axes, random.fold(KEY, i)) for i in range(num)]
+    return np.stack(drawn)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_thompson_draws_have_the_covariance_of_the_formula(weighted):
+    """`a² Λ⁻¹Λ̃Λ⁻¹`, or `a² Λ⁻¹` where Λ̃ is left out; steps are independent of each other."""
+    scale, num, steps = 1.5, 300, 20
+    moments, _ = moments_of(0.7, steps)
+    moments = moments._replace(
+        gram=moments.gram + 4, gram_sq=np.asarray(moments.gram_sq) + 4
+    )  # far from diagonal
+    inverse = np.linalg.inv(moments.gram)
+    middle = np.asarray(moments.gram_sq if weighted else moments.gram)
+    covariance = scale**2 * inverse[0] @ middle[0] @ inverse[0]
+    drawn = deviations(Thompson(scale), moments if weighted else moments._replace(gram_sq=None), num)
+    flat = drawn.reshape(-1, 4)
+    variances = np.diag(covariance)
+    # five standard errors: the products of two coordinates have the variance c_ii c_jj + c_ij²
+    errors = 5 * np.sqrt((np.outer(variances, variances) + covariance**2) / len(flat))
+    assert (np.abs(flat.T @ flat / len(flat) - covariance) < errors).all()
+    assert (np.abs(flat.mean(axis=0)) < 5 * np.sqrt(variances / len(flat))).all()
+    neighbours = np.mean(drawn[:, :-1] * drawn[:, 1:], axis=(0, 1))
+    assert (np.abs(neighbours) < 5 * variances / np.sqrt(num * (steps - 1))).all()
+
+
+def test_thompson_draws_one_parameter_for_all_actions():
+    moments, inverse = moments_of(rate=0.7)
+    deviation = deviations(Thompson(0.8), moments, 1)[0, 0]
+    table = feature_table(FEATURES)
+    bonus = Thompson(0.8).perturb(inverse, moments, table, random.fold(KEY, 0))
+    np.testing.assert_allclose(bonus[0], table.values @ deviation, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+def test_randomised_ucb_scales_all_widths_by_one_draw(norm):
+    moments, inverse = moments_of(0.7, steps=2)
+    table = feature_table(FEATURES)
+    widths = Ucb(2.5, norm).perturb(inverse, moments, table, KEY)
+    num, draws = 800, []
+    for i in range(num):
+        key = random.fold(KEY, i)
+        signed, folded = (
+            RandomisedUcb(2.5, sign, norm).perturb(inverse, moments, table, key) / widths
+            for sign in ("signed", "folded")
+        )
+        np.testing.assert_allclose(signed, signed[0, 0], rtol=1e-12)
+        np.testing.assert_allclose(folded, np.abs(signed), rtol=1e-12)
+        draws.append(signed[0, 0])
+    assert abs(np.mean(draws)) < 5 / np.sqrt(num)
+    assert abs(np.mean(np.square(draws)) - 1) < 5 * np.sqrt(2 / num)
+
+
+@pytest.mark.parametrize(
+    ("exploration", "kept"),
+    [
+        (Ucb(1), True),
+        (Ucb(1, "single"), False),
+        (RandomisedUcb(1), True),
+        (RandomisedUcb(1, norm="single"), False),
+        (Thompson(1), True),
+    ],
+    ids=str,
+)
+def test_squared_weights_are_kept_where_they_are_looked_at(exploration, kept):
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    assert exploration.uses_gram_sq == kept
+    bonus = [exploration.perturb(inverse, m, table, KEY) for m in (moments, moments._replace(gram_sq=None))]
+    assert (bonus[0] != bonus[1]).any() == kept
+
+
 @pytest.mark.parametrize("exploration", [Greedy(), EpsilonGreedy(0.3), Uniform()], ids=str)
 def test_explorations_without_a_bonus_add_nothing(exploration):
     moments, inverse = moments_of(rate=0.7)
@@ -72,6 +159,27 @@ def test_every_policy_is_a_distribution(q, epsilon):
         policy = exploration.policy(q)
         assert policy.min() >= 0
         np.testing.assert_allclose(policy.sum(axis=-1), 1, rtol=1e-14)
+
+
+@st.composite
+def indices_with_gaps(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of four actions, some of which are not there; at least one is."""
+    present = draw(st.lists(st.booleans(), min_size=4, max_size=4).filter(any).map(np.array))
+    return np.where(present, draw(hnp.arrays(float, 4, elements=st.floats(-1e6, 1e6))), -np.inf), present
+
+
+@given(indices_with_gaps(), st.floats(0, 1))
+def test_every_policy_is_a_distribution_over_the_actions_that_are_there(index, epsilon):
+    q, present = index
+    explorations = (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform())
+    for exploration in explorations:
+        policy = exploration.policy(q)
+        assert (policy[~present] == 0).all()
+        assert policy.min() >= 0
+        np.testing.assert_allclose(policy.sum(), 1, rtol=1e-14)
+    np.testing.assert_allclose(Uniform().policy(q), present / present.sum(), rtol=1e-14)
+    if epsilon > 0:
+        assert (EpsilonGreedy(epsilon).policy(q)[present] > 0).all()
 
 
 @given(indices)

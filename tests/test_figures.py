@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 
 from driftwise import figures
+from driftwise.results import Result
 from tests import examples
 from tests.test_experiments import made_up
 
@@ -33,14 +34,12 @@ def test_spread_keeps_the_order_and_the_gap_and_moves_no_more_than_needed() -> N
 
 
 def test_curves_are_the_means_and_break_at_the_change() -> None:
-    figure = figures.regret_figure(RESULTS, changes=(40,), title="What one sees", note="how it was made")
+    row = figures.Row("a place", RESULTS, changes=(40,))
+    figure = figures.regret_figure([row], title="What one sees", note="how it was made")
     left, right = figure.axes
-    labelled = {line.get_label(): line for line in right.get_lines()}
-    for label, result in RESULTS.items():
-        np.testing.assert_allclose(
-            np.asarray(labelled[label].get_ydata()), result.cumulative_regret.mean(axis=0)
-        )
-        np.testing.assert_array_equal(labelled[label].get_xdata(), np.arange(1, 101))
+    for line, result in zip(right.get_lines(), RESULTS.values(), strict=False):  # the change comes after them
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), result.cumulative_regret.mean(axis=0))
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 101))
     episodes = [np.asarray(line.get_xdata()) for line in left.get_lines()]
     pieces = [(x[0], x[-1]) for x in episodes if len(x) > 2]
     assert pieces == [(1, 40), (41, 100)] * 2
@@ -49,20 +48,53 @@ def test_curves_are_the_means_and_break_at_the_change() -> None:
         t.get_text() for t in figure.texts
     ]
     assert sorted(shown) == sorted(
-        ["change", "change", "first", "second", "What one sees", "how it was made"]
+        ["a place", "change", "change", "first", "second", "What one sees", "how it was made"]
     )
+
+
+def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:
+    first, second = RESULTS.values()
+    rows = [
+        figures.Row("one", {"$a$": first, "_b": second}, changes=(40,)),
+        figures.Row("other", {"_b": first, "c": second}),
+    ]
+    figure = figures.regret_figure(rows)
+    looks = []
+    for axes in figure.axes[1::2]:
+        names = {text.get_text(): text for text in axes.texts}
+        looks.append({name: text.get_color() for name, text in names.items() if name != "change"})
+        assert not any(text.get_parse_math() for name, text in names.items() if name != "change")
+    assert [set(each) for each in looks] == [{"$a$", "_b"}, {"_b", "c"}]
+    assert looks[0]["_b"] == looks[1]["_b"]
+    assert len({looks[0]["$a$"], looks[0]["_b"], looks[1]["c"]}) == 3
+    heights = [axes.get_position().height * figure.get_size_inches()[1] for axes in figure.axes]
+    np.testing.assert_allclose(heights, heights[0])
+
+
+def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
+    flat = np.ones((2, 5))
+    agents = {
+        str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
+        for number in range(20)
+    }
+    rows = [figures.Row("one", agents), figures.Row("other", {**agents, "12": agents["19"]})]
+    figure = figures.regret_figure(rows, note="made up")
+    for axes in figure.axes[1::2]:
+        names = {text.get_text() for text in axes.texts}
+        assert names == {str(number) for number in range(15) if number != 12}
+    assert figure.texts[1].get_text() == "made up · the 14 of lowest average rank of 20 agents"
 
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
     result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
-    figure = figures.regret_figure({"only": result}, changes=())
+    figure = figures.regret_figure([figures.Row("", {"only": result})])
     figures.write_png(figure, io.BytesIO())
 
 
 def test_png_is_the_same_whatever_the_users_settings() -> None:
     def png() -> bytes:
         file = io.BytesIO()
-        figures.write_png(figures.regret_figure(RESULTS, changes=(40,)), file)
+        figures.write_png(figures.regret_figure([figures.Row("", RESULTS, changes=(40,))]), file)
         return file.getvalue()
 
     first = png()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import driftwise as dw
 from driftwise.drift import Abrupt
 from driftwise.exploration import Ucb
-from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, RestartAt, SlidingWindow
 from driftwise.regression import empty_moments
 from driftwise.types import Forgetting, Moments, Sample
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
@@ -29,8 +30,9 @@ forgettings = st.one_of(
     st.integers(1, 15).map(SlidingWindow),
     st.tuples(st.integers(1, 6), st.integers(0, 5)).map(lambda n: SlidingWindow(n[0], sum(n))),
     st.integers(1, 15).map(PeriodicRestart),
+    st.lists(st.integers(1, 15), max_size=4).map(tuple).map(RestartAt),
 )
-EXAMPLES = [NoForgetting(), ExponentialWeights(0.8), SlidingWindow(4), PeriodicRestart(5)]
+EXAMPLES = [NoForgetting(), ExponentialWeights(0.8), SlidingWindow(4), PeriodicRestart(5), RestartAt((3, 11))]
 
 
 def draw_samples(seed: int, num: int, max_count: int = 3) -> list[Sample]:
@@ -117,8 +119,36 @@ def test_rate_one_window_and_period_beyond_the_end_all_equal_no_forgetting(seed,
         SlidingWindow(num),
         SlidingWindow(99),
         PeriodicRestart(num + 1),
+        RestartAt(),
+        RestartAt((num + 1, 99)),
     ):
         assert_moments_equal(absorb(forgetting, samples), expected)
+
+
+def test_restarts_at_the_multiples_of_a_period_are_periodic_restarts_in_whatever_order_they_are_given():
+    samples = draw_samples(seed=3, num=17)
+    for tick in range(1, 18):
+        moments = absorb(RestartAt((12, 4, 16, 8)), samples[:tick])
+        assert_moments_equal(moments, definition(PeriodicRestart(4), samples[:tick]))
+
+
+def test_a_restart_drops_all_samples_before_its_tick():
+    forgetting = RestartAt((3, 5))
+    weights = [forgetting.weights(tick).tolist() for tick in range(7)]
+    assert weights == [[], [1], [1, 1], [0, 0, 0], [0, 0, 0, 1], [0] * 5, [0, 0, 0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("ticks", "message"),
+    [
+        (7, "changes must be a list of ticks, got 7"),
+        ((3, 0), "changes must be a positive integer, got 0"),
+        ((2.5,), "changes must be a positive integer, got 2.5"),
+    ],
+)
+def test_restarts_refuse_what_is_no_list_of_ticks(ticks, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        RestartAt(ticks)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise import random, rollout
+from driftwise import random
 from driftwise.algorithms import lsvi_ucb, opt_wlsvi
 from driftwise.drift import Abrupt
 from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
@@ -16,7 +16,7 @@ from driftwise.forgetting import ExponentialWeights, NoForgetting
 from driftwise.least_squares import LeastSquares
 from driftwise.types import Sample
 from tests.examples import SPEC, STATIONARY, make
-from tests.reference import d_linucb, planning
+from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
 from tests.reference.plain_loop import episodes
 
@@ -166,7 +166,8 @@ def test_on_one_hot_features_the_regression_is_discounted_counting():
 def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
     rng = np.random.default_rng(0)
     arms = rng.normal(size=(7, 3))
-    arms[:, :2] *= 0.6 / np.linalg.norm(arms[:, :2], axis=1, keepdims=True)
+    lengths = np.linspace(0.3, 0.6, 7)[:, None]  # all different: no ties in the first round
+    arms[:, :2] *= lengths / np.linalg.norm(arms[:, :2], axis=1, keepdims=True)
     arms[:, 2] = 0.8  # a constant coordinate carries the probability of the only state
     directions = np.array([[0.6, 0.2], [-0.5, 0.4], [0.1, -0.7]])
     thetas = np.column_stack([directions, np.full(3, 0.5 / 0.8)])
@@ -177,10 +178,13 @@ def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
         initial=np.ones(1),
         drift=Abrupt((60, 130)),
     )
-    options: dict[str, Any] = dict(rate=0.93, radius=0.3, ridge=0.1)
-    played = episodes(opt_wlsvi(environment.spec, **options), environment, 200)
+    agent = opt_wlsvi(environment.spec, rate=0.93, radius=0.3, ridge=0.1)
+    played = episodes(agent, environment, 200)
     arms_of_engine = [int(one.episode.actions[0]) for one in played]
-    expected = d_linucb.pulled_arms(arms, np.repeat(thetas, [60, 70, 70], axis=0), **options)
+    means = np.repeat(thetas, [60, 70, 70], axis=0) @ arms.T
+    rounds = [bandits.Round(arms, np.full(7, True), here, here) for here in means]
+    textbook = bandits.Textbook(lambda t, tau: 0.93 ** (t - 1 - tau), lambda t, v: 0.3, 0.1, sandwich=True)
+    expected = [step.arm for step in bandits.play(textbook, rounds)]
     assert arms_of_engine == expected
     assert len(set(expected)) >= 5  # it does explore
 
@@ -203,4 +207,4 @@ def test_the_first_plan_treats_all_actions_of_one_hot_features_alike():
 
 
 def _planning(environment: LinearMdp) -> tuple:
-    return rollout.World.of(environment).table, KEY
+    return environment.world().table, KEY

@@ -27,6 +27,21 @@ def test_threefry_gives_the_known_answers_of_random123(key, counter, expected):
     assert (high.item(), low.item()) == expected
 
 
+def test_fold_takes_many_keys_or_many_addresses():
+    root, addresses = random.key(5), np.array([0, 1, 7, 2**32 - 1])
+    keys = random.fold(root, addresses)
+    expected = np.stack([random.fold(root, int(address)) for address in addresses])
+    assert keys.dtype == np.uint32
+    np.testing.assert_array_equal(keys, expected)
+    np.testing.assert_array_equal(random.fold(keys, 3), np.stack([random.fold(key, 3) for key in expected]))
+    each = np.stack([random.fold(key, int(i)) for key, i in zip(expected, addresses, strict=True)])
+    np.testing.assert_array_equal(random.fold(keys, addresses), each)
+    assert random.fold(root, addresses.reshape(2, 2)).shape == (2, 2, 2)
+    with jax.enable_x64(True):
+        theirs = random.fold(random.fold(jnp.asarray(root), jnp.asarray(addresses)), 3)
+    np.testing.assert_array_equal(np.asarray(theirs), random.fold(keys, 3))
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**63 + 12345])
 def test_numpy_and_jax_give_the_same_bits(seed):
     with jax.enable_x64(True):
@@ -34,10 +49,11 @@ def test_numpy_and_jax_give_the_same_bits(seed):
         for address in (0, 7, 2**31 + 3):
             ours, theirs = random.fold(ours, address), random.fold(theirs, address)
             np.testing.assert_array_equal(ours, np.asarray(theirs))
-        for dtype in (np.float32, np.float64):
-            expected = random.uniform(ours, 50, dtype)
-            assert expected.dtype == dtype
-            np.testing.assert_array_equal(expected, np.asarray(random.uniform(theirs, 50, dtype)))
+        for draw in (random.uniform, random.coarse):
+            for dtype in (np.float32, np.float64):
+                expected = draw(ours, 50, dtype)
+                assert expected.dtype == dtype
+                np.testing.assert_array_equal(expected, np.asarray(draw(theirs, 50, dtype)))
 
 
 def test_addresses_seeds_and_counters_all_change_the_number():
@@ -48,16 +64,68 @@ def test_addresses_seeds_and_counters_all_change_the_number():
     assert len(np.unique(drawn)) == drawn.size
 
 
+@pytest.mark.parametrize("draw", [random.uniform, random.coarse])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_uniform_lies_in_the_unit_interval_with_the_right_mean_and_variance(dtype):
+def test_uniform_lies_in_the_unit_interval_with_the_right_mean_and_variance(draw, dtype):
     num = 100_000
-    drawn = random.uniform(random.key(3), num, dtype).astype(float)
+    drawn = draw(random.key(3), num, dtype).astype(float)
     assert drawn.min() >= 0
     assert drawn.max() < 1
     # five standard errors: √(1/12/n) of the mean, √(1/180/n) of the mean squared deviation
     assert abs(drawn.mean() - 1 / 2) < 5 * np.sqrt(1 / 12 / num)
     assert abs(np.mean((drawn - 1 / 2) ** 2) - 1 / 12) < 5 * np.sqrt(1 / 180 / num)
     assert abs(np.mean((drawn[1:] - 1 / 2) * (drawn[:-1] - 1 / 2))) < 5 * (1 / 12) / np.sqrt(num)
+
+
+def test_coarse_numbers_are_32_bit_words_and_others_than_uniform_draws():
+    key = random.key(3)
+    for size in (1, 2, 5, 6):
+        drawn = random.coarse(key, size, np.float64)
+        assert len(drawn) == size
+        np.testing.assert_array_equal(drawn * 2**32 % 1, 0)
+        assert len(np.unique([drawn, random.uniform(key, size, np.float64)])) == 2 * size
+    expected = np.concatenate(random.threefry(key, words(2, 2, 2), words(0, 1, 2)))
+    np.testing.assert_array_equal(random.coarse(key, 6, np.float64) * 2**32, expected)
+    np.testing.assert_array_equal(random.coarse(key, 6, np.float32) * 2**24, expected >> np.uint32(8))
+
+
+def test_gaussian_is_the_transform_of_box_and_muller():
+    first, second = np.array([0.0, 1 - np.exp(-0.5), 1 - np.exp(-2.0)]), np.array([0.3, 0.0, 0.5])
+    np.testing.assert_allclose(random.gaussian(first, second), [0, 1, -2], rtol=0, atol=1e-12)
+    for dtype in (np.float32, np.float64):
+        largest = 1 - np.finfo(dtype).epsneg  # the extreme of a uniform number is a finite normal one
+        drawn = random.gaussian(np.array([0, largest], dtype=dtype), np.array([0, 0], dtype=dtype))
+        assert drawn.dtype == dtype
+        np.testing.assert_allclose(drawn, [0, np.sqrt(-2 * np.log(np.finfo(dtype).epsneg))], rtol=1e-6)
+
+
+def test_normal_is_the_transform_of_one_stream_of_uniform_numbers():
+    u = random.uniform(random.key(4), 10, np.float64)
+    np.testing.assert_array_equal(random.normal(random.key(4), 5, np.float64), random.gaussian(u[:5], u[5:]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_normal_has_the_moments_of_the_bell_curve(dtype):
+    num = 100_000
+    drawn = random.normal(random.key(3), num, dtype)
+    assert drawn.dtype == dtype
+    drawn = drawn.astype(float)
+    # five standard errors: variances of z, z², z³ and z⁴ are 1, 2, 15 and 96
+    for power, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs(np.mean(drawn**power) - mean) < 5 * np.sqrt(variance / num)
+    assert abs(np.mean(np.abs(drawn) > 2) - 0.0455) < 5 * np.sqrt(0.0455 / num)
+    assert abs(np.mean(drawn[1:] * drawn[:-1])) < 5 / np.sqrt(num)
+
+
+@pytest.mark.parametrize("seed", [0, 2**63 + 12345])
+def test_numpy_and_jax_draw_the_same_normal_numbers(seed):
+    """Up to the last bits of a logarithm and a cosine."""
+    with jax.enable_x64(True):
+        for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-13)):
+            ours = random.normal(random.key(seed), 200, dtype)
+            theirs = random.normal(jnp.asarray(random.key(seed)), 200, dtype)
+            assert theirs.dtype == dtype
+            np.testing.assert_allclose(theirs, ours, rtol=0, atol=tolerance)
 
 
 def test_choose_takes_the_first_index_whose_cumulative_mass_exceeds_u():

@@ -188,7 +188,7 @@ def test_the_manifest_tells_how_to_repeat_the_run(base):
     assert facts["versions"]["jax"] == jax.__version__
 
 
-@pytest.mark.parametrize("module", ["driftwise", "driftwise.algorithms", "driftwise.rollout"])
+@pytest.mark.parametrize("module", ["driftwise", "driftwise.algorithms", "driftwise.worlds"])
 def test_importing_does_not_import_jax(module):
     code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

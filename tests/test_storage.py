@@ -18,7 +18,7 @@ from tests.test_experiments import made_up
 
 AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
 RESULTS = {
-    label: made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
+    ("here", label): made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
     for label, name in AGENTS.items()
 }
 TABLE = storage.results_table(RESULTS)
@@ -37,8 +37,8 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
     assert table.num_rows == 3 * 2 * 5
     for name in ("environment", "agent", "parameters"):
         assert pa.types.is_dictionary(table.schema.field(name).type)
-    assert set(table["environment"].to_pylist()) == {"random_linear_mdp"}
-    for label, result in RESULTS.items():
+    assert set(table["environment"].to_pylist()) == {"here"}
+    for (_, label), result in RESULTS.items():
         rows = table.filter(pa.array([name == label for name in table["agent"].to_pylist()]))
         assert {json.loads(text)["type"] for text in rows["parameters"].to_pylist()} == {"LeastSquares"}
         assert json.loads(rows["parameters"][0].as_py()) == result.manifest["agent"]
@@ -58,11 +58,11 @@ def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_words_are_stored_once_each() -> None:
     column = storage.results_table(RESULTS)["environment"].chunk(0)
-    assert column.dictionary.to_pylist() == ["random_linear_mdp"]
+    assert column.dictionary.to_pylist() == ["here"]
 
 
 def test_results_of_a_grid_are_refused() -> None:
-    result = RESULTS["first"]
+    result = RESULTS["here", "first"]
     grid = type(result)(
         result.returns[None],
         result.values[None],
@@ -74,7 +74,7 @@ def test_results_of_a_grid_are_refused() -> None:
     with pytest.raises(
         ValueError, match=r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
     ):
-        storage.results_table({"grid": grid})
+        storage.results_table({("here", "grid"): grid})
 
 
 def test_files_are_replaced_together(tmp_path: Path) -> None:

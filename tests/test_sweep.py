@@ -17,6 +17,7 @@ import pytest
 
 from driftwise import sweep
 from driftwise.algorithms import opt_wlsvi
+from driftwise.engines import Processes
 from driftwise.exploration import greedy_policy
 from driftwise.parts import part
 from driftwise.simulator import Simulation, simulate
@@ -47,7 +48,7 @@ def test_a_cell_is_a_simulation(tmp_path, serial):
 
 def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
     seen: list[tuple[int, int, int]] = []
-    results = run_cells(CELLS, tmp_path, workers=2, progress=lambda *news: seen.append(news))
+    results = run_cells(CELLS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
     assert bytes_of(tmp_path) == bytes_of(serial)
     assert {(number, NUM_EPISODES, NUM_EPISODES) for number in range(len(CELLS))} <= set(seen)
     assert [result.manifest["agent"] for result in results] == [
@@ -59,7 +60,7 @@ def test_batches_join_to_all_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "RUNS_OF_A_CELL", NUM_RUNS)
     whole = Cell(agent("opt_wlsvi"), make(), NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
     batches = whole.in_batches()
-    assert [(cell.first_run, cell.num_runs) for cell in batches] == [(0, 3), (3, 3), (6, 1)]
+    assert [(cell.first_run, cell.num_runs) for cell in batches] == [(0, 2), (2, 2), (4, 3)]
     joined = join_runs(run_cells(batches, tmp_path))
     together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
     np.testing.assert_array_equal(joined.returns, together.returns)
@@ -96,7 +97,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
         opt_wlsvi(SPEC, rate=0.9, radius=0.0), exploration=KillsItsProcessOnce(str(tmp_path / "died"))
     )
     cell = Cell(dying, make(), NUM_EPISODES, NUM_RUNS)
-    (result,) = run_cells([cell], tmp_path / "cells", workers=2)
+    (result,) = run_cells([cell], tmp_path / "cells", engine=Processes(2))
     assert (tmp_path / "died").exists()
     assert result.values.shape == (NUM_RUNS, NUM_EPISODES)
 
@@ -104,7 +105,17 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
 def test_a_failure_in_a_worker_is_raised_here(tmp_path):
     unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
     with pytest.raises(FloatingPointError, match="ridge"):
-        run_cells([unfit, CELLS[0]], tmp_path, workers=2)
+        run_cells([unfit, CELLS[0]], tmp_path, engine=Processes(2))
+
+
+def test_an_engine_needs_a_folder():
+    with pytest.raises(ValueError, match="folder must be a path where there is an engine, got None"):
+        run_cells(CELLS, None, engine=Processes(2))
+
+
+def test_a_pool_needs_a_worker():
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
+        Processes(0)
 
 
 def run_command(out: Path, *options: str) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi
 from driftwise.theory import tuning
 from driftwise.types import Spec
+from tests.examples import PARAMETERS
 
 SPEC = Spec(num_states=3, num_actions=2, dim=4, horizon=4)
 SIZES: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100)
@@ -83,7 +84,7 @@ def test_exploration_probability():
 
 
 @pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_tuned_forms_build_valid_agents(name, variation):
     agent = ALGORITHMS[name].tuned(SPEC, num_episodes=100, variation=variation)
     assert agent.spec == SPEC

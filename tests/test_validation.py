@@ -124,7 +124,10 @@ def test_simulate_names_what_it_refuses():
             dict(agent=opt_wlsvi),
             "agent must be built by one of driftwise.algorithms, got <algorithm opt_wlsvi>",
         ),
-        (dict(environment="lock"), "environment must be a LinearMdp, got 'lock'"),
+        (
+            dict(environment="lock"),
+            "environment must be a driftwise.environments.environment.Environment, got 'lock'",
+        ),
         (dict(precision="float16"), "precision must be one of float64, float32, got 'float16'"),
         (dict(seed=-1), "seed must be an integer of at least 0, got -1"),
         (dict(seed=0.5), "seed must be an integer of at least 0, got 0.5"),

@@ -1,10 +1,21 @@
-"""driftwise: linear-MDP reinforcement learning in a world that drifts."""
+"""driftwise: linear bandits and linear-MDP reinforcement learning in a world that drifts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from driftwise import algorithms, drift, environments, exploration, forgetting, planning, theory
+from driftwise import (
+    algorithms,
+    arms,
+    drift,
+    environments,
+    exploration,
+    forgetting,
+    online,
+    paths,
+    planning,
+    theory,
+)
 from driftwise.least_squares import LeastSquares
 from driftwise.results import Result
 from driftwise.types import Spec
@@ -21,11 +32,14 @@ __all__ = [
     "Spec",
     "__version__",
     "algorithms",
+    "arms",
     "drift",
     "environments",
     "exploration",
     "forgetting",
     "load_results",
+    "online",
+    "paths",
     "planning",
     "simulate",
     "theory",

@@ -20,6 +20,7 @@ class Backend(NamedTuple):
 
     scan: Callable[..., Any]
     spd_inverse: Callable[[Array], Array]
+    sweep_over: Callable[..., Array]
 
 
 def namespace(array: Array) -> Any:
@@ -35,6 +36,11 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`."""
     return _backend(matrix).spd_inverse(matrix)
+
+
+def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+    """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
+    return _backend(xs).sweep_over(function, xs, at_once=at_once)
 
 
 def write(buffer: Array, index: Any, value: Array) -> Array:
@@ -62,4 +68,10 @@ def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tupl
     return carry, np.stack(ys)
 
 
-BACKENDS: dict[str, Backend] = {"numpy": Backend(scan=_scan_loop, spd_inverse=np.linalg.inv)}
+def _sweep_loop(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+    return np.stack([function(x) for x in xs])
+
+
+BACKENDS: dict[str, Backend] = {
+    "numpy": Backend(scan=_scan_loop, spd_inverse=np.linalg.inv, sweep_over=_sweep_loop)
+}

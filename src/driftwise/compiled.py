@@ -15,20 +15,32 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftwise import planning, random, rollout
+from driftwise import random
 from driftwise.jax_backend import register_parts
-from driftwise.rollout import Record, World
-from driftwise.types import Agent, Array, Model
+from driftwise.types import Agent, Array
+from driftwise.worlds.world import Record, World
 
-MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
 
+def find_device(name: str | None) -> Any:
+    """The first device of a kind; without a name, the one that JAX would take."""
+    chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(chosen, jax.Device):
+        return chosen
+    try:
+        return jax.local_devices(backend=chosen)[0]
+    except RuntimeError:
+        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
+        raise ValueError(f"device must be of a kind that JAX finds here ({seen}), got {chosen!r}") from None
+
+
 @contextlib.contextmanager
-def own_settings() -> Iterator[None]:
-    """Full precision and ordinary promotion here, whatever the program around has set; its settings stay."""
+def own_settings(device: Any) -> Iterator[None]:
+    """Full precision, ordinary promotion and this device, whatever the program around has set and keeps."""
     with (
         _one_at_a_time,
+        jax.default_device(device),
         jax.enable_x64(True),
         jax.default_matmul_precision("highest"),  # else float32 would be cut to TF32 on some accelerators
         jax.numpy_dtype_promotion("standard"),
@@ -69,7 +81,7 @@ def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any
     """States of all agents, `[grid, runs, ...]`."""
 
     def over_runs(agent: Agent) -> Any:
-        return jax.vmap(lambda _: agent.init(world.table))(keys)
+        return jax.vmap(lambda _: agent.init(world.shown))(keys)
 
     return jax.vmap(over_runs, axis_size=grid_size)(agents)
 
@@ -79,36 +91,28 @@ def play_chunk(
     agents: Agent,
     world: World,
     state: Any,
-    mixture: Array,
+    path: Array,
     keys: Array,
     begin: Array,
     count: Array,
     grid_size: int,
-) -> tuple[Any, tuple[Array, Array, Array]]:
+) -> tuple[Any, Record]:
     """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
 
-    def optimal(weights: Array) -> Array:
-        model = Model(rollout.mix(weights, world.theta), rollout.mix(weights, world.mu))
-        return planning.optimal_values(world.features, model)[0]
-
-    # V* is the same for all runs and agents: [chunk, S], a few models at a time.
-    at_once = max(1, MODEL_ENTRIES // world.mu[0].size)
-    best = jax.lax.map(optimal, mixture, batch_size=min(at_once, len(mixture)))
+    inputs = world.inputs(path)
 
     def episode(i: Array, carry: tuple[Any, Record]) -> tuple[Any, Record]:
         state, records = carry
 
         def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Record]:
-            return rollout.play(agent, world, state, mixture[i], key, begin + i)[:2]
+            here = jax.tree.map(lambda leaf: leaf[i], inputs)
+            return world.play(agent, state, here, key, begin + i)[:2]
 
         over_runs = jax.vmap(one, in_axes=(None, 0, 0))
         over_grid = jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
         state, record = over_grid(agents, state, keys)
         return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
 
-    shape = (len(mixture), grid_size, len(keys))
-    dtype = world.theta.dtype
-    empty = Record(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
-    state, records = jax.lax.fori_loop(0, count, episode, (state, empty))
-    chosen = jax.vmap(lambda values, starts: values[starts])(best, records.start)
-    return state, (records.reward, records.value, chosen)
+    empty = jnp.zeros((len(path), grid_size, len(keys)), path.dtype)
+    state, records = jax.lax.fori_loop(0, count, episode, (state, Record(empty, empty, empty)))
+    return state, records

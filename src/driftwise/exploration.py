@@ -6,8 +6,9 @@ from typing import Literal
 
 from driftwise.arrays import namespace
 from driftwise.parts import choice, number, part
-from driftwise.regression import quadratic
-from driftwise.types import Array, FeatureTable, Key, Moments, Numeric
+from driftwise.random import normal
+from driftwise.regression import linear, matvec, quadratic
+from driftwise.types import Array, FeatureTable, Key, Moments, Numeric, Radius
 
 
 @part
@@ -18,7 +19,7 @@ class Ucb:
     `norm="single"` uses `√(φᵀ Λ⁻¹ φ)`, never smaller, and needs one matrix less.
     """
 
-    radius: Numeric = number(at_least=0)
+    radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
 
     @property
@@ -26,12 +27,54 @@ class Ucb:
         return self.norm == "sandwich"
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class RandomisedUcb:
+    """A radius that is scaled by chance: `Z β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)` with one Z for all actions and states.
+
+    `Z = |N(0, 1)|` (`sign="folded"`: always optimistic) or `Z = N(0, 1)` (`sign="signed"`).
+    """
+
+    radius: Numeric | Radius = number(at_least=0, or_part=Radius)
+    sign: Literal["folded", "signed"] = choice("folded", "signed", default="folded")
+    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        return self.norm == "sandwich"
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        draw = normal(key, 1, inverse.dtype)[0]
+        if self.sign == "folded":
+            draw = namespace(inverse).abs(draw)
+        return draw * radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class Thompson:
+    """A parameter drawn around the estimate: `w + a Λ⁻¹ Λ̃^(1/2) z` with `z ~ N(0, I)`, one for each step.
+
+    The root is Cholesky's, `Λ̃ = LLᵀ`: the draw has the covariance `a² Λ⁻¹ Λ̃ Λ⁻¹`.
+    """
+
+    scale: Numeric | Radius = number(at_least=0, or_part=Radius)
+    uses_gram_sq = True
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         xp = namespace(inverse)
-        matrix = inverse
-        if self.norm == "sandwich" and moments.gram_sq is not None:  # else Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
-            matrix = inverse @ moments.gram_sq @ inverse
-        squared = quadratic(features, matrix)
-        return self.radius * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
+        gram = moments.gram if moments.gram_sq is None else moments.gram_sq
+        num_steps, dim = gram.shape[0], gram.shape[-1]
+        draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
+        deviation = matvec(inverse, matvec(xp.linalg.cholesky(gram), draw))
+        return linear(features, radius_at(self.scale, moments) * deviation)
 
     def policy(self, q: Array) -> Array:
         return greedy_policy(q)
@@ -61,7 +104,7 @@ class EpsilonGreedy:
         return _nothing(inverse, features)
 
     def policy(self, q: Array) -> Array:
-        return (1 - self.epsilon) * greedy_policy(q) + self.epsilon / q.shape[-1]
+        return (1 - self.epsilon) * greedy_policy(q) + self.epsilon * uniform_policy(q)
 
 
 @part
@@ -74,7 +117,7 @@ class Uniform:
         return _nothing(inverse, features)
 
     def policy(self, q: Array) -> Array:
-        return namespace(q).full_like(q, 1 / q.shape[-1])
+        return uniform_policy(q)
 
 
 def greedy_policy(q: Array) -> Array:
@@ -88,6 +131,32 @@ def greedy_policy(q: Array) -> Array:
     tolerance = float(xp.finfo(q.dtype).eps) ** (2 / 3)
     tied = xp.astype(q >= best - tolerance * xp.maximum(xp.abs(best), xp.ones_like(best)), q.dtype)
     return tied / xp.sum(tied, axis=-1, keepdims=True) + 0 * best  # a Q that is not finite gives no policy
+
+
+def uniform_policy(q: Array) -> Array:
+    """Uniform over all actions that are there."""
+    xp = namespace(q)
+    present = xp.astype(q > -xp.inf, q.dtype)
+    return present / xp.sum(present, axis=-1, keepdims=True)
+
+
+def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
+    """A radius as an array to multiply `[H, N]` with."""
+    xp = namespace(moments.gram)
+    value = radius.given(moments) if isinstance(radius, Radius) else radius
+    return xp.asarray(value, dtype=moments.gram.dtype)[..., None]
+
+
+def width(
+    inverse: Array, moments: Moments, features: FeatureTable, norm: Literal["sandwich", "single"]
+) -> Array:
+    """Of the confidence ellipsoid in the direction of each φ: `[H, N]`."""
+    xp = namespace(inverse)
+    matrix = inverse
+    if norm == "sandwich" and moments.gram_sq is not None:  # else Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
+        matrix = inverse @ moments.gram_sq @ inverse
+    squared = quadratic(features, matrix)
+    return xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
 
 
 def _nothing(inverse: Array, features: FeatureTable) -> Array:

@@ -70,15 +70,32 @@ class PeriodicRestart:
         return moments._replace(gram_sq=None)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
+        return _add_or_drop(moments, sample, (moments.tick + 1) % self.period == 0)
+
+
+@part
+class RestartAt:
+    """Everything is dropped at given ticks: `ω = 1[τ ≥ the last of them up to t]`."""
+
+    changes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.changes, (tuple, list)):
+            raise ValueError(f"changes must be a list of ticks, got {self.changes!r}")
+        changes = tuple(require_count("changes", tick) for tick in self.changes)
+        object.__setattr__(self, "changes", changes)
+
+    def weights(self, tick: int) -> np.ndarray:
+        last = max((each for each in self.changes if each <= tick), default=0)
+        return (np.arange(tick) >= last).astype(float)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments._replace(gram_sq=None)
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
         tick = moments.tick + 1
-        over = tick % self.period == 0
-        return moments._replace(
-            gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
-            cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
-            tick=tick,
-        )
+        return _add_or_drop(moments, sample, xp.any(tick == xp.asarray((*self.changes, -1))))
 
 
 class WindowMemory(NamedTuple):
@@ -148,6 +165,17 @@ class SlidingWindow:
                 xp.where(renew, xp.zeros_like(recent_cross), recent_cross),
             ),
         )
+
+
+def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
+    """Absorb a sample, or drop it together with all before it."""
+    xp = namespace(moments.gram)
+    gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+    return moments._replace(
+        gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
+        cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
+        tick=moments.tick + 1,
+    )
 
 
 def _ridge_matrix(moments: Moments) -> Array:

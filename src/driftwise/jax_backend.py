@@ -27,7 +27,11 @@ def scan(step: Callable[..., Any], carry: Any, xs: tuple, *, reverse: bool) -> A
     return jax.lax.scan(step, carry, xs, reverse=reverse)
 
 
-BACKENDS["jax.numpy"] = Backend(scan=scan, spd_inverse=spd_inverse)
+def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+    return jax.lax.map(function, xs, batch_size=min(at_once, len(xs)))
+
+
+BACKENDS["jax.numpy"] = Backend(scan=scan, spd_inverse=spd_inverse, sweep_over=sweep_over)
 
 
 _registered: set[type] = set()

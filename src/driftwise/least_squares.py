@@ -85,7 +85,10 @@ class LeastSquares:
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
             inverse, cross, perturbation, ceiling = x
             weights = matvec(inverse, cross[:, 0] + matvec(cross[:, 1:], value))
-            q = xp.reshape(linear(features, weights) + perturbation, (num_states, self.spec.num_actions))
+            index = linear(features, weights) + perturbation
+            if features.present is not None:
+                index = xp.where(features.present, index, -xp.inf)
+            q = xp.reshape(index, (num_states, -1))  # a bandit may offer any number of arms
             value = xp.clip(xp.max(q, axis=-1), floor, ceiling)
             return value, (weights, q, self.exploration.policy(q))
 

@@ -27,11 +27,12 @@ def number(
     at_least: float | None = None,
     at_most: float | None = None,
     integer: bool = False,
+    or_part: type | None = None,
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """A numeric field with its bounds: one value, or a grid of them."""
+    """A numeric field with its bounds: one value, a grid of them, or a part of that kind."""
     bounds = dict(above=above, at_least=at_least, at_most=at_most, integer=integer)
-    return dataclasses.field(default=default, metadata={"numeric": bounds})
+    return dataclasses.field(default=default, metadata={"numeric": bounds, "or_part": or_part})
 
 
 def choice(*choices: str, default: str) -> Any:
@@ -53,7 +54,9 @@ def part(cls: _T) -> _T:
     def check(self: Any) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if "numeric" in field.metadata:
+            if "numeric" in field.metadata and is_part(value) and field.metadata["or_part"] is not None:
+                value = require_kind(field.name, value, field.metadata["or_part"])
+            elif "numeric" in field.metadata:
                 value = require_numeric(field.name, value, **field.metadata["numeric"])
             elif "choices" in field.metadata:
                 value = require_choice(field.name, value, field.metadata["choices"])

@@ -7,6 +7,7 @@ two 32-bit words; `fold(key, i)` is the key at address `i` below it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ def key(seed: int) -> Key:
 
 
 def threefry(key: Key, high: Array, low: Array) -> tuple[Array, Array]:
-    """Encrypt the counters `(high, low)` (uint32 arrays of one shape) under `key`."""
+    """Encrypt the counters `(high, low)` (uint32, `[..., n]`) under keys `[..., 2]`."""
     xp = namespace(high)
     u = xp.uint32
-    first, second = key[..., 0], key[..., 1]
+    first, second = key[..., :1], key[..., 1:]
     schedule = (first, second, first ^ second ^ u(_PARITY))
     high, low = high + schedule[0], low + schedule[1]
     for group in range(5):
@@ -40,10 +41,10 @@ def threefry(key: Key, high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def fold(key: Key, address: Any) -> Key:
-    """The key at an integer address below `key`."""
+    """The key at an integer address below `key`; arrays of either give arrays of keys `[..., 2]`."""
     xp = namespace(key)
-    low = xp.asarray(address, dtype=xp.uint32)[None]
-    return xp.concat(threefry(key, xp.ones_like(low), low))
+    low = xp.asarray(address, dtype=xp.uint32)[..., None] + xp.zeros_like(key[..., :1])
+    return xp.concat(threefry(key, xp.ones_like(low), low), axis=-1)
 
 
 def uniform(key: Key, size: int, dtype: Any) -> Array:
@@ -55,6 +56,28 @@ def uniform(key: Key, size: int, dtype: Any) -> Array:
         return xp.astype(high >> xp.uint32(8), dtype) * (1.0 / (1 << 24))
     high, low = xp.astype(high >> xp.uint32(5), dtype), xp.astype(low >> xp.uint32(6), dtype)
     return (high * (1 << 26) + low) * (1.0 / (1 << 53))
+
+
+def coarse(key: Key, size: int, dtype: Any) -> Array:
+    """`size` numbers in [0, 1) that need not be finer than 2⁻³², at half the price of `uniform`."""
+    xp = namespace(key)
+    low = xp.arange((size + 1) // 2, dtype=xp.uint32)
+    words = xp.concat(threefry(key, xp.full_like(low, 2), low))[:size]
+    if dtype == xp.float32:
+        return xp.astype(words >> xp.uint32(8), dtype) * (1.0 / (1 << 24))
+    return xp.astype(words, dtype) * (1.0 / (1 << 32))
+
+
+def normal(key: Key, size: int, dtype: Any) -> Array:
+    """`size` standard normal numbers."""
+    u = uniform(key, 2 * size, dtype)
+    return gaussian(u[:size], u[size:])
+
+
+def gaussian(first: Array, second: Array) -> Array:
+    """Box and Muller's transform of two uniform numbers into a standard normal one."""
+    xp = namespace(first)
+    return xp.sqrt(-2.0 * xp.log(1.0 - first)) * xp.cos(2.0 * math.pi * second)
 
 
 def choose(cumulative: Array, u: Array) -> Array:

@@ -6,6 +6,7 @@ stopped after any chunk and taken up again elsewhere.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -15,26 +16,29 @@ import jax
 import numpy as np
 
 from driftwise import random
-from driftwise.compiled import init_states, lower, own_settings, play_chunk, run_keys
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.compiled import find_device, init_states, lower, own_settings, play_chunk, run_keys
+from driftwise.environments.environment import Environment
 from driftwise.parts import is_part, to_config
 from driftwise.results import Result, manifest
-from driftwise.rollout import World
 from driftwise.types import Agent
-from driftwise.validation import require_choice, require_count
+from driftwise.validation import require_choice, require_count, require_kind
 
 CHUNK = 256  # episodes between two looks at the clock
+DEVICES = ("cpu", "gpu")
+
+Device = Literal["cpu", "gpu"]
 
 
 def simulate(
     agent: Agent,
-    environment: LinearMdp,
+    environment: Environment,
     *,
     num_episodes: int,
     num_runs: int = 1,
     seed: int = 0,
     record_every: int = 1,
     precision: Literal["float64", "float32"] = "float64",
+    device: Device | None = None,
     chunk_size: int = CHUNK,
     first_run: int = 0,
     keep_state: bool = False,
@@ -48,10 +52,11 @@ def simulate(
     Args:
       agent: from `driftwise.algorithms`. Numeric parameters may be arrays; they broadcast against each
         other, and their common shape leads the result's arrays.
-      environment: from `driftwise.environments`, or your own `LinearMdp`.
+      environment: from `driftwise.environments`, or your own `LinearMdp` or `LinearBandit`.
       record_every: keep one point for this many episodes: the mean over them. Cumulative regret is
         exact at every kept point, whatever the stride.
       precision: of all arithmetic.
+      device: "cpu" or "gpu"; None leaves the choice to JAX.
       chunk_size: episodes the compiled program plays before it comes back.
       first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
       keep_state: also return the agents' states after the last episode.
@@ -70,6 +75,7 @@ def simulate(
         seed=seed,
         record_every=record_every,
         precision=precision,
+        device=device,
         chunk_size=chunk_size,
         first_run=first_run,
     )
@@ -84,19 +90,21 @@ class Simulation:
     """A simulation in the making; the arguments are those of `simulate`.
 
     `advance` plays a chunk. `checkpoint` is all there is to it so far as named arrays, and a simulation
-    with the same arguments goes on from there with `restore`, to the same numbers bit for bit.
+    with the same arguments goes on from there with `restore`, to the same numbers bit for bit. Nothing is put
+    on a device before it is needed there, so that a finished simulation can be read where there is none.
     """
 
     def __init__(
         self,
         agent: Agent,
-        environment: LinearMdp,
+        environment: Environment,
         *,
         num_episodes: int,
         num_runs: int = 1,
         seed: int = 0,
         record_every: int = 1,
         precision: Literal["float64", "float32"] = "float64",
+        device: Device | None = None,
         chunk_size: int = CHUNK,
         first_run: int = 0,
     ) -> None:
@@ -106,9 +114,9 @@ class Simulation:
         self.seed = require_count("seed", seed, at_least=0)
         self.record_every = require_count("record_every", record_every)
         self.precision = require_choice("precision", precision, ("float64", "float32"))
+        self.device = None if device is None else require_choice("device", device, DEVICES)
         chunk_size = require_count("chunk_size", chunk_size)
-        if not isinstance(environment, LinearMdp):
-            raise ValueError(f"environment must be a LinearMdp, got {environment!r}")
+        require_kind("environment", environment, Environment)
         if not (isinstance(agent, Agent) and is_part(agent)):
             raise ValueError(f"agent must be built by one of driftwise.algorithms, got {agent!r}")
         if agent.spec != environment.spec:
@@ -122,25 +130,42 @@ class Simulation:
         self._grid_size = math.prod(self._grid)
         points = -(-self.num_episodes // self.record_every)
         self._sums = np.zeros((3, points, self._grid_size, self.num_runs))
-        with own_settings():
-            self._world = jax.device_put(World.of(environment, self._dtype))
-            self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
-            self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
+        self._state: Any = None  # until it is needed
+        self._finished_on: str | None = None  # the device of a simulation whose finished checkpoint was read
         self.done = 0
         self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
+
+    @property
+    def platform(self) -> str:
+        """The kind of device it runs on, which need not be of this machine if it was asked for by name."""
+        return self.device or self._device.platform
+
+    @functools.cached_property
+    def _device(self) -> Any:
+        return find_device(self.device)
+
+    def _begin(self) -> None:
+        """See to it that the world and the agents' states are on the device."""
+        if self._state is not None:
+            return
+        with own_settings(self._device):
+            self._world = jax.device_put(self.environment.world(self._dtype))
+            self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
+            self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
 
     def advance(self) -> None:
         """Play the next chunk of episodes."""
         started = time.perf_counter()
+        self._begin()
         count = min(self.chunk_size, self.num_episodes - self.done)
         episodes = self.done + np.arange(self.chunk_size)
-        mixture = self.environment.mixture(np.minimum(episodes, self.num_episodes - 1)).astype(self._dtype)
-        with own_settings():
+        path = self.environment.at(np.minimum(episodes, self.num_episodes - 1)).astype(self._dtype)
+        with own_settings(self._device):
             self._state, recorded = play_chunk(
                 self._lowered,
                 self._world,
                 self._state,
-                mixture,
+                path,
                 self._keys,
                 self.done,
                 count,
@@ -161,10 +186,14 @@ class Simulation:
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs; of a finished simulation, the curves without the states."""
         points = -(-self.done // self.record_every)
-        leaves = [] if self.done == self.num_episodes else jax.device_get(jax.tree.leaves(self._state))
+        leaves = []
+        if self.done < self.num_episodes:
+            self._begin()
+            leaves = jax.device_get(jax.tree.leaves(self._state))
         return {
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
+            "device": np.asarray(self._device_kind()),
             "sums": self._sums[:, :points].copy(),
             **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
@@ -172,9 +201,17 @@ class Simulation:
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Go on from a checkpoint of a simulation with the same arguments."""
         finished = int(checkpoint.get("done", -1)) == self.num_episodes
+        if not finished:
+            self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
-        if set(checkpoint) != {"done", "seconds", "sums", *names}:
+        if {"device", *checkpoint} != {
+            "device",
+            "done",
+            "seconds",
+            "sums",
+            *names,
+        }:  # older ones lack a device
             raise ValueError(
                 "checkpoint must come from a simulation with the same arguments, got other arrays"
             )
@@ -191,8 +228,9 @@ class Simulation:
         self._state = None
         if structure is not None:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
-            with own_settings():
+            with own_settings(self._device):
                 self._state = jax.device_put(state)
+        self._finished_on = str(checkpoint.get("device", self.platform)) if finished else None
         self._sums[:] = 0
         self._sums[:, : sums.shape[1]] = sums
         self.done = int(checkpoint["done"])
@@ -213,8 +251,11 @@ class Simulation:
             optimal_values=means[2],
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
-            manifest=manifest(**self.arguments(), device=jax.devices()[0].device_kind, seconds=self.seconds),
+            manifest=manifest(**self.arguments(), device=self._device_kind(), seconds=self.seconds),
         )
+
+    def _device_kind(self) -> str:
+        return self._finished_on or self._device.device_kind
 
     def arguments(self) -> dict[str, Any]:
         """What was asked for, in plain values: all that determines the numbers."""

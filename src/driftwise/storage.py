@@ -123,12 +123,15 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-def results_table(results: Mapping[str, Result]) -> pa.Table:
-    """One row for each agent, run and point; runs count from 0, episodes from 1."""
-    for label, result in results.items():
+def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
+    """One row for each environment, agent, run and point; runs count from 0, episodes from 1.
+
+    `results` are keyed by what to call the environment and the agent.
+    """
+    for (_, agent), result in results.items():
         if result.returns.ndim != 2:
             raise ValueError(
-                f"results must have shape [runs, points], got {result.returns.shape} of {label!r}"
+                f"results must have shape [runs, points], got {result.returns.shape} of {agent!r}"
             )
     manifests = [result.manifest for result in results.values()]
     sizes = [result.returns.size for result in results.values()]
@@ -143,8 +146,8 @@ def results_table(results: Mapping[str, Result]) -> pa.Table:
 
     return pa.table(
         {
-            "environment": words(manifest["environment"]["name"] for manifest in manifests),
-            "agent": words(results),
+            "environment": words(environment for environment, _ in results),
+            "agent": words(agent for _, agent in results),
             "parameters": words(compact_json(manifest["agent"]) for manifest in manifests),
             "run": numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
             "episode": numbers(lambda result: result.episodes),

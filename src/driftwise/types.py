@@ -20,7 +20,10 @@ Key = Any  # uint32 array of two words, see driftwise.random
 
 @dataclass(frozen=True)
 class Spec:
-    """What an agent has to know about a finite episodic problem: sizes, nothing else."""
+    """What an agent has to know about a finite episodic problem: sizes, nothing else.
+
+    A bandit is one state and one step; then features are given anew in every round.
+    """
 
     num_states: int
     num_actions: int
@@ -30,6 +33,11 @@ class Spec:
     def __post_init__(self) -> None:
         for name in ("num_states", "num_actions", "dim", "horizon"):
             object.__setattr__(self, name, require_count(name, getattr(self, name)))
+
+    @classmethod
+    def bandit(cls, *, dim: int, num_arms: int) -> Spec:
+        """A linear bandit with at most `num_arms` arms in a round."""
+        return cls(num_states=1, num_actions=num_arms, dim=dim, horizon=1)
 
 
 class Model(NamedTuple):
@@ -43,7 +51,8 @@ class FeatureTable(NamedTuple):
     """Features of all state-action pairs, flattened state by state to `N = S·A` rows."""
 
     values: Array  # [N, d]
-    pairs: Array | None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice); None if too large
+    pairs: Array | None = None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice), if not too large
+    present: Array | None = None  # [N] whether the action can be taken; None if all can
 
 
 class Sample(NamedTuple):
@@ -104,6 +113,15 @@ class Forgetting(Protocol):
 
 
 @runtime_checkable
+class Radius(Protocol):
+    """The radius of a confidence set, as a function of what was seen."""
+
+    def given(self, moments: Moments) -> Array:
+        """One radius, or one for each step: `[]` or `[H]`."""
+        ...
+
+
+@runtime_checkable
 class Exploration(Protocol):
     """How the estimate φᵀw becomes an index, and the index a policy."""
 
@@ -117,7 +135,7 @@ class Exploration(Protocol):
         ...
 
     def policy(self, q: Array) -> Array:
-        """Action probabilities from the index, over the last axis."""
+        """Action probabilities from the index, over the last axis; −∞ marks actions that are not there."""
         ...
 
 

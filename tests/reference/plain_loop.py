@@ -1,15 +1,16 @@
-"""The experiment as a plain NumPy loop over `rollout.play`: what the compiled simulator has to equal."""
+"""The experiment as a plain NumPy loop over `World.play`: what the compiled simulator has to equal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise import random, rollout
-from driftwise.environments import LinearMdp
+from driftwise import random
+from driftwise.environments import Environment, LinearMdp
 from driftwise.types import Agent, Episode, FeatureTable, Key, Plan
+from driftwise.worlds.world import Record
 from tests.reference import planning
 
 
@@ -18,8 +19,7 @@ class Played(NamedTuple):
 
     plan: Plan
     episode: Episode
-    record: rollout.Record
-    optimal_value: float
+    record: Record
     state: Any
 
 
@@ -36,19 +36,27 @@ class Watched:
 
 
 def episodes(
-    agent: Agent, environment: LinearMdp, num_episodes: int, *, seed: int = 0, run: int = 0
+    agent: Agent, environment: Environment, num_episodes: int, *, seed: int = 0, run: int = 0
 ) -> Iterator[Played]:
     """The episodes of one run. A state may be consumed by the next episode: copy what you keep."""
     watched = Watched(agent)
-    world = rollout.World.of(environment)
+    world = environment.world()
     run_key = random.fold(random.key(seed), run)
-    state = agent.init(world.table)
-    known: dict[bytes, np.ndarray] = {}  # V* of the models met so far
+    state = agent.init(world.shown)
     for t in range(num_episodes):
-        mixture = environment.mixture(np.array([t]))[0]
-        if mixture.tobytes() not in known:
-            values, _ = planning.optimal(environment.features, environment.model(t))
-            known[mixture.tobytes()] = values[0]
-        state, record, episode = rollout.play(watched, world, state, mixture, run_key, t)
-        best = float(known[mixture.tobytes()][record.start])
-        yield Played(watched.last, episode, record, best, state)
+        inputs = world.inputs(environment.at(np.array([t])))
+        here = type(inputs)(*(leaf[0] for leaf in inputs)) if isinstance(inputs, tuple) else inputs[0]
+        state, record, episode = world.play(watched, state, here, run_key, t)
+        yield Played(watched.last, episode, record, state)
+
+
+def optimal_values(environment: LinearMdp, played: Sequence[Played]) -> list[float]:
+    """V* at the first states of consecutive episodes from the first on, by plain loops."""
+    known: dict[bytes, np.ndarray] = {}  # of the models met so far
+    found = []
+    for t, one in enumerate(played):
+        name = environment.mixture(np.array([t])).tobytes()
+        if name not in known:
+            known[name] = planning.optimal(environment.features, environment.model(t))[0][0]
+        found.append(float(known[name][one.episode.states[0]]))
+    return found

@@ -31,9 +31,9 @@ def _validate(file_or_name: FileOrName) -> None:
     experiment = check(find_experiment, file_or_name)
     batches = check(try_experiment, experiment, source=file_or_name)
     counts = (
-        "1 environment",
+        counted(max(1, len(experiment.environments)), "environment"),
         counted(len(experiment.agents), "agent"),
-        counted(sum(len(batch.points) for batch in batches), "parameter point"),
+        counted(len({point for batch in batches for point in batch.points}), "parameter point"),
         f"{counted(experiment.episodes, 'episode')} × {counted(experiment.runs, 'run')}",
     )
     print(f"{file_or_name}: valid: {', '.join(counts)}")

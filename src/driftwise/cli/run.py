@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -15,6 +15,10 @@ from driftwise.cli.app import EXAMPLES, FileOrName, InputError, app, check, coun
 from driftwise.experiments import Experiment, Outcome, find_experiment, run_experiment
 from driftwise.experiments.files import try_experiment
 from driftwise.experiments.progress import held_interrupts, shown_progress
+from driftwise.validation import require_choice
+
+if TYPE_CHECKING:
+    from driftwise.engines import Engine
 
 
 @app.command("run", epilog=EXAMPLES)
@@ -48,13 +52,25 @@ def _run(
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(metavar="N", parser=count("--workers"), help="Processes to run in.")
-    ] = 1,
+        int | None,
+        typer.Option(metavar="N", parser=count("--workers"), help="Processes to run in.  [default: 1]"),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help="processes, on this machine, or ray, on a Ray cluster.")
+    ] = "processes",
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDR", help="Of the Ray cluster.  [default: a running one, or one of its own]"),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="cpu or gpu.  [default: JAX's choice]")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
     experiment = check(find_experiment, file_or_name)
     check(try_experiment, experiment, episodes, source=file_or_name)  # before anything is written
+    chosen = _engine(engine, workers, address, device)
     if out is None:
         out = f"results/{experiment.name}"
     from driftwise.experiments.saving import CHECKPOINTS, CLAIM, FILES, claimed_by, save_outcomes
@@ -76,7 +92,7 @@ def _run(
             cells = folder / CHECKPOINTS
             with _blaming_out(out), _telling_how_to_go_on():
                 outcomes = run_experiment(
-                    experiment, **sizes, checkpoints=cells, workers=workers, progress=progress
+                    experiment, **sizes, checkpoints=cells, engine=chosen, device=device, progress=progress
                 )
         with _blaming_out(out):
             paths = save_outcomes(folder, experiment, outcomes)
@@ -86,13 +102,31 @@ def _run(
         print(path)
 
 
+def _engine(name: str, workers: int | None, address: str | None, device: str | None) -> Engine | None:
+    from driftwise.compiled import find_device
+    from driftwise.engines import Processes, RayCluster
+
+    check(require_choice, "--engine", name, ("processes", "ray"))
+    if device is not None:
+        check(require_choice, "--device", device, ("cpu", "gpu"))
+    if name == "ray":
+        if workers is not None:
+            raise InputError(f"--workers is for --engine processes, got {workers} with --engine ray")
+        return check(RayCluster, address)  # its nodes have the device, and perhaps not this machine
+    if address is not None:
+        raise InputError(f"--address is for --engine ray, got {address!r} with --engine {name}")
+    check(find_device, device)
+    return Processes(workers) if workers is not None and workers > 1 else None
+
+
 @contextlib.contextmanager
 def _telling_how_to_go_on() -> Iterator[None]:
     from driftwise.checkpoints import CheckpointError
+    from driftwise.sweep import EngineError
 
     try:
         yield
-    except CheckpointError as error:
+    except (CheckpointError, EngineError) as error:
         raise InputError(str(error)) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command goes on from here") from None
@@ -115,6 +149,9 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     facts = outcomes[0].result.manifest
     several = facts["num_runs"] > 1
     table = Table(box=SIMPLE_HEAD)
+    settings = {outcome.setting for outcome in outcomes}
+    if len(settings) > 1:
+        table.add_column("environment")
     table.add_column("agent")
     table.add_column(
         "final cumulative regret" + (", mean ± 95 % (Student's t)" if several else ""), justify="right"
@@ -123,7 +160,8 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
         regret = f"{mean:.1f} ± {half_width:.1f}" if several else f"{mean:.1f}"
-        table.add_row(outcome.label, regret, f"{outcome.seconds:.1f}")
+        where = [outcome.setting] if len(settings) > 1 else []
+        table.add_row(*where, outcome.label, regret, f"{outcome.seconds:.1f}")
     sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"
     print(f"{experiment.summary}: {sizes}, seed {facts['seed']}, on {facts['device']}")
     stdout().print(table)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from driftwise import planning
 from driftwise.drift import Constant, Drift
+from driftwise.regression import feature_table
 from driftwise.types import Model, Spec
 from driftwise.validation import require_array, require_choice, require_count, require_kind
+from driftwise.worlds.linear_mdp import LinearMdpWorld
 
 RewardKind = Literal["mean", "bernoulli"]
 TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
@@ -72,7 +74,7 @@ class LinearMdp:
     def __repr__(self) -> str:
         return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
 
-    @cached_property
+    @property
     def spec(self) -> Spec:
         num_states, num_actions, dim = self.features.shape
         return Spec(num_states, num_actions, dim, horizon=self.theta.shape[1])
@@ -86,6 +88,32 @@ class LinearMdp:
         _check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
         _check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
         return weights
+
+    def at(self, episodes: np.ndarray) -> np.ndarray:
+        """What sets the episodes `[T]` apart, for `world`: their mixtures."""
+        return self.mixture(episodes)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        """Episodes before `num_episodes` at which the model jumps."""
+        return tuple(self.drift.changes(num_episodes))
+
+    def world(self, dtype: Any = np.float64) -> LinearMdpWorld:
+        """The environment as arrays."""
+        return LinearMdpWorld(
+            table=feature_table(self.features, dtype),
+            theta=self.theta.astype(dtype),
+            mu=self.mu.astype(dtype),
+            cumulative_mu=np.cumsum(self.mu, axis=-1).astype(dtype),
+            cumulative_initial=np.cumsum(self.initial).astype(dtype),
+            coin_rewards=np.asarray(self.rewards == "bernoulli"),
+        )
+
+    def digest(self) -> str:
+        """What tells it from other environments, whatever their names."""
+        digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
+        for array in (self.features, self.theta, self.mu, self.initial):
+            digest.update(f"{array.shape}".encode() + array.tobytes())
+        return digest.hexdigest()
 
     def model(self, t: int) -> Model:
         """The linear MDP of episode `t`."""

@@ -5,27 +5,28 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.environments.environment import Environment
 from driftwise.parts import to_config
 
 P = ParamSpec("P")
+E = TypeVar("E", bound=Environment)
 
-ENVIRONMENTS: dict[str, Callable[..., LinearMdp]] = {}
+ENVIRONMENTS: dict[str, Callable[..., Environment]] = {}
 
 
-def register(make: Callable[P, LinearMdp]) -> Callable[P, LinearMdp]:
+def register(make: Callable[P, E]) -> Callable[P, E]:
     """Put a maker into the table, and into every environment it makes how that was made."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)
-    def made(*args: P.args, **kwargs: P.kwargs) -> LinearMdp:
+    def made(*args: P.args, **kwargs: P.kwargs) -> E:
         environment = make(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         config = {name: to_config(value) for name, value in given.arguments.items()}
-        return environment.described(make.__name__, {**config, "drift": to_config(environment.drift)})
+        return environment.described(make.__name__, config)
 
     ENVIRONMENTS[make.__name__] = made
     return made

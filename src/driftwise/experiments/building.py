@@ -8,40 +8,75 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.environments import ENVIRONMENTS, LinearMdp
+from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments.experiment import Experiment, dotted, require_table, unknown_key
-from driftwise.experiments.grids import Batch, batches_of
+from driftwise.experiments.grids import Grid, grids_of
 from driftwise.parts import CONFIGURABLE
-from driftwise.types import Agent
 from driftwise.validation import require_choice
 
-EPISODES = ("at", "knots", "period")  # fields of drifts that may also be percentages of the run
+MEMBERS = {
+    "drift": "mixture",
+    "path": "theta",
+    "arms": "sampler",
+}  # keys of tables, and what tells their kinds
+EPISODES = ("at", "knots", "period", "rounds")  # their fields that may also be percentages of the run
 
 
-def make_environment(experiment: Experiment, num_episodes: int | None = None) -> LinearMdp:
-    """The environment of a run of this length (the experiment's own unless given)."""
-    given = dict(experiment.environment)
-    make = ENVIRONMENTS[_choice("environment", "type", given, "an environment", list(ENVIRONMENTS))]
-    if "drift" in given:
-        given["drift"] = _make_drift(given["drift"], num_episodes or experiment.episodes)
-    return _build("environment", make, given)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batch(Grid):
+    """What one call of the simulator runs: points of a grid in an environment."""
+
+    setting: str  # what tables and figures call the environment
+    environment: Environment
 
 
-def make_batches(experiment: Experiment, num_episodes: int | None = None) -> tuple[Batch, ...]:
-    """All agents for a run of this length, in the order of the file; those of one batch run together."""
+def make_environments(experiment: Experiment, num_episodes: int | None = None) -> dict[str, Environment]:
+    """The environments of a run of this length (the experiment's own unless given), by their labels."""
     num_episodes = num_episodes or experiment.episodes
-    environment = make_environment(experiment, num_episodes)
+    if not experiment.environments:
+        environment = _make_environment("environment", experiment.environment, num_episodes)
+        return {environment.name: environment}
+    return {
+        label: _make_environment(dotted("environments", label), table, num_episodes)
+        for label, table in experiment.environments.items()
+    }
 
-    @functools.cache  # the same for all who ask, and not free
-    def variation() -> float:
-        return environment.variation(num_episodes).total
 
-    made: list[Batch] = []
+def make_batches(
+    experiment: Experiment, num_episodes: int | None = None, *, points_together: int | None = None
+) -> tuple[Batch, ...]:
+    """All agents in all environments for a run of this length, in the order of the file.
+
+    Those of one batch run together: points of a grid of numbers, at most `points_together` of them.
+    """
+    num_episodes = num_episodes or experiment.episodes
+    return tuple(
+        batch
+        for label, environment in make_environments(experiment, num_episodes).items()
+        for batch in _batches_in(experiment, label, environment, num_episodes, points_together)
+    )
+
+
+def _batches_in(
+    experiment: Experiment,
+    setting: str,
+    environment: Environment,
+    num_episodes: int,
+    points_together: int | None,
+) -> Iterator[Batch]:
+    knowledge: dict[str, Callable[[], Any]] = {  # what makers may ask for by name, computed once
+        "spec": lambda: environment.spec,
+        "num_episodes": lambda: num_episodes,
+        "variation": functools.cache(lambda: environment.variation(num_episodes).total),
+        "changes": lambda: environment.changes(num_episodes),
+    }
     owners: dict[str, str] = {}
     for label, table in experiment.agents.items():
         path, given = dotted("agents", label), dict(table)
@@ -49,32 +84,36 @@ def make_batches(experiment: Experiment, num_episodes: int | None = None) -> tup
         tuned = given.pop("tuned", False)
         if not isinstance(tuned, bool):
             raise ValueError(f"{path}.tuned must be true or false, got {tuned!r}")
-        implied: dict[str, Any] = {"spec": environment.spec}
-        if tuned:
-            implied |= dict(num_episodes=num_episodes, variation=variation())
         make = algorithm.tuned if tuned else algorithm.recipe
         owner = f"{algorithm.name}.tuned" if tuned else algorithm.name
-        build = functools.partial(_build_agent, path, make, owner, implied)
-        for batch in batches_of(path, label, given, build, one_by_one=tuned):
-            for point in batch.points:
-                if point in owners:
+        build = functools.partial(_build, path, make, owner=owner, known=knowledge)
+        for grid in grids_of(path, label, given, build, one_by_one=tuned, at_once=points_together):
+            for point in grid.points:
+                if owners.setdefault(point, path) != path:
                     raise ValueError(f"{path} must differ from {owners[point]} in name, got {point!r} twice")
-                owners[point] = path
-            made.append(batch)
-    return tuple(made)
+            yield Batch(setting=setting, environment=environment, **vars(grid))
 
 
-def _build_agent(
-    path: str, make: Callable[..., Agent], owner: str, implied: Mapping[str, Any], given: Mapping[str, Any]
-) -> Agent:
-    return _build(path, make, given, owner=owner, implied=implied)
+def _make_environment(path: str, table: Mapping[str, Any], num_episodes: int) -> Environment:
+    given = dict(table)
+    make = ENVIRONMENTS[_choice(path, "type", given, "an environment", list(ENVIRONMENTS))]
+    made = _make_members(path, given, num_episodes)
+    return _build(path, make, made, known={"num_rounds": lambda: num_episodes})
 
 
-def _make_drift(value: Any, num_episodes: int) -> Any:
-    path = "environment.drift"
+def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
+    """What of a table is itself made from a table: drifts, paths and arms."""
+    return {
+        key: _make_member(f"{path}.{key}", key, value, num_episodes) if key in MEMBERS else value
+        for key, value in given.items()
+    }
+
+
+def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
     given = dict(require_table(path, value))
-    drifts = {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, "mixture")}
-    make = drifts[_choice(path, "type", given, "a drift", list(drifts))]
+    makers = {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, MEMBERS[kind])}
+    make = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
+    given = _make_members(path, given, num_episodes)
     resolved = {
         key: _in_episodes(f"{path}.{key}", item, num_episodes) if key in EPISODES else item
         for key, item in given.items()
@@ -112,21 +151,26 @@ def _build(
     given: Mapping[str, Any],
     *,
     owner: str = "",
-    implied: Mapping[str, Any] | None = None,
+    known: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
 ) -> Any:
-    """Call `make` with a table's values, held against its signature; what it refuses is told by its key."""
-    owner, implied = owner or make.__name__, implied or {}
-    parameters = inspect.signature(make).parameters
-    known = [name for name in parameters if name not in implied]
+    """Call `make` with a table's values, held against its signature; what it refuses is told by its key.
+
+    What the experiment knows itself is passed on where the signature asks for it, and is no key of tables.
+    """
+    owner, parameters = owner or make.__name__, inspect.signature(make).parameters
+    taken = [name for name in parameters if name not in known]
     for key in given:
-        if key not in known:
-            raise unknown_key(path, key, owner, known)
-    for name in known:
-        if name not in given and parameters[name].default is inspect.Parameter.empty:
+        if key not in taken:
+            raise unknown_key(path, key, owner, taken)
+    implied = {
+        name: find() for name, find in (known or {}).items() if name in parameters and name not in given
+    }
+    for name in taken:
+        if name not in {**given, **implied} and parameters[name].default is inspect.Parameter.empty:
             raise ValueError(f"{path}.{name} is missing: {owner} needs it")
     try:
         return make(**implied, **given)
     except ValueError as error:
         word = re.match(r"\w*", str(error))
-        about_a_key = word is not None and word[0] in known
+        about_a_key = word is not None and word[0] in taken
         raise ValueError(f"{path}{'.' if about_a_key else ': '}{error}") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo, model_validator
 
 from driftwise.validation import nearest, require_count
 
@@ -52,16 +52,16 @@ def _require_name(path: str, value: Any) -> str:
     return value
 
 
-def _require_agents(path: str, value: Any) -> dict[str, dict[str, Any]]:
-    agents = require_table(path, value)
-    if not agents:
-        raise ValueError(f"{path} must have at least one agent, got none")
-    for label, table in agents.items():
+def _require_tables(path: str, value: Any) -> dict[str, dict[str, Any]]:
+    tables = require_table(path, value)
+    if not tables:
+        raise ValueError(f"{path} must have at least one table, got none")
+    for label, table in tables.items():
         _require_line(f"a name in {path}", label)
         if label.startswith("_"):  # which keeps a curve's name out of figures
             raise ValueError(f"a name in {path} must not start with '_', got {label!r}")
         require_table(dotted(path, label), table)
-    return agents
+    return tables
 
 
 def _checked(require: Callable[[str, Any], Any]) -> PlainValidator:
@@ -72,11 +72,12 @@ def _checked(require: Callable[[str, Any], Any]) -> PlainValidator:
 
 
 Line = Annotated[str, _checked(_require_line)]
+Tables = Annotated[dict[str, dict[str, Any]], _checked(_require_tables)]
 Count = Annotated[int, _checked(partial(require_count, bits=32))]  # what an address of randomness holds
 
 
 class Experiment(BaseModel):
-    """Agents that meet the same drifting environment, and the sizes at which they do."""
+    """Agents that meet the same drifting environments, and the sizes at which they do."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -87,13 +88,22 @@ class Experiment(BaseModel):
     runs: Count
     seed: Annotated[int, _checked(partial(require_count, at_least=0))] = 0
     record_every: Count = 1
-    environment: Annotated[dict[str, Any], _checked(require_table)]
-    agents: Annotated[dict[str, dict[str, Any]], _checked(_require_agents)]  # by what tables and figures show
+    environment: Annotated[dict[str, Any], _checked(require_table)] = {}  # the only one, or
+    environments: Tables = {}  # several, by what tables and figures show
+    agents: Tables  # likewise
 
     @property
     def config(self) -> dict[str, Any]:
         """What its file says: `experiment_of` makes the same experiment of it."""
         return self.model_dump(exclude_unset=True)
+
+    @model_validator(mode="after")
+    def _some_environment(self) -> Experiment:
+        if self.environment and self.environments:
+            raise ValueError("environments must be all there are, got a table environment as well")
+        if "environment" not in self.model_fields_set and not self.environments:
+            raise ValueError("environment is missing: an experiment needs it, or several in environments")
+        return self
 
 
 def experiment_of(config: Mapping[str, Any]) -> Experiment:
@@ -104,7 +114,7 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
         found = error.errors()
     # A misspelt key is also a missing one: the former says more.
     first = min(found, key=lambda each: each["type"] != "extra_forbidden")
-    key = str(first["loc"][0])
+    key = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] == "extra_forbidden":
         raise unknown_key("", key, "an experiment", list(Experiment.model_fields))
     if first["type"] == "missing":

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from driftwise.experiments.building import make_batches
+from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment, experiment_of
-from driftwise.experiments.grids import Batch
 from driftwise.validation import nearest
 
 _PACKAGE = files("driftwise.experiments")

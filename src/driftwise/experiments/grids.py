@@ -13,43 +13,47 @@ from driftwise.results import Result
 from driftwise.types import Agent
 
 
-@dataclass(frozen=True)
-class Batch:
-    """What one call of the simulator runs."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grid:
+    """Agents that can run together."""
 
     label: str  # what progress is reported of
     agent: Agent  # with several points, its numbers are arrays over them
     points: Mapping[str, Agent]  # every single agent, by what tables and figures show
 
 
-def batches_of(
+def grids_of(
     path: str,
     label: str,
     given: Mapping[str, Any],
     build: Callable[[Mapping[str, Any]], Agent],
     *,
     one_by_one: bool = False,
-) -> Iterator[Batch]:
-    """All combinations of the listed values; `one_by_one` for makers that take no arrays."""
+    at_once: int | None = None,
+) -> Iterator[Grid]:
+    """All combinations of the listed values, `at_once` in a grid; `one_by_one` if `build` takes no arrays."""
     lists = {key: value for key, value in given.items() if isinstance(value, list)}
     for key, values in lists.items():
         _check_list(f"{path}.{key}", values)
     numbers = {key: values for key, values in lists.items() if _numeric(values) and not one_by_one}
     others = {key: values for key, values in lists.items() if key not in numbers}
     for chosen in combinations(others):
-        grid = list(combinations(numbers))
-        points = {
-            labelled(label, {key: (chosen | point)[key] for key in lists}): build(
-                {**given, **chosen, **point}
-            )
-            for point in grid
-        }
-        if len(points) == 1:
-            (agent,) = points.values()
-        else:  # each number as an array over the points
-            arrays = {key: tuple(point[key] for point in grid) for key in numbers}
-            agent = build({**given, **chosen, **arrays})
-        yield Batch(labelled(label, chosen), agent, points)
+        points = list(combinations(numbers))
+        size = at_once or len(points)
+        for first in range(0, len(points), size):
+            some = points[first : first + size]
+            agents = {
+                labelled(label, {key: (chosen | point)[key] for key in lists}): build(
+                    {**given, **chosen, **point}
+                )
+                for point in some
+            }
+            if len(agents) == 1:
+                (agent,) = agents.values()
+            else:  # each number as an array over the points
+                arrays = {key: tuple(point[key] for point in some) for key in numbers}
+                agent = build({**given, **chosen, **arrays})
+            yield Grid(label=labelled(label, chosen), agent=agent, points=agents)
 
 
 def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -63,11 +67,11 @@ def labelled(label: str, chosen: Mapping[str, Any]) -> str:
     return f"{label} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else label
 
 
-def split_result(result: Result, batch: Batch) -> dict[str, Result]:
-    """The results of a batch's points, each as if it had run alone; the time is shared evenly."""
-    if len(batch.points) == 1:
-        return dict.fromkeys(batch.points, result)
-    seconds = result.manifest["seconds"] / len(batch.points)
+def split_result(result: Result, grid: Grid) -> dict[str, Result]:
+    """The results of a grid's points, each as if it had run alone; the time is shared evenly."""
+    if len(grid.points) == 1:
+        return dict.fromkeys(grid.points, result)
+    seconds = result.manifest["seconds"] / len(grid.points)
     return {
         label: dataclasses.replace(
             result,
@@ -76,7 +80,7 @@ def split_result(result: Result, batch: Batch) -> dict[str, Result]:
             optimal_values=result.optimal_values[index],
             manifest={**result.manifest, "agent": to_config(agent), "seconds": seconds},
         )
-        for index, (label, agent) in enumerate(batch.points.items())
+        for index, (label, agent) in enumerate(grid.points.items())
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import signal
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 from driftwise.experiments.running import Progress
 
 SECONDS_BETWEEN_LINES = 10
+SECONDS_OF_HISTORY = 60
+LINES_ON_A_TERMINAL = 20
 
 
 @contextlib.contextmanager
@@ -66,28 +69,70 @@ def _bars(console: Any) -> Iterator[Progress]:
     columns = (
         progress.TextColumn("{task.description}", markup=False),  # a name may have brackets
         progress.BarColumn(),
-        progress.MofNCompleteColumn(),
+        progress.TaskProgressColumn(),
         progress.TimeElapsedColumn(),
+        progress.TextColumn("{task.fields[left]}"),
     )
     with progress.Progress(*columns, console=console) as bars:
-        tasks = {}
+        work, tasks = Work(time.monotonic), {}
+        overall = bars.add_task("all", total=None, left="")
 
         def report(label: str, done: int, total: int) -> None:
-            if label not in tasks:
-                tasks[label] = bars.add_task(label, total=None)  # swings to and fro while it compiles
-            if done:
-                bars.update(tasks[label], completed=done, total=total)
+            work.report(label, done, total)
+            bars.update(overall, completed=work.done, total=work.total, left=work.time_left())
+            if done and label not in tasks:
+                tasks[label] = bars.add_task(label, left="")
+            if label in tasks:
+                shown = done < total or len(tasks) <= LINES_ON_A_TERMINAL
+                bars.update(tasks[label], completed=done, total=total, visible=shown)
 
         yield report
 
 
 def _lines() -> Progress:
-    last = time.monotonic()
+    work, last = Work(time.monotonic), time.monotonic()
 
     def report(label: str, done: int, total: int) -> None:
         nonlocal last
-        if done == total or time.monotonic() - last > SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
+        work.report(label, done, total)
+        if done == total:
             print(f"{label}: {done} of {total} episodes", file=sys.stderr, flush=True)
+        elif time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            share, left = 100 * work.done // work.total, work.time_left()
+            all_of_it = f"{share} % of all" + (f", {left}" if left else "")
+            print(f"{label}: {done} of {total} episodes; {all_of_it}", file=sys.stderr, flush=True)
+        else:
+            return
+        last = time.monotonic()
 
     return report
+
+
+class Work:
+    """All that is to do, in episodes, and how fast it got done lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._parts: dict[str, tuple[int, int]] = {}
+        self.done = self.total = 0
+        self._history = collections.deque([(clock(), 0)])
+
+    def report(self, label: str, done: int, total: int) -> None:
+        """Listen to what `run_experiment` tells."""
+        done_before, total_before = self._parts.get(label, (0, 0))
+        self._parts[label] = done, total
+        self.done += done - done_before
+        self.total += total - total_before
+        now = self._clock()
+        self._history.append((now, self.done))
+        while len(self._history) > 2 and self._history[1][0] < now - SECONDS_OF_HISTORY:
+            self._history.popleft()
+
+    def time_left(self) -> str:
+        """`about 2 min left`, if what was done lately allows to say so."""
+        (before, done_before), (now, done) = self._history[0], self._history[-1]
+        if done == done_before or done >= self.total:
+            return ""
+        seconds = (now - before) / (done - done_before) * (self.total - done)
+        amount = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        return f"about {amount if seconds < 6000 else f'{seconds / 3600:.1f} h'} left"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import figures, storage
-from driftwise.experiments.building import make_environment
+from driftwise.experiments.building import make_environments
 from driftwise.experiments.experiment import Experiment
+from driftwise.experiments.provenance import commit, host
 from driftwise.experiments.running import Outcome
 
 FORMAT = 1  # of the folder; a reader can refuse what it does not know
@@ -20,7 +21,10 @@ FILES = ("results.parquet", "regret.png", "manifest.json")
 
 
 def claimed_by(
-    experiment: Experiment, num_episodes: int | None, num_runs: int | None, seed: int | None
+    experiment: Experiment,
+    num_episodes: int | None = None,
+    num_runs: int | None = None,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """What a folder has to agree in with a run that writes to it."""
     return {
@@ -36,14 +40,20 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
     """Write the three files, replacing older ones; the paths of what was written."""
     facts = manifest(experiment, outcomes)
     num_episodes, num_runs = facts["num_episodes"], facts["num_runs"]
-    results = {outcome.label: outcome.result for outcome in outcomes}
+    results = {(outcome.setting, outcome.label): outcome.result for outcome in outcomes}
     full_size = num_episodes >= experiment.episodes and num_runs >= experiment.runs
     runs = f"{num_runs} runs, mean and 95 % interval (Student's t)" if num_runs > 1 else "one run"
     figure = figures.regret_figure(
-        {_literal(label): result for label, result in results.items()},
-        changes=make_environment(experiment, num_episodes).drift.changes(num_episodes),
-        title=_literal(experiment.finding if full_size and experiment.finding else experiment.summary),
-        note=f"{experiment.name} · {facts['environment']['name']} · {runs}",
+        [
+            figures.Row(
+                setting,
+                {label: result for (where, label), result in results.items() if where == setting},
+                environment.changes(num_episodes),
+            )
+            for setting, environment in make_environments(experiment, num_episodes).items()
+        ],
+        title=experiment.finding if full_size and experiment.finding else experiment.summary,
+        note=f"{experiment.name} · {runs}",
     )
     writers = (
         storage.parquet_writer(storage.results_table(results)),
@@ -56,15 +66,17 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
 def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Everything needed to know what was run, with what, and how long it took."""
     common = outcomes[0].result.manifest
-    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "environment", "device")
+    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "device")
     return {
         "format": FORMAT,
         "experiment": experiment.name,
         "config": experiment.config,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         **{key: common[key] for key in keys},
+        "environments": {outcome.setting: outcome.result.manifest["environment"] for outcome in outcomes},
         "agents": [
             {
+                "environment": outcome.setting,
                 "label": outcome.label,
                 "parameters": outcome.result.manifest["agent"],
                 "seconds": round(outcome.seconds, 3),
@@ -72,10 +84,7 @@ def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, A
             for outcome in outcomes
         ],
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
+        "commit": commit(),
+        "host": host(),
         "versions": {**common["versions"], **{name: version(name) for name in ("pyarrow", "matplotlib")}},
     }
-
-
-def _literal(text: str) -> str:
-    """As it stands: a dollar sign would begin a formula."""
-    return text.replace("$", r"\$")

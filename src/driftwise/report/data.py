@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,22 +15,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from driftwise.environments import ENVIRONMENTS
-from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.environments.environment import Environment
 from driftwise.experiments.saving import FORMAT
 from driftwise.parts import from_config
+from driftwise.report.random_actions import random_regret
 from driftwise.results import Result
 
 MANIFEST, RESULTS = "manifest.json", "results.parquet"
 COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
 MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
+FEW_DRAWN = 12  # where there are more agents than that
 
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """A manifest and the curves it belongs to."""
+    """A manifest and the curves of one of its environments."""
 
     manifest: Mapping[str, Any]
-    results: Mapping[str, Result]  # by label, in the manifest's order; all of one shape
+    environment_label: str
+    results: Mapping[str, Result]  # by the agent's label, in the manifest's order; all of one shape
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -39,6 +43,16 @@ class ReportData:
     def config(self) -> Mapping[str, Any]:
         """What the experiment's file said; empty where the manifest does not keep it."""
         return self.manifest.get("config") or {}
+
+    @property
+    def environment_config(self) -> Mapping[str, Any]:
+        """The environment's name and what it was made of."""
+        return self.manifest["environments"][self.environment_label]
+
+    @cached_property
+    def agents(self) -> list[Mapping[str, Any]]:
+        """The manifest's entries, in the order of `results`."""
+        return [agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label]
 
     @property
     def num_runs(self) -> int:
@@ -68,13 +82,14 @@ class ReportData:
 
     @cached_property
     def drawn(self) -> tuple[str, ...]:
-        """The agents that figures show: the best ones, in the manifest's order."""
-        return tuple(self.labels[index] for index in sorted(self.order[:MAX_DRAWN]))
+        """The agents that figures show, in the manifest's order: all, or the best few of many."""
+        count = MAX_DRAWN if len(self.labels) <= MAX_DRAWN else FEW_DRAWN
+        return tuple(self.labels[index] for index in sorted(self.order[:count]))
 
     @cached_property
-    def environment(self) -> LinearMdp | str:
+    def environment(self) -> Environment | str:
         """The environment made anew, or why it cannot be."""
-        config = dict(self.manifest["environment"])
+        config = dict(self.environment_config)
         try:
             make = ENVIRONMENTS[config.pop("name")]
             return make(**{key: from_config(value) for key, value in config.items()})
@@ -83,19 +98,27 @@ class ReportData:
 
     @cached_property
     def changes(self) -> tuple[int, ...]:
-        """Episodes, from 0, at which the environment jumps; none where its drift is unknown."""
-        try:
-            return tuple(from_config(self.manifest["environment"]["drift"]).changes(self.num_episodes))
-        except Exception:  # as above
-            return ()
+        """Episodes, from 0, at which the environment jumps; none where it cannot be made."""
+        environment = self.environment
+        return () if isinstance(environment, str) else tuple(environment.changes(self.num_episodes))
+
+    @cached_property
+    def random_regret(self) -> float:
+        """Mean regret of an episode with random actions; NaN where the environment cannot be made."""
+        environment = self.environment
+        return math.nan if isinstance(environment, str) else random_regret(environment, self.num_episodes)
 
 
-def load_report_data(folder: Path) -> ReportData:
+Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
+
+
+def load_report_data(folder: Path) -> dict[str, ReportData]:
     """Read a results folder; whatever is wrong with it is a `ValueError` that names the path."""
     if not folder.is_dir():
         raise ValueError(f"{folder} must be a results folder, but there is no such folder")
     manifest = _read_manifest(folder / MANIFEST)
-    return ReportData(manifest, _read_results(folder / RESULTS, manifest))
+    results = _read_results(folder / RESULTS, manifest)
+    return {label: ReportData(manifest, label, curves) for label, curves in results.items()}
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -114,14 +137,41 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path} has format {found}, written by a newer driftwise; this one reads up to format {FORMAT}"
         )
-    agents, environment = manifest.get("agents"), manifest.get("environment")
-    named = isinstance(agents, list) and all(isinstance(each, dict) and "label" in each for each in agents)
-    if not named or not agents or not isinstance(environment, dict):
-        raise ValueError(f"{path} is damaged: it does not name the agents and the environment")
+    if not _names_all(manifest.get("agents"), manifest.get("environments")):
+        raise ValueError(f"{path} is damaged: it does not name the agents and the environments")
     return manifest
 
 
-def _read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, Result]:
+def _names_all(agents: Any, environments: Any) -> bool:
+    """Whether every environment is described, and every agent says where it was run."""
+    if not isinstance(agents, list) or not isinstance(environments, dict):
+        return False
+    if not all(isinstance(each, dict) for each in (*agents, *environments.values())):
+        return False
+    return bool(agents) and {each.get("environment") for each in agents if "label" in each} == {*environments}
+
+
+def _read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, Result]]:
+    """The curves by environment and agent."""
+    table = _read_table(path)
+    cells = [(str(each["environment"]), str(each["label"])) for each in manifest["agents"]]
+    environments, agents = list(manifest["environments"]), list(dict.fromkeys(label for _, label in cells))
+    environment, agent = _places(table["environment"], environments), _places(table["agent"], agents)
+    numbered = np.full((len(environments) + 1, len(agents) + 1), -1)  # the last are those of other names
+    for number, (one, other) in enumerate(cells):
+        numbered[environments.index(one), agents.index(other)] = number
+    cell = numbered[environment, agent]
+    if not np.array_equal(np.unique(cell), np.arange(len(cells))):
+        raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
+    rows = {"cell": cell, **{name: table[name].to_numpy() for name in COLUMNS[2:]}}
+    results = {}
+    for place, label in enumerate(environments):
+        own = {name: column[environment == place] for name, column in rows.items()}
+        results[label] = _curves(path, own, [name for each, name in cells if each == label])
+    return results
+
+
+def _read_table(path: Path) -> pa.Table:
     try:
         columns = [name for name in COLUMNS if name in pq.read_schema(path).names]
         table = pq.read_table(path, columns=columns)
@@ -133,21 +183,25 @@ def _read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, Result]:
     for name in COLUMNS:
         if name not in table.column_names or table[name].null_count:
             raise ValueError(f"{path} is damaged: its column {name!r} is missing or has holes")
-    if len(table["environment"].unique()) > 1:
-        raise ValueError(f"{path} holds several environments; a report is on one")
-    labels = [str(agent["label"]) for agent in manifest["agents"]]
-    names = table["agent"].combine_chunks().cast(pa.string()).dictionary_encode()
-    dictionary = names.dictionary.to_pylist()
-    if sorted(dictionary) != sorted(labels):
-        raise ValueError(f"{path} does not belong to its manifest: they name different agents")
-    agent = np.array([labels.index(name) for name in dictionary])[names.indices.to_numpy()]
-    numbers = {name: table[name].to_numpy() for name in COLUMNS[2:]}
-    order = np.lexsort((numbers["episode"], numbers["run"], agent))
-    num_runs, num_points = (len(np.unique(numbers[name])) for name in ("run", "episode"))
+    return table
+
+
+def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
+    """Where each word of the column stands among the names; −1 for one that does not."""
+    words = column.combine_chunks().cast(pa.string()).dictionary_encode()
+    known = {name: place for place, name in enumerate(names)}
+    places = np.array([known.get(word, -1) for word in words.dictionary.to_pylist()], dtype=int)
+    return places[words.indices.to_numpy()]
+
+
+def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, Result]:
+    """The rows of one environment as curves `[runs, points]`; `labels` are its agents, as cells ascend."""
+    order = np.lexsort((rows["episode"], rows["run"], rows["cell"]))
+    num_runs, num_points = (len(np.unique(rows[name])) for name in ("run", "episode"))
     shape = (len(labels), num_runs, num_points)
     if len(order) != np.prod(shape):
         raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")
-    cubes = {name: column[order].reshape(shape) for name, column in numbers.items()}
+    cubes = {name: column[order].reshape(shape) for name, column in rows.items()}
     runs, episodes = cubes["run"][:1, :, :1], cubes["episode"][:1, :1]
     if (cubes["run"] != runs).any() or (cubes["episode"] != episodes).any():
         raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")

@@ -15,7 +15,9 @@ import numpy as np
 from driftwise.figures import COLOURS
 from driftwise.report.data import ReportData
 
-MAX_POINTS = 500  # of a curve: more than a screen shows
+MAX_POINTS = 400  # of a curve: about as many as a screen shows
+MAX_ROWS = 30  # of a table that shows them all; `page.css` says how many of a longer one are seen at first
+MANY = 12  # rows or columns of a heat map, beyond which they are narrow
 DASHES = ("solid", "dash", "dot", "dashdot")
 STROKES = ("", "7 4", "2 3", "8 3 2 3")  # the same in the legend
 
@@ -30,19 +32,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a table shows, and the number or word that its column is sorted by."""
+    """What a table shows, and the number that its column is sorted by; words are sorted as they stand."""
 
     text: str
-    key: float | str
+    key: float | None = None
+    best: bool = False  # stands out
 
     @property
     def html(self) -> str:
-        numeric = not isinstance(self.key, str)
+        if self.key is None:
+            return f"<td>{escape(self.text, quote=False)}</td>"
         # NaN has no order: it goes where the largest numbers are.
-        key = str(self.key) if not isinstance(self.key, float) or not math.isnan(self.key) else "Infinity"
-        key = "Infinity" if key == "inf" else "-Infinity" if key == "-inf" else key
-        css = ' class="number"' if numeric else ""
-        return f'<td{css} data-key="{escape(key)}">{escape(self.text)}</td>'
+        key = f"{self.key:.10g}" if math.isfinite(self.key) else "-Infinity" if self.key < 0 else "Infinity"
+        css = "number best" if self.best else "number"
+        return f'<td class="{css}" data-key="{key}">{escape(self.text, quote=False)}</td>'
 
 
 def paragraph(text: str, css: str = "note") -> str:
@@ -50,33 +53,50 @@ def paragraph(text: str, css: str = "note") -> str:
 
 
 def sortable_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, name: str) -> str:
-    """A table whose headings are buttons that sort."""
+    """A table whose headings are buttons that sort; of a long one, the first rows are shown until asked."""
     rows = list(rows)
-    kinds = ["word" if rows and isinstance(cell.key, str) else "number" for cell in (rows[0] if rows else ())]
+    kinds = ["word" if cell.key is None else "number" for cell in rows[0]]
     head = "".join(
         f'<th class="{kind}" data-kind="{kind}"><button type="button">{escape(heading)}</button></th>'
         for heading, kind in zip(headings, kinds, strict=True)
     )
     body = "\n".join(f"<tr>{''.join(cell.html for cell in row)}</tr>" for row in rows)
+    long = len(rows) > MAX_ROWS
+    more = f'<button type="button" class="more">Show all {len(rows):,} rows</button>' if long else ""
     return (
-        f'<div class="scroll"><table class="sortable" id="{escape(name)}">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="scroll"><table class="sortable{" long" if long else ""}" data-name="{escape(name)}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
     )
 
 
-def figure(name: str, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], *, text: str) -> str:
-    """A figure; `text` says what it shows to those who do not see it."""
+def figure(
+    name: str,
+    traces: Sequence[Mapping[str, Any]],
+    layout: Mapping[str, Any],
+    *,
+    text: str,
+    caption: str = "",
+    x: np.ndarray | None = None,
+    rows: int = 0,
+) -> str:
+    """A figure; `text` says what it shows to those who do not see it.
+
+    Traces without an `x` of their own share the given one; many `rows` of a heat map make it higher.
+    """
     # No "<" in it, so that no label ends the script.
-    content = json.dumps({"data": list(traces), "layout": layout}, ensure_ascii=False, allow_nan=False)
-    content = content.replace("<", "\\u003c")
+    content = {"data": list(traces), "layout": layout, "x": None if x is None else packed(x)}
+    script = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    heading = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    height = f' style="height:{90 + 20 * rows}px"' if rows > MANY else ""
     return (
-        f'<div class="figure" id="{escape(name)}" role="img" aria-label="{escape(text)}">'
-        f'<script type="application/json">{content}</script></div>'
+        f'<figure>{heading}<div class="figure" data-name="{escape(name)}" role="img"'
+        f' aria-label="{escape(text)}"{height}>'
+        f'<script type="application/json">{script}</script></div></figure>'
     )
 
 
 def legend(data: ReportData) -> str:
-    """A button for each agent drawn, which hides and shows it in all figures."""
+    """A button for each agent drawn, which hides and shows it in all figures of the page."""
     chips = []
     for index, label in enumerate(data.drawn):
         colour, dash = curve_style(index)
@@ -85,12 +105,12 @@ def legend(data: ReportData) -> str:
             f' stroke-width="2.5" stroke="var(--c{colour})" stroke-dasharray="{STROKES[dash]}"/></svg>'
         )
         chips.append(
-            f'<button type="button" class="chip" data-agent="{index}" aria-pressed="true">'
+            f'<button type="button" class="chip" data-agent="{escape(label)}" aria-pressed="true">'
             f"{line}{escape(label)}</button>"
         )
     hidden = len(data.labels) - len(data.drawn)
     note = (
-        paragraph(f"Figures show the {len(data.drawn)} agents of lowest regret; the table has all.")
+        paragraph(f"Figures show the {len(data.drawn)} agents of lowest regret; the tables have all.")
         if hidden
         else ""
     )
@@ -103,36 +123,24 @@ def curve_style(index: int) -> tuple[int, int]:
     return index % len(COLOURS), index % 2 + 2 * (index // block % 2)
 
 
-def line(index: int, name: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
-    """A curve of the agent with this number; the page gives it its colour in light and in dark."""
+def line(
+    index: int, name: str, y: np.ndarray, half_width: np.ndarray | None = None, **more: Any
+) -> dict[str, Any]:
+    """A curve of the agent with this number, and the band around it that the page makes of its half-width.
+
+    The page also gives it its colour in light and in dark.
+    """
     colour, dash = curve_style(index)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": plotly_text(name),
-        "x": packed(x),
         "y": packed(y),
+        **({} if half_width is None else {"half_width": packed(half_width)}),
         "line": {"width": 2, "dash": DASHES[dash]},
         "hovertemplate": "%{y:.4~r}",
-        "meta": {"agent": index, "colour": colour},
+        "meta": {"agent": name, "colour": colour},
         **more,
-    }
-
-
-def band(index: int, pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> dict[str, Any]:
-    """The area between low and high ends, `(x, low, high)` for each piece."""
-    gap = np.array([np.nan])
-    x = [part for x, _, _ in pieces for part in (x, x[::-1], gap)]
-    y = [part for _, low, high in pieces for part in (high, low[::-1], gap)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": packed(np.concatenate(x)),
-        "y": packed(np.concatenate(y)),
-        "fill": "toself",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "meta": {"agent": index, "colour": curve_style(index)[0], "band": True},
     }
 
 

@@ -1,15 +1,12 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const hidden = new Set();
+  const hidden = new Set(); // labels of agents
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   // On a touch screen a finger on a figure scrolls the page.
   const touch = window.matchMedia("(pointer: coarse)").matches;
-  const figures = [...document.querySelectorAll(".figure")].map((place) => {
-    const content = JSON.parse(place.querySelector("script").textContent);
-    place.textContent = "";
-    return { place, ...content };
-  });
+  const figures = [...document.querySelectorAll(".figure")];
+  const drawn = new Map(); // from a figure's place to its content
 
   function colour(name) {
     return getComputedStyle(root).getPropertyValue(name).trim();
@@ -22,6 +19,34 @@
     const visible = !hidden.has(meta.agent);
     if (meta.band) return { ...given, fillcolor: own + (all.length > 20 ? "14" : "2b"), visible, showlegend: false };
     return { ...given, line: { ...given.line, color: own }, marker: { ...given.marker, color: own }, visible };
+  }
+
+  function numbers({ bdata }) {
+    return new Float32Array(Uint8Array.from(atob(bdata), (each) => each.charCodeAt(0)).buffer);
+  }
+
+  // The area around a curve: along its upper side and back along the lower, piece by piece between gaps.
+  function band(curve, x) {
+    const [at, middle, half] = [x, curve.y, curve.half_width].map(numbers);
+    const area = { x: [], y: [] };
+    for (let start = 0, end; start < at.length; start = end + 1) {
+      for (end = start; end < at.length && !Number.isNaN(at[end]); ) end += 1;
+      const there = Array.from({ length: end - start }, (_, place) => start + place);
+      const back = [...there].reverse();
+      area.x.push(...[...there, ...back].map((place) => at[place]), null);
+      area.y.push(...there.map((place) => middle[place] + half[place]));
+      area.y.push(...back.map((place) => middle[place] - half[place]), null);
+    }
+    const look = { type: "scatter", mode: "lines", fill: "toself", line: { width: 0 }, hoverinfo: "skip" };
+    return { ...area, ...look, meta: { ...curve.meta, band: true } };
+  }
+
+  // Bands come first, so that none lies over a line.
+  function content(place) {
+    const { data, layout, x } = JSON.parse(place.querySelector("script").textContent);
+    const bands = data.filter((curve) => curve.half_width).map((curve) => band(curve, x));
+    const lines = data.map(({ half_width, ...curve }) => (curve.x || !x ? curve : { ...curve, x }));
+    return { data: [...bands, ...lines], layout };
   }
 
   function layout(given, count) {
@@ -56,18 +81,40 @@
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]], // these only: others may use the network
   };
 
-  // One figure at a time, so that the page can be read and scrolled while the later ones are drawn.
-  async function draw() {
-    for (const { place, data, layout: given } of figures) {
-      Plotly.react(place, data.map(trace), layout(given, data.length), config);
+  function draw(place) {
+    if (!drawn.has(place)) {
+      drawn.set(place, content(place));
+      place.textContent = "";
+    }
+    const { data, layout: given } = drawn.get(place);
+    Plotly.react(place, data.map(trace), layout(given, data.length), config);
+  }
+
+  // One figure at a time, so that the page can be read and scrolled meanwhile.
+  async function drawAll(places) {
+    for (const place of places) {
+      draw(place);
       await new Promise((done) => setTimeout(done));
     }
   }
 
+  const redraw = () => drawAll([...drawn.keys()]);
+
   function show(theme) {
     root.dataset.theme = theme;
-    draw();
+    redraw();
   }
+
+  // Figures are drawn when one comes near them: most of a long page is never looked at.
+  const watch = new IntersectionObserver(
+    (entries) => {
+      const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+      for (const place of near) watch.unobserve(place);
+      drawAll(near);
+    },
+    { rootMargin: "500px" },
+  );
+  window.addEventListener("beforeprint", () => figures.filter((place) => !drawn.has(place)).forEach(draw));
 
   document.getElementById("theme").addEventListener("click", () => {
     show(root.dataset.theme === "dark" ? "light" : "dark");
@@ -77,10 +124,10 @@
   const chips = [...document.querySelectorAll(".chip")];
   for (const chip of chips) {
     chip.addEventListener("click", () => {
-      const agent = Number(chip.dataset.agent);
+      const { agent } = chip.dataset;
       if (!hidden.delete(agent)) hidden.add(agent);
-      for (const other of chips) other.setAttribute("aria-pressed", !hidden.has(Number(other.dataset.agent)));
-      draw();
+      for (const other of chips) other.setAttribute("aria-pressed", !hidden.has(other.dataset.agent));
+      redraw();
     });
   }
 
@@ -90,16 +137,25 @@
       for (const other of heading.parentElement.children) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
       const column = heading.cellIndex;
-      const key = (row) => row.cells[column].dataset.key;
+      const key = (row) => Number(row.cells[column].dataset.key);
+      const word = (row) => row.cells[column].textContent;
       const compare =
         heading.dataset.kind === "number"
-          ? (a, b) => Number(key(a)) - Number(key(b)) || 0 // two that are infinite are equal
-          : (a, b) => key(a).localeCompare(key(b));
+          ? (a, b) => key(a) - key(b) || 0 // two that are infinite are equal
+          : (a, b) => word(a).localeCompare(word(b));
       const body = heading.closest("table").tBodies[0];
       const rows = [...body.rows].sort((a, b) => (ascending ? compare(a, b) : compare(b, a)));
       body.append(...rows);
     });
   }
 
+  for (const button of document.querySelectorAll(".more")) {
+    button.addEventListener("click", () => {
+      button.previousElementSibling.querySelector("table").classList.remove("long");
+      button.remove();
+    });
+  }
+
   show(system.matches ? "dark" : "light");
+  for (const place of figures) watch.observe(place);
 })();

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 
 from plotly.offline import get_plotlyjs
 
-from driftwise.report.data import ReportData
-from driftwise.report.elements import paragraph, with_half_width, with_interval
-from driftwise.report.panels import PANELS
+from driftwise.report.data import Report, ReportData
+from driftwise.report.elements import Section, paragraph, with_half_width, with_interval
+from driftwise.report.panels import CLOSING, OPENING, PANELS
+from driftwise.report.standings import standings
 from driftwise.report.summary import differences_to_best
 from driftwise.statistics import mean_interval
 
@@ -37,13 +39,14 @@ PAGE = """<!doctype html>
 </head>
 <body>
 <main>
-<header>
+<header id="top">
 <button type="button" id="theme" aria-label="Switch between light and dark">◐</button>
 <p class="kicker">{kicker}</p>
 <h1>{heading}</h1>
 {lead}
 </header>
-{sections}
+{navigation}
+{body}
 <footer>{footer}</footer>
 </main>
 <script>{plotly}</script>
@@ -53,9 +56,9 @@ PAGE = """<!doctype html>
 """
 
 
-def html_page(data: ReportData) -> str:
+def html_page(report: Report) -> str:
+    data = next(iter(report.values()))
     experiment = str(data.manifest.get("experiment", "experiment"))
-    sections = [section for panel in PANELS if (section := panel(data)) is not None]
     version = (data.manifest.get("versions") or {}).get("driftwise", "")
     parts = files("driftwise.report")
     return PAGE.format(
@@ -63,22 +66,64 @@ def html_page(data: ReportData) -> str:
         icon=ICON,
         title=escape(f"{experiment} · driftwise"),
         css=parts.joinpath("page.css").read_text(encoding="utf-8"),
-        kicker=escape(_kicker(data, experiment)),
+        kicker=escape(_kicker(report, experiment)),
         heading=escape(_heading(data, experiment)),
-        lead=paragraph(_finding(data), "lead"),
-        sections="\n".join(
-            f"<section><h2>{escape(each.title)}</h2>{each.body}</section>" for each in sections
-        ),
+        lead=paragraph(_finding(data) if len(report) == 1 else _finding_over_all(report), "lead"),
+        navigation=_navigation(report),
+        body=_body(report),
         footer=escape(f"Written by driftwise {version}".strip()),
         plotly=get_plotlyjs().replace("</script", "<\\/script"),
         script=parts.joinpath("page.js").read_text(encoding="utf-8"),
     )
 
 
-def _kicker(data: ReportData, experiment: str) -> str:
+def _navigation(report: Report) -> str:
+    """Links to the environments, where there are several."""
+    if len(report) == 1:
+        return ""
+    places = {"top": "Overview", **{_place(number): label for number, label in enumerate(report)}}
+    links = "".join(f'<a href="#{place}">{escape(label)}</a>' for place, label in places.items())
+    return f'<nav aria-label="Environments">{links}</nav>'
+
+
+def _body(report: Report) -> str:
+    parts = [_sections(panel(report) for panel in OPENING)]
+    for number, data in enumerate(report.values()):
+        if len(report) == 1:
+            parts.append(_sections(panel(data) for panel in PANELS))
+        else:
+            parts.append(_article(number, data))
+    parts.append(_sections(panel(report) for panel in CLOSING))
+    return "\n".join(parts)
+
+
+def _article(number: int, data: ReportData) -> str:
+    """An environment among others."""
+    name = str(data.environment_config.get("name", ""))
+    kicker = paragraph(name, "kicker") if name != data.environment_label else ""
+    heading = f'<h2 class="environment">{escape(data.environment_label)}</h2>'
+    sections = _sections((panel(data) for panel in PANELS), level=3)
+    lead = paragraph(_finding(data), "lead")
+    return f'<article id="{_place(number)}">{kicker}{heading}{lead}{sections}</article>'
+
+
+def _place(number: int) -> str:
+    return f"environment-{number + 1}"
+
+
+def _sections(sections: Iterable[Section | None], level: int = 2) -> str:
+    return "\n".join(
+        f"<section><h{level}>{escape(each.title)}</h{level}>{each.body}</section>"
+        for each in sections
+        if each is not None
+    )
+
+
+def _kicker(report: Report, experiment: str) -> str:
+    data = next(iter(report.values()))
     runs = "1 run" if data.num_runs == 1 else f"{data.num_runs:,} runs"
-    environment = data.manifest["environment"].get("name", "")
-    return f"{experiment} · {environment} · {data.num_episodes:,} episodes · {runs}"
+    environments = data.environment_label if len(report) == 1 else f"{len(report)} environments"
+    return f"{experiment} · {environments} · {data.num_episodes:,} episodes · {runs}"
 
 
 def _heading(data: ReportData, experiment: str) -> str:
@@ -99,3 +144,14 @@ def _finding(data: ReportData) -> str:
     difference = with_interval(*(float(each[0]) for each in found[:3]))
     told = "" if adjusted[0] <= 0.05 else " – not enough to tell the two apart with this many runs and agents"
     return f"{text} Next is {data.labels[others[0]]}, {difference} more, paired by run{told}."
+
+
+def _finding_over_all(report: Report) -> str:
+    """Who leads over the environments, and where it wins."""
+    first, *others = standings(report)
+    leaders = [first, *(other for other in others if other.average_rank == first.average_rank)]
+    rank = f"the lowest average rank over {len(report)} environments, {first.average_rank:.3g}"
+    if len(leaders) > 1:
+        return f"{', '.join(leader.agent for leader in leaders)} share {rank}."
+    wins = sum(score.best for score in first.scores.values()) or "none"
+    return f"{first.agent} has {rank}, and the lowest final regret in {wins} of them."

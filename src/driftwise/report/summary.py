@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.figures import moving_average
 from driftwise.report.data import ReportData
 from driftwise.statistics import (
     PairedDifference,
@@ -22,11 +21,14 @@ from driftwise.statistics import (
     regret_area,
 )
 
+RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
+
 
 @dataclass(frozen=True)
 class Row:
-    """What an agent came to; NaN where it is not known."""
+    """What an agent came to in an environment; NaN where it is not known."""
 
+    environment: str
     agent: str
     rank: float  # by mean final cumulative regret; equal ones share their places
     mean: float
@@ -38,6 +40,11 @@ class Row:
     recovery: tuple[float, ...]  # median episodes after each change; infinite if most runs do not recover
     seconds: float
 
+    @property
+    def mean_recovery(self) -> float:
+        """Over the changes; infinite if one is never recovered from."""
+        return sum(self.recovery) / len(self.recovery) if self.recovery else math.nan
+
 
 def summary(data: ReportData) -> tuple[Row, ...]:
     """The rows from the best agent to the worst."""
@@ -47,6 +54,7 @@ def summary(data: ReportData) -> tuple[Row, ...]:
     recovery = recoveries(data)
     rows = [
         Row(
+            environment=data.environment_label,
             agent=label,
             rank=float(ranks[index]),
             mean=float(mean[index]),
@@ -83,16 +91,15 @@ def smoothing(data: ReportData) -> int:
 
 
 def recovery_threshold(data: ReportData) -> float:
-    """A quarter of the worst mean regret of an episode, the same for all agents."""
-    means = (result.regret.mean(axis=0) for result in data.results.values())
-    return 0.25 * max(float(moving_average(mean, smoothing(data)).max()) for mean in means)
+    """A share of the regret of random actions: a property of the environment, whichever agents were run."""
+    return RECOVERED * data.random_regret
 
 
 def recoveries(data: ReportData) -> np.ndarray:
     """Median episodes to recover, `[agents, changes]`."""
-    if not data.changes:
-        return np.empty((len(data.labels), 0))
     threshold, width = recovery_threshold(data), smoothing(data)
+    if not data.changes or math.isnan(threshold):
+        return np.full((len(data.labels), len(data.changes)), math.nan)
     times = (
         recovery_times(
             result.regret,
@@ -108,5 +115,5 @@ def recoveries(data: ReportData) -> np.ndarray:
 
 
 def _seconds(data: ReportData, index: int) -> float:
-    seconds = data.manifest["agents"][index].get("seconds")
+    seconds = data.agents[index].get("seconds")
     return float(seconds) if isinstance(seconds, (int, float)) else math.nan

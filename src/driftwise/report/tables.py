@@ -6,7 +6,7 @@ import csv
 import io
 import math
 
-from driftwise.report.data import ReportData
+from driftwise.report.data import Report
 from driftwise.report.summary import Row, summary
 
 LATEX = {
@@ -24,39 +24,50 @@ LATEX = {
 }
 
 
-def csv_table(data: ReportData) -> str:
+def csv_table(report: Report) -> str:
     """All numbers in full; an empty field is not known, `inf` says that most runs did not recover."""
-    fixed = ("rank", "agent", "mean", "half_width", "iqm", "iqm_low", "iqm_high", "area")
-    names = [
-        *("rank", "agent", "final_cumulative_regret", "half_width_95"),
-        *("iqm", "iqm_low_95", "iqm_high_95", "normalised_area"),
-        *(f"recovery_after_{change}" for change in data.changes),
-        "seconds",
-    ]
+    changes = sorted({change for data in report.values() for change in data.changes})
+    names = {
+        "environment": "environment",
+        "rank": "rank",
+        "agent": "agent",
+        "mean": "final_cumulative_regret",
+        "half_width": "half_width_95",
+        "iqm": "iqm",
+        "iqm_low": "iqm_low_95",
+        "iqm_high": "iqm_high_95",
+        "area": "normalised_area",
+    }
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(names)
-    for row in summary(data):
-        values = [*(getattr(row, name) for name in fixed), *row.recovery, row.seconds]
-        writer.writerow("" if isinstance(value, float) and math.isnan(value) else value for value in values)
+    writer.writerow([*names.values(), *(f"recovery_after_{change}" for change in changes), "seconds"])
+    for data in report.values():
+        for row in summary(data):
+            recovery = dict(zip(data.changes, row.recovery, strict=True))
+            values = [getattr(row, name) for name in names]
+            values += [*(recovery.get(change, math.nan) for change in changes), row.seconds]
+            unknown = (isinstance(value, float) and math.isnan(value) for value in values)
+            writer.writerow("" if each else value for each, value in zip(unknown, values, strict=True))
     return file.getvalue()
 
 
-def latex_table(data: ReportData) -> str:
-    """A booktabs table: `\\usepackage{booktabs}` is all it needs."""
-    recovery = len(data.changes) == 1
-    headings = ["Agent", "Final regret", "IQM [95\\,\\%]", "Area", *(["Recovery"] if recovery else [])]
+def latex_table(report: Report) -> str:
+    """A booktabs table, the environments one below the other: `\\usepackage{booktabs}` is all it needs."""
+    recovery = any(data.changes for data in report.values())
+    headings = ["Environment", "Agent", "Final regret", r"IQM [95\,\%]", "Area"]
+    headings += ["Recovery"] if recovery else []
     lines = [
-        f"% {_comment(data)}",
-        rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
+        f"% {_comment(report)}",
+        rf"\begin{{tabular}}{{ll{'r' * (len(headings) - 2)}}}",
         r"\toprule",
         rf"{' & '.join(headings)} \\",
-        r"\midrule",
-        *(rf"{' & '.join(_latex_cells(row, recovery))} \\" for row in summary(data)),
-        r"\bottomrule",
-        r"\end{tabular}",
     ]
-    return "\n".join(lines) + "\n"
+    for label, data in report.items():
+        lines.append(r"\midrule")
+        names = [latex_escaped(label), *[""] * (len(data.labels) - 1)]  # once for all its rows
+        rows = zip(names, summary(data), strict=True)
+        lines += [rf"{' & '.join([name, *_latex_cells(row, recovery)])} \\" for name, row in rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def latex_escaped(text: str) -> str:
@@ -77,12 +88,13 @@ def _latex_cells(row: Row, recovery: bool) -> list[str]:
         f"${row.area:.3g}$" if row.area < 1e4 else f"${row.area:.0f}$",
     ]
     if recovery:
-        (time,) = row.recovery
+        time = row.mean_recovery
         cells.append("--" if math.isnan(time) else r"$\infty$" if math.isinf(time) else f"${time:g}$")
     return cells
 
 
-def _comment(data: ReportData) -> str:
+def _comment(report: Report) -> str:
     """What the table is of; a line break would end the comment."""
+    data = next(iter(report.values()))
     facts = f"{data.manifest.get('experiment', '')}: {data.num_episodes} episodes, {data.num_runs} runs"
     return " ".join(f"{facts}; mean and 95 % interval, the lowest regret first".split())

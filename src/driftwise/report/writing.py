@@ -11,13 +11,11 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from driftwise import figures
-from driftwise.report.data import ReportData, load_report_data
+from driftwise.report.data import Report, load_report_data
 from driftwise.report.page import html_page
 from driftwise.report.tables import csv_table, latex_table
 from driftwise.storage import replace_file
 from driftwise.validation import require_choice
-
-MAX_NAMES = 14  # next to the curves of a printed figure
 
 
 def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
@@ -34,13 +32,9 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None)
     return path
 
 
-def _html(data: ReportData) -> bytes:
-    return html_page(data).encode()
-
-
-def _printed(format: str, **options: Any) -> Callable[[ReportData], bytes]:
-    def make(data: ReportData) -> bytes:
-        figure, file = _figure(data), io.BytesIO()
+def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
+    def make(report: Report) -> bytes:
+        figure, file = _figure(report), io.BytesIO()
         with mpl.rc_context():  # some of the style is asked for when things are drawn
             mpl.rcdefaults()
             mpl.rcParams.update(figures.STYLE)
@@ -52,32 +46,21 @@ def _printed(format: str, **options: Any) -> Callable[[ReportData], bytes]:
     return make
 
 
-def _figure(data: ReportData) -> Figure:
-    manifest, config = data.manifest, data.config
+def _figure(report: Report) -> Figure:
+    data = next(iter(report.values()))
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    facts = [str(manifest.get("experiment", "")), str(manifest["environment"].get("name", "")), runs]
-    shown = sorted(data.order[:MAX_NAMES])
-    if len(shown) < len(data.labels):
-        facts.append(f"the {MAX_NAMES} of lowest regret of {len(data.labels)} agents")
-    labels = [data.labels[index] for index in shown]
+    facts = [str(data.manifest.get("experiment", "")), runs]
+    rows = [figures.Row(label, data.results, data.changes) for label, data in report.items()]
     return figures.regret_figure(
-        {_literal(label): data.results[label] for label in labels},
-        changes=data.changes,
-        title=_literal(str(config.get("summary") or facts[0])),
-        note=_literal(" · ".join(facts)),
+        rows, title=str(data.config.get("summary") or facts[0]), note=" · ".join(facts)
     )
 
 
-def _literal(text: str) -> str:
-    """As it stands: a dollar sign would begin a formula."""
-    return text.replace("$", r"\$")
-
-
 # format -> (the file's suffix, what fills it)
-FORMATS: dict[str, tuple[str, Callable[[ReportData], bytes]]] = {
-    "html": ("html", _html),
+FORMATS: dict[str, tuple[str, Callable[[Report], bytes]]] = {
+    "html": ("html", lambda report: html_page(report).encode()),
     "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes
     "png": ("png", _printed("png", dpi=150)),
-    "csv": ("csv", lambda data: csv_table(data).encode()),
-    "latex": ("tex", lambda data: latex_table(data).encode()),
+    "csv": ("csv", lambda report: csv_table(report).encode()),
+    "latex": ("tex", lambda report: latex_table(report).encode()),
 }

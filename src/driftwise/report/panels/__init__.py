@@ -1,10 +1,13 @@
-"""Panels: functions over the data of a report, in the order of the page. A new one is a file and a line."""
+"""Panels: functions over the data of a report, in the order of the page. A new one is a file and a line.
+
+Names of figures and tables need to differ only within an environment.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from driftwise.report.data import ReportData
+from driftwise.report.data import Report, ReportData
 from driftwise.report.elements import Section
 from driftwise.report.panels.differences import differences
 from driftwise.report.panels.drift import drift
@@ -12,18 +15,13 @@ from driftwise.report.panels.final_table import final_table
 from driftwise.report.panels.growth import growth
 from driftwise.report.panels.heat_map import heat_map
 from driftwise.report.panels.manifest import manifest
+from driftwise.report.panels.overview import overview
 from driftwise.report.panels.regret import regret
 from driftwise.report.panels.reproduce import reproduce
 
 Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
+WholePanel = Callable[[Report], Section | None]
 
-PANELS: tuple[Panel, ...] = (
-    regret,
-    final_table,
-    differences,
-    growth,
-    heat_map,
-    drift,
-    manifest,
-    reproduce,
-)
+OPENING: tuple[WholePanel, ...] = (overview,)
+PANELS: tuple[Panel, ...] = (regret, final_table, differences, growth, heat_map, drift)  # of each environment
+CLOSING: tuple[WholePanel, ...] = (manifest, reproduce)

@@ -17,7 +17,7 @@ def differences(data: ReportData) -> Section | None:
     found, adjusted = differences_to_best(data)
     rows = [
         (
-            Cell(data.labels[index], data.labels[index]),
+            Cell(data.labels[index]),
             Cell(with_interval(*(float(each[place]) for each in found[:3])), float(found.mean[place])),
             Cell(_probability(adjusted[place]), float(adjusted[place])),
             Cell(_probability(found.p_t[place]), float(found.p_t[place])),

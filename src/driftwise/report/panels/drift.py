@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.environments.environment import Environment
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.report.data import ReportData
-from driftwise.report.elements import Section, axis, figure, line, paragraph, shown, thinned
+from driftwise.report.elements import Section, axis, figure, line, packed, paragraph, shown, thinned
 
 TITLE = "How the environment drifts"
 
@@ -18,17 +19,19 @@ def drift(data: ReportData) -> Section:
     if isinstance(environment, str):
         return Section(TITLE, paragraph(f"The environment cannot be made from the manifest ({environment})."))
     variation = environment.variation(data.num_episodes)
+    if variation.total == 0:
+        return Section(TITLE, paragraph("It does not: all episodes have the same model."))
     kept = thinned(data.num_episodes, 1000)
-    mixture = environment.mixture(kept)
-    budgets = [
-        np.concatenate([[0.0], np.cumsum(each)])[kept] for each in (variation.reward, variation.transition)
-    ]
-    distances = [_distances(mixture, anchors) for anchors in (environment.theta, environment.mu)]
-    names = ("rewards θ", "transitions μ")
+    paths = _paths(environment, kept)
+    budgets = {
+        name: np.concatenate([[0.0], np.cumsum(moves)])[kept]
+        for name, moves in zip(paths, (variation.reward, variation.transition), strict=False)
+    }
+    distances = {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
     figures = [
-        _panel("Variation spent", "variation", kept, dict(zip(names, budgets, strict=True))),
-        _panel("Distance from the first model", "distance", kept, dict(zip(names, distances, strict=True))),
-        *_theta_path(environment, mixture, kept),
+        _panel("Variation spent", "variation", kept, budgets),
+        _panel("Distance from the first model", "distance", kept, distances),
+        *_plane(next(iter(paths.values())), kept),
     ]
     note = (
         f"The variation budgets are Δ_r = {shown(variation.reward_budget)} and Δ_P = "
@@ -38,11 +41,19 @@ def drift(data: ReportData) -> Section:
     return Section(TITLE, f'<div class="pair">{"".join(figures)}</div>{paragraph(note)}')
 
 
-def _distances(mixture: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """`‖Σ_j (c_j(t) − c_j(0)) anchor_j‖`, through the anchors' Gram matrix."""
-    flat = anchors.reshape(len(anchors), -1)
-    moved = mixture - mixture[0]
-    return np.sqrt(np.maximum(np.einsum("tj,jk,tk->t", moved, flat @ flat.T, moved), 0.0))
+def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
+    """Points `[T, n]` as far apart as the models of the episodes are, first for their rewards."""
+    if not isinstance(environment, LinearMdp):
+        return {"parameter θ": environment.at(episodes)}
+    mixture = environment.mixture(episodes)
+    anchors = {"rewards θ": environment.theta, "transitions μ": environment.mu}
+    return {name: mixture @ _coordinates(each) for name, each in anchors.items()}
+
+
+def _coordinates(anchors: np.ndarray) -> np.ndarray:
+    """The anchors in the space that they span, `[J, J]` at most: distances stay."""
+    left, sizes, _ = np.linalg.svd(anchors.reshape(len(anchors), -1), full_matrices=False)
+    return left * sizes
 
 
 def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.ndarray]) -> str:
@@ -55,30 +66,28 @@ def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.nda
         "yaxis": axis("", rangemode="tozero", minallowed=0),
         "showlegend": True,
     }
-    return f"<div><h3>{title}</h3>{figure(name, traces, layout, text=title)}</div>"
+    return figure(name, traces, layout, text=title, caption=title)
 
 
-def _theta_path(environment: LinearMdp, mixture: np.ndarray, episodes: np.ndarray) -> list[str]:
-    """θ in the plane in which its anchors lie furthest apart; nothing where they lie on a line."""
-    flat = environment.theta.reshape(len(environment.theta), -1)
-    left, sizes, _ = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)
-    if len(sizes) < 2 or sizes[1] <= 1e-9 * max(sizes[0], 1e-300):
+def _plane(path: np.ndarray, episodes: np.ndarray) -> list[str]:
+    """A path in the plane in which it extends furthest; nothing where it stays on a line."""
+    left, sizes, _ = np.linalg.svd(path - path.mean(axis=0), full_matrices=False)
+    if len(sizes) < 2 or sizes[1] <= 1e-9 * np.linalg.norm(path):  # but for rounding
         return []
-    plane = left[:, :2] * sizes[:2]
-    path = mixture @ plane
-    curve = _plain(0, "θ", path[:, 0], path[:, 1], text=[str(each + 1) for each in episodes])
+    x, y = (left[:, :2] * sizes[:2]).T
+    curve = _plain(0, "θ", x, y, text=[str(each + 1) for each in episodes])
     curve["hovertemplate"] = "episode %{text}<extra></extra>"
-    start = _plain(2, "start", path[:1, 0], path[:1, 1], mode="markers", marker={"size": 9})
+    start = _plain(2, "start", x[:1], y[:1], mode="markers", marker={"size": 9})
     title = "Path of θ, from the dot"
     layout: dict[str, Any] = {
         "xaxis": axis("first principal direction"),
         "yaxis": axis("second"),
         "hovermode": "closest",
     }
-    return [f"<div><h3>{title}</h3>{figure('theta', [curve, start], layout, text=title)}</div>"]
+    return [figure("path", [curve, start], layout, text=title, caption=title)]
 
 
 def _plain(number: int, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
     """A curve in one of the page's colours that belongs to no agent."""
-    curve = line(number, label, x, y, **more)
+    curve = line(number, label, y, x=packed(x), **more)
     return {**curve, "meta": {"colour": number}}

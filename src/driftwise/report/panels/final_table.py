@@ -30,24 +30,31 @@ def final_table(data: ReportData) -> Section:
         "cumulative regret, divided by K²/2, so that a constant regret of r in each episode gives r."
     ]
     if data.changes:
-        notes.append(
-            f"Recovery: median episodes until the regret of an episode, averaged over {smoothing(data)} "
-            f"points, is down to {shown(recovery_threshold(data), 3)} and stays there as long; that is a "
-            "quarter of the worst mean regret of any agent. ∞: half of the runs or more do not recover until "
-            "the next change or the end."
-        )
+        notes.append(_recovery_note(data))
     rows = [_cells(row, len(changes)) for row in summary(data)]
     table = sortable_table([*headings, "seconds"], rows, name="final")
     return Section("Final table", table + "".join(paragraph(note) for note in notes))
 
 
+def _recovery_note(data: ReportData) -> str:
+    threshold, width = recovery_threshold(data), smoothing(data)
+    if math.isnan(threshold):
+        return "Recovery is not known: its threshold is a property of the environment, which cannot be made."
+    averaged = f", averaged over {width} points," if width > 1 else ""
+    held = " and stays there as long" if width > 1 else ""
+    return (
+        f"Recovery: median episodes from a change until the regret of an episode{averaged} is down to "
+        f"{shown(threshold, 3)}{held}. That is a quarter of the mean regret of random actions: the same "
+        "for all agents, and the same in every report on this environment. 0: the agent never rose above it. "
+        "∞: half of the runs or more do not recover until the next change or the end."
+    )
+
+
 def _cells(row: Row, columns: int) -> list[Cell]:
-    recovery = row.recovery
-    if recovery and not columns:
-        recovery = (sum(recovery) / len(recovery),)
+    recovery = row.recovery if columns else (row.mean_recovery,) if row.recovery else ()
     return [
         Cell(f"{row.rank:g}", row.rank),
-        Cell(row.agent, row.agent),
+        Cell(row.agent),
         Cell(with_half_width(row.mean, row.half_width), row.mean),
         Cell(with_interval(row.iqm, row.iqm_low, row.iqm_high), row.iqm),
         Cell(shown(row.area, 3), row.area),

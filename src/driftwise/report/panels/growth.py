@@ -32,14 +32,14 @@ def growth(data: ReportData) -> Section | None:
     for index, label in enumerate(data.drawn):
         curves = data.results[label].cumulative_regret
         mean = curves[:, places].mean(axis=0)
-        traces.append(line(index, label, data.episodes[places], np.where(mean > 0, mean, np.nan)))
+        traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
         fit = growth_exponent(curves[:, kept], lengths=lengths, num_resamples=500)
         exponent = with_interval(float(fit.estimate), float(fit.low), float(fit.high))
-        rows.append((Cell(label, label), Cell(exponent, float(fit.estimate))))
+        rows.append((Cell(label), Cell(exponent, float(fit.estimate))))
     note = (
-        "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most 500 points of each "
-        "curve), with an interval from 500 bootstrap resamples of the runs. It describes that stretch and "
-        "proves no rate; a change that falls into it may push α above 1."
+        "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
+        f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
+        "describes that stretch and proves no rate; a change that falls into it may push α above 1."
     )
     return Section(
         "How regret grows",
@@ -53,6 +53,7 @@ def growth(data: ReportData) -> Section | None:
                 "yaxis": axis("cumulative regret", type="log"),
             },
             text="Cumulative regret of every agent, both axes logarithmic",
+            x=data.episodes[places],
         )
         + sortable_table(("agent", "exponent α [95 %]"), rows, name="exponents")
         + paragraph(note),

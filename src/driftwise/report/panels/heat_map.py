@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.report.data import ReportData
-from driftwise.report.elements import Section, axis, figure, paragraph, plotly_text, shown
+from driftwise.report.elements import MANY, Section, axis, figure, paragraph, plotly_text, shown
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Grid:
 
 
 def heat_map(data: ReportData) -> Section | None:
-    grids = find_grids(data.manifest["agents"])
+    grids = find_grids(data.agents)
     if not grids:
         return None
     scores = dict(zip(data.labels, data.scores.mean(axis=0), strict=True))
@@ -90,11 +90,11 @@ def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
     names = [plotly_text(key.rsplit(".", 1)[-1]) for key in grid.keys]
     trace = {
         "type": "heatmap",
-        "x": [plotly_text(f"{column}") for column in columns],
-        "y": [plotly_text(f"{row}") for row in rows],
+        "x": _categories(columns),
+        "y": _categories(rows),
         "z": z.round(6).tolist(),
         "text": [[shown(value) for value in row] for row in z.tolist()],
-        "texttemplate": "%{text}",
+        "texttemplate": "%{text}" if len(columns) <= MANY else "",
         "colorscale": "Cividis",
         "colorbar": {"outlinewidth": 0, "thickness": 12},
         "hovertemplate": f"{names[1]} %{{x}}, {names[0]} %{{y}}: %{{text}}<extra></extra>",
@@ -104,7 +104,11 @@ def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
         "yaxis": axis(names[0], type="category", showgrid=False),
         "hovermode": "closest",
     }
-    heading = f"<h3>{plotly_text(grid.name)}</h3>"
-    return heading + figure(
-        f"grid-{number}", [trace], layout, text=f"Final regret of {grid.name} over its grid"
-    )
+    text = f"Final regret of {grid.name} over its grid"
+    return figure(f"grid-{number}", [trace], layout, text=text, caption=grid.name, rows=len(rows))
+
+
+def _categories(values: Sequence[Any]) -> list[str]:
+    """Short where that tells them apart."""
+    short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    return [plotly_text(text) for text in (short if len({*short}) == len(values) else map(str, values))]

@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from driftwise.report.data import ReportData
+from driftwise.report.data import Report
 from driftwise.report.elements import Section
 
 
-def manifest(data: ReportData) -> Section:
+def manifest(report: Report) -> Section:
+    data = next(iter(report.values()))
     facts = data.manifest
     rows: dict[str, Any] = {
         "experiment": facts.get("experiment"),
-        "environment": facts["environment"].get("name"),
-        "agents": len(data.labels),
+        "environments": ", ".join(report),
+        "agents": len({label for each in report.values() for label in each.labels}),
         "episodes": f"{data.num_episodes:,}",
         "runs": data.num_runs,
         "seed": facts.get("seed"),
         "precision": facts.get("precision"),
         "device": facts.get("device"),
+        "host": facts.get("host"),
+        "commit": facts.get("commit"),
         "written": facts.get("written"),
         "seconds": facts.get("seconds"),
-        "versions": ", ".join(f"{name} {number}" for name, number in (facts.get("versions") or {}).items()),
+        "versions": facts.get("versions"),
     }
     listed = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
+        f"<dt>{escape(name)}</dt><dd>{escape(_worded(value))}</dd>"
         for name, value in rows.items()
-        if value not in (None, "")
+        if value not in (None, "", {})
     )
-    whole = escape(json.dumps(facts, indent=2, ensure_ascii=False))
+    whole = escape(json.dumps(facts, indent=2, ensure_ascii=False), quote=False)
     details = f"<details><summary>The whole manifest</summary><pre>{whole}</pre></details>"
     return Section("Manifest", f"<dl>{listed}</dl>{details}")
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return str(value)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from driftwise.report.elements import (
     MAX_POINTS,
     Section,
     axis,
-    band,
     change_marks,
     figure,
     legend,
@@ -21,17 +19,12 @@ from driftwise.report.elements import (
     paragraph,
     thinned,
 )
+from driftwise.results import Result
 from driftwise.statistics import mean_interval
-
-Piece = tuple[np.ndarray, np.ndarray, np.ndarray]  # episodes, mean, half-width
 
 
 def regret(data: ReportData) -> Section:
     width = len(data.lengths) // 50
-    layout = {"shapes": change_marks(data)}
-    results = [data.results[label] for label in data.drawn]
-    cumulative = [[_piece(data.episodes, result.cumulative_regret, MAX_POINTS)] for result in results]
-    single = [_segments(data, result.regret, width) for result in results]
     marks = (
         " Dotted vertical lines are changes of the environment; no average crosses them."
         if data.changes
@@ -39,53 +32,62 @@ def regret(data: ReportData) -> Section:
     )
     bands = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
     smooth = f" Regret of an episode is averaged over {width + 1 - width % 2} points."
+    every = [np.arange(len(data.episodes))]
+    borders = np.searchsorted(data.episodes, data.changes, side="right")
+    segments = [part for part in np.split(every[0], borders) if len(part)]
     return Section(
         "Regret over time",
         legend(data)
-        + '<div class="pair"><div><h3>Cumulative regret</h3>'
-        + figure(
-            "cumulative",
-            _traces(data.drawn, cumulative),
-            {**layout, "xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=0)},
+        + '<div class="pair">'
+        + _figure(
+            data,
+            every,
+            lambda result, part: result.cumulative_regret[:, part],
+            name="cumulative",
             text="Cumulative regret of every agent over episodes",
+            caption="Cumulative regret",
         )
-        + "</div><div><h3>Regret of an episode</h3>"
-        + figure(
-            "per-episode",
-            _traces(data.drawn, single),
-            {**layout, "xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=0)},
+        + _figure(
+            data,
+            segments,
+            lambda result, part: moving_average(result.regret[:, part], width),
+            name="per-episode",
             text="Regret of an episode of every agent, smoothed",
+            caption="Regret of an episode",
         )
-        + "</div></div>"
+        + "</div>"
         + paragraph(bands + (smooth if width > 1 else "") + marks),
     )
 
 
-def _segments(data: ReportData, curves: np.ndarray, width: int) -> list[Piece]:
-    """The parts between changes, each smoothed on its own."""
-    borders = np.searchsorted(data.episodes, data.changes, side="right")
-    parts = [part for part in np.split(np.arange(len(data.episodes)), borders) if len(part)]
-    limit = MAX_POINTS // len(parts)
-    return [_piece(data.episodes[part], moving_average(curves[:, part], width), limit) for part in parts]
+def _figure(
+    data: ReportData,
+    parts: Sequence[np.ndarray],
+    curves: Callable[[Result, np.ndarray], np.ndarray],
+    *,
+    name: str,
+    text: str,
+    caption: str,
+) -> str:
+    """Means of the `curves` `[runs, points]` of every agent, with a gap after each part of the points."""
+    kept = [thinned(len(part), MAX_POINTS // len(parts)) for part in parts]
+    traces = []
+    for index, label in enumerate(data.drawn):
+        drawn = [
+            mean_interval(curves(data.results[label], part)[:, few])
+            for part, few in zip(parts, kept, strict=True)
+        ]
+        mean, half_width = (_joined(each) for each in zip(*drawn, strict=True))
+        traces.append(line(index, label, mean, half_width if data.num_runs > 1 else None))
+    layout = {
+        "shapes": change_marks(data),
+        "xaxis": axis("episode"),
+        "yaxis": axis("", rangemode="tozero", minallowed=0),
+    }
+    episodes = _joined([data.episodes[part[few]] for part, few in zip(parts, kept, strict=True)])
+    return figure(name, traces, layout, x=episodes, text=text, caption=caption)
 
 
-def _piece(episodes: np.ndarray, curves: np.ndarray, limit: int) -> Piece:
-    kept = thinned(len(episodes), limit)
-    return episodes[kept], *mean_interval(curves[:, kept])
-
-
-def _traces(labels: Sequence[str], curves: Sequence[list[Piece]]) -> list[dict[str, Any]]:
-    """Bands first, so that none lies over a line; one run has none."""
-    known = not np.isnan(curves[0][0][2]).any()
-    bands = [
-        band(index, [(episodes, mean - half, mean + half) for episodes, mean, half in pieces])
-        for index, pieces in enumerate(curves)
-        if known
-    ]
-    gap = np.array([np.nan])
-    lines = []
-    for index, (label, pieces) in enumerate(zip(labels, curves, strict=True)):
-        x = np.concatenate([part for episodes, _, _ in pieces for part in (episodes, gap)])
-        y = np.concatenate([part for _, mean, _ in pieces for part in (mean, gap)])
-        lines.append(line(index, label, x, y))
-    return bands + lines
+def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:
+    """One after the other, each followed by a gap."""
+    return np.concatenate([part for piece in pieces for part in (piece, [np.nan])])

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise import random, rollout
+from driftwise import random
 from driftwise.algorithms import uniform
 from driftwise.types import Array, FeatureTable, Key, Plan
+from driftwise.worlds.linear_mdp import Inputs
 from tests.examples import SPEC, agent, make
 from tests.reference import planning
 from tests.reference.plain_loop import Played, episodes
@@ -26,10 +27,9 @@ def at_random() -> list[Played]:
 @pytest.mark.parametrize("rewards", ["mean", "bernoulli"])
 def test_an_episode_is_consistent_with_the_model_and_its_record(rewards):
     environment = make(rewards=rewards)
-    for t, (plan, episode, record, _, _) in enumerate(episodes(agent("opt_wlsvi"), environment, 30)):
+    for t, (plan, episode, record, _) in enumerate(episodes(agent("opt_wlsvi"), environment, 30)):
         model = environment.model(t)
         mean, probability = planning.kernel(environment.features, model)
-        assert episode.states[0] == record.start
         np.testing.assert_array_equal(episode.states[1:], episode.successors[:-1])
         for h, (s, a, phi, reward, s_next) in enumerate(zip(*episode, strict=True)):
             np.testing.assert_array_equal(phi, environment.features[s, a])
@@ -37,7 +37,7 @@ def test_an_episode_is_consistent_with_the_model_and_its_record(rewards):
             assert plan.policy[h, s, a] > 0
             assert reward in (0, 1) if rewards == "bernoulli" else abs(reward - mean[h, s, a]) < 1e-12
         assert record.reward == episode.rewards.sum()
-        value = planning.of_policy(environment.features, model, plan.policy)[0, record.start]
+        value = planning.of_policy(environment.features, model, plan.policy)[0, episode.states[0]]
         assert abs(record.value - value) < 1e-12
 
 
@@ -78,8 +78,9 @@ def test_rewards_are_independent_of_successors_given_the_action(at_random):
 def test_the_chances_of_a_plan_are_not_those_of_its_actions():
     """A randomised exploration must not foresee how its actions will be drawn."""
     probe = Probe()
-    world = rollout.World.of(make())
-    rollout.play(probe, world, probe.init(world.table), np.array([1.0, 0.0]), random.key(0), 0)
+    world = make().world()
+    inputs = world.inputs(np.array([[1.0, 0.0]]))
+    world.play(probe, probe.init(world.shown), Inputs(*(leaf[0] for leaf in inputs)), random.key(0), 0)
     assert len(set(probe.for_actions)) == SPEC.horizon
     assert not set(probe.for_actions) & set(random.uniform(probe.for_plan, 20, np.float64).tolist())
 

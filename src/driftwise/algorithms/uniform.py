@@ -18,7 +18,7 @@ def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> Least
 
 @register(
     tuned=tuned,
-    problem="linear MDP",
+    problem="any",
     forgetting="none",
     exploration="uniform",
     bound="linear in K",

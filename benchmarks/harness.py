@@ -1,0 +1,112 @@
+"""What the harness costs: an experiment run by `driftwise run` against the bare simulator, and many cells.
+
+    python -m benchmarks.harness
+
+The first table is one agent for about a minute, with and without checkpoints, files, figure and manifest. The
+second is a grid of parameter points in small simulations, cut into as many cells: if starting, storing and
+reading are linear in their number, the time for a cell stays the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from driftwise import sweep
+from driftwise.experiments.experiment import Experiment, experiment_of
+from driftwise.experiments.running import run_experiment
+from driftwise.experiments.saving import save_outcomes
+from driftwise.report import write_report
+from driftwise.simulator import simulate
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def experiment(episodes: int, runs: int, **agent: Any) -> Experiment:
+    return experiment_of(
+        dict(
+            name="harness",
+            summary="What the harness costs",
+            episodes=episodes,
+            runs=runs,
+            environment=dict(type="combination_lock", drift=dict(type="Abrupt", at=["50%"])),
+            agents={"agent": dict(algorithm="opt_wlsvi", **agent)},
+        )
+    )
+
+
+def bare(given: Experiment) -> None:
+    from driftwise.experiments.building import make_batches
+
+    (batch,) = make_batches(given)
+    simulate(batch.agent, batch.environment, num_episodes=given.episodes, num_runs=given.runs)
+
+
+def harness(given: Experiment, folder: Path) -> None:
+    outcomes = run_experiment(given, checkpoints=folder / "cells")
+    save_outcomes(folder, given, outcomes)
+
+
+def overhead(target: float) -> dict[str, float]:
+    """Seconds of both, compiled beforehand, for as many episodes as take about `target` seconds."""
+    agent = dict(rate=0.98, radius=0.6)
+    bare(experiment(512, 64, **agent))
+    speed = 4096 / seconds(lambda: bare(experiment(4096, 64, **agent)))
+    given = experiment(int(speed * target) // 256 * 256, 64, **agent)
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            "episodes": given.episodes,
+            "bare": seconds(lambda: bare(given)),
+            "harness": seconds(lambda: harness(given, Path(folder))),
+        }
+
+
+def cells(count: int) -> dict[str, float]:
+    """Seconds for a grid of `count` points, a cell each: running, running again, reporting."""
+    rates = [round(0.9 + 0.1 * i / count, 6) for i in range(count)]
+    given = experiment(100, 4, rate=rates, radius=0.6)
+    before, sweep.RUNS_OF_A_CELL = sweep.RUNS_OF_A_CELL, 4
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            first = seconds(lambda: harness(given, folder))
+            again = seconds(lambda: harness(given, folder))
+            report = seconds(lambda: write_report(folder))
+            size = (folder / "report.html").stat().st_size
+    finally:
+        sweep.RUNS_OF_A_CELL = before
+    return {"cells": count, "first": first, "again": again, "report": report, "megabytes": size / 1e6}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What the harness costs.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="length of the run")
+    parser.add_argument("--cells", type=int, nargs="*", default=[125, 250, 500, 1000])
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    options = parser.parse_args()
+    cost = overhead(options.seconds)
+    print(f"{cost['episodes']:.0f} episodes × 64 runs: bare engine {cost['bare']:.1f} s, ", end="")
+    print(f"with the harness {cost['harness']:.1f} s: {100 * (cost['harness'] / cost['bare'] - 1):+.1f} %\n")
+    print("| cells | run, ms a cell | run again, ms a cell | report, s | report, MB |\n|---|---|---|---|---|")
+    rows = []
+    harness_warm_up = cells(8)
+    for count in options.cells:
+        row = cells(count)
+        rows.append(row)
+        each = [1000 * row[name] / count for name in ("first", "again")]
+        print(f"| {count} | {each[0]:.1f} | {each[1]:.1f} | {row['report']:.1f} | {row['megabytes']:.1f} |")
+    if options.json:
+        options.json.write_text(json.dumps({"overhead": cost, "warm_up": harness_warm_up, "cells": rows}))
+
+
+if __name__ == "__main__":
+    main()

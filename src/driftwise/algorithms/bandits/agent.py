@@ -1,0 +1,62 @@
+"""What the recipes for bandits share: the agent, and the radius it was given or has to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.radii import CountingRadius, SelfNormalisedRadius
+from driftwise.types import Exploration, Forgetting, Numeric, Radius, Spec
+from driftwise.validation import require_choice, require_numeric
+
+Confidence = Literal["uniform", "published"]
+Information = Literal["count", "determinant"]
+
+
+def bandit_agent(
+    spec: Spec, forgetting: Forgetting, exploration: Exploration, ridge: Numeric = 1.0
+) -> LeastSquares:
+    """Least squares for a bandit; other problems are refused."""
+    if (spec.num_states, spec.horizon) != (1, 1):
+        raise ValueError(f"spec must be a bandit's, of one state and one step, got {spec}")
+    return LeastSquares(spec, forgetting, exploration, ridge)
+
+
+def given_or_from(
+    lemma: Callable[..., Radius],
+    *,
+    radius: Numeric | None,
+    noise_scale: Numeric | None,
+    radius_scale: Numeric,
+    **assumptions: Any,
+) -> Numeric | Radius:
+    """The `radius` that the user gave, else the one that a lemma of `driftwise.theory.radii` gives."""
+    radius_scale = require_numeric("radius_scale", radius_scale, at_least=0)
+    if radius is not None:
+        return radius
+    if noise_scale is None:
+        raise ValueError("noise_scale must be a number of at least 0 where no radius is given, got None")
+    return lemma(noise_scale=noise_scale, scale=radius_scale, **assumptions)
+
+
+def spread_over(num_episodes: Numeric | None, confidence: Confidence) -> dict[str, Any]:
+    """How weighted and windowed radii spread δ: over the rounds of a known run, over all, or not at all."""
+    require_choice("confidence", confidence, ("uniform", "published"))
+    if num_episodes is not None:
+        num_episodes = require_numeric("num_episodes", num_episodes, at_least=1, integer=True)
+    if confidence == "published":
+        return dict(spread="published")
+    if num_episodes is None:
+        return dict(spread="anytime")
+    return dict(spread="horizon", num_rounds=num_episodes)
+
+
+def unweighted_radius(
+    *, information: Information, period: Numeric = 0, **assumptions: Any
+) -> Numeric | Radius:
+    """The radius without weights: samples are counted, or the determinant of their gram is taken."""
+    require_choice("information", information, ("count", "determinant"))
+    if information == "determinant":
+        return given_or_from(SelfNormalisedRadius, **assumptions)
+    return given_or_from(CountingRadius, period=period, **assumptions)

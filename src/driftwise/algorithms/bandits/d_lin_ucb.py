@@ -1,0 +1,83 @@
+"""D-LinUCB: optimism on exponentially weighted least squares."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
+from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.registry import register
+from driftwise.exploration import Ucb
+from driftwise.forgetting import ExponentialWeights
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.bandit_tuning import bandit_rate
+from driftwise.theory.radii import WeightedRadius
+from driftwise.types import Numeric, Spec
+
+
+@tuned_to_drift()
+def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
+    """D-LinUCB with the rate of a `tuning` and its radius for the whole run (or as published)."""
+    return d_lin_ucb(spec, rate=bandit_rate(**run), **assumed, **confidence_of(run))
+
+
+@register(
+    tuned=tuned,
+    problem="linear bandit",
+    forgetting="exponential weights",
+    exploration="UCB, sandwich or single norm",
+    bound="d^(7/8) Δ^(1/4) K^(3/4)",
+    paper="Russac, Vernade & Cappé 2019",
+)
+def d_lin_ucb(
+    spec: Spec,
+    *,
+    rate: Numeric,
+    noise_scale: Numeric | None = None,
+    radius: Numeric | None = None,
+    norm_bound: Numeric = 1.0,
+    delta: Numeric = 0.05,
+    num_episodes: Numeric | None = None,
+    confidence: Confidence = "uniform",
+    radius_scale: Numeric = 1.0,
+    ridge: Numeric = 1.0,
+    norm: Literal["sandwich", "single"] = "sandwich",
+) -> LeastSquares:
+    r"""Discounted linear UCB.
+
+    $$\hat\theta_t = V_t^{-1} \sum_{\tau<t} \eta^{t-1-\tau} x_\tau r_\tau, \qquad
+      V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \lambda I, \qquad
+      \tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} x_\tau x_\tau^\top + \lambda I,$$
+    $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}, \qquad
+      \beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta'}
+      + d\log\Bigl(1 + \frac{1-\eta^{2(t-1)}}{\lambda d (1-\eta^2)}\Bigr)}.$$
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
+      noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
+      radius: $\beta \ge 0$ instead of $\beta_t$; nothing that $\beta_t$ is made from counts then.
+      norm_bound: $S \ge \|\theta\|$.
+      delta: $\delta$, the chance of failure.
+      num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
+      confidence: `"published"` is the paper's $\delta' = \delta$, which does not cover all rounds at once.
+      radius_scale: a factor of $\beta_t$.
+      ridge: $\lambda > 0$.
+      norm: `"sandwich"` as above; `"single"` is the norm of WeightUCB.
+
+    Reference: Russac, Vernade & Cappé, "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS
+    2019, Algorithm 1 and Theorem 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
+
+    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random.
+    """
+    beta = given_or_from(
+        WeightedRadius,
+        radius=radius,
+        rate=rate,
+        noise_scale=noise_scale,
+        norm_bound=norm_bound,
+        delta=delta,
+        radius_scale=radius_scale,
+        **spread_over(num_episodes, confidence),
+    )
+    return bandit_agent(spec, ExponentialWeights(rate), Ucb(beta, norm), ridge)

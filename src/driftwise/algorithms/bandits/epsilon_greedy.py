@@ -1,0 +1,55 @@
+"""ε-greedy least squares, as a baseline."""
+
+from __future__ import annotations
+
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.registry import register
+from driftwise.exploration import EpsilonGreedy
+from driftwise.forgetting import ExponentialWeights
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_rate, bandit_ridge
+from driftwise.theory.tuning import exploration_probability
+from driftwise.types import Numeric, Spec
+
+
+def tuned(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    tuning: Tuning = "corrected",
+    ridge: RidgeRule | float = "one",
+) -> LeastSquares:
+    """ε-greedy least squares with D-LinUCB's rate and ε = min{1, (A/K)^(1/3)}."""
+    rate = bandit_rate(
+        dim=spec.dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
+    )
+    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
+    return epsilon_greedy(spec, epsilon=epsilon, rate=rate, ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
+
+
+@register(
+    tuned=tuned,
+    problem="linear bandit",
+    forgetting="exponential weights",
+    exploration="ε-greedy",
+    bound="none",
+    paper="baseline",
+)
+def epsilon_greedy(
+    spec: Spec, *, epsilon: Numeric, rate: Numeric = 1.0, ridge: Numeric = 1.0
+) -> LeastSquares:
+    r"""The estimate of `d_lin_ucb`, explored by chance.
+
+    With probability $\varepsilon$ the arm is drawn uniformly from those of the round; else it is one with the
+    largest $x^\top\hat\theta_t$.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      epsilon: $\varepsilon \in [0, 1]$.
+      rate: $\eta \in (0, 1]$; 1 never forgets.
+      ridge: $\lambda > 0$.
+
+    Deviations from the paper: there is none.
+    """
+    return bandit_agent(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), ridge)

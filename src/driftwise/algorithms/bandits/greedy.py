@@ -1,0 +1,37 @@
+"""Greedy least squares: no forgetting, no exploration."""
+
+from __future__ import annotations
+
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.registry import register
+from driftwise.exploration import Greedy
+from driftwise.forgetting import NoForgetting
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.tuning import check_run
+from driftwise.types import Numeric, Spec
+
+
+def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> LeastSquares:
+    """The same as `greedy(spec)`: there is nothing to tune."""
+    check_run(num_episodes, variation)
+    return greedy(spec)
+
+
+@register(
+    tuned=tuned,
+    problem="linear bandit",
+    forgetting="none",
+    exploration="none",
+    bound="linear in K",
+    paper="baseline",
+)
+def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
+    r"""Take an arm with the largest $x^\top\hat\theta_t$, the estimate of `lin_ucb`.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      ridge: $\lambda > 0$.
+
+    Deviations from the paper: there is none.
+    """
+    return bandit_agent(spec, NoForgetting(), Greedy(), ridge)

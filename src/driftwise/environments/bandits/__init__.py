@@ -1,0 +1,1 @@
+"""Drifting linear bandits that people know, and one to build anything from."""

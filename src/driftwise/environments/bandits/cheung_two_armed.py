@@ -1,0 +1,26 @@
+"""The two arms of Cheung, Simchi-Levi & Zhu."""
+
+from __future__ import annotations
+
+from driftwise.arms import orthogonal_arms
+from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.environments.registry import register
+from driftwise.paths import Sinusoid
+from driftwise.validation import require_count, require_number
+
+
+@register
+def cheung_two_armed(
+    *, num_rounds: int = 10_000, budget: float = 1.0, noise_scale: float = 0.1
+) -> LinearBandit:
+    """Two arms without anything in common, whose means swing against each other.
+
+    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` for the variation budget B. Reference: Cheung, Simchi-Levi & Zhu,
+    "Learning to Optimize under Non-Stationarity", AISTATS 2019.
+    """
+    num_rounds = require_count("num_rounds", num_rounds)
+    budget = require_number("budget", budget, above=0)
+    swing = Sinusoid(
+        centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(0.0, 0.0), period=2 * num_rounds / (5 * budget)
+    )
+    return LinearBandit(orthogonal_arms(2), swing, "gaussian", noise_scale)

@@ -1,0 +1,46 @@
+"""Prices under a demand that drifts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.arms import FixedArms
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.environments.registry import register
+from driftwise.paths import Mixture
+from driftwise.validation import require_array, require_count, require_number
+
+
+@register
+def dynamic_pricing(
+    *,
+    num_prices: int = 20,
+    highest: float = 1.0,
+    demands: tuple[tuple[float, float], ...] = ((1.0, 0.5), (1.0, 0.95)),
+    drift: Drift | None = None,
+    noise_scale: float = 0.1,
+) -> LinearBandit:
+    """A price from a grid, a demand that is linear in it: the reward is the revenue.
+
+    At the price p the demand is `a − bp`, so the revenue `ap − bp²` is linear in the features `(p, −p²)`;
+    both are divided by the longest of them, and the parameter multiplied, so that features stay in the unit
+    ball. Each of `demands` is a pair `(a, b)`, an anchor of the drift; a drift with fewer anchors takes the
+    first ones.
+    """
+    drift = checked_drift(drift)
+    num_prices = require_count("num_prices", num_prices, at_least=2)
+    highest = require_number("highest", highest, above=0)
+    anchors = require_array("demands", demands, (None, 2))
+    if drift.num_anchors > len(anchors):
+        raise ValueError(
+            f"drift must have at most {len(anchors)} anchors, one for each of demands, got {drift!r}"
+        )
+    prices = np.linspace(0, highest, num_prices + 1)[1:]
+    lowest = (anchors[:, :1] - anchors[:, 1:] * prices).min()
+    if lowest < 0:
+        raise ValueError(f"demands must stay at least 0 up to the highest price, got {lowest:.6g}")
+    features = np.stack([prices, -np.square(prices)], axis=1)
+    unit = np.linalg.norm(features, axis=1).max()
+    path = Mixture(anchors[: drift.num_anchors] * unit, drift)
+    return LinearBandit(FixedArms(features / unit), path, "gaussian", noise_scale)

@@ -1,0 +1,44 @@
+"""The instance behind the lower bound for the unit ball."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from driftwise.arms import FixedArms
+from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.environments.registry import register
+from driftwise.paths import abrupt_path
+from driftwise.validation import require_count, require_number
+
+MAX_DIM = 10  # 2^10 arms
+
+
+@register
+def hard_bandit(
+    *, dim: int = 4, num_rounds: int = 6000, segments: int = 4, gap: float | None = None, seed: int = 0
+) -> LinearBandit:
+    """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
+
+    For such parameters the best point of the whole unit ball is a corner. Unless given, `gap` is `√(d/n)/4`
+    with `n` rounds in a segment, small enough that one segment does not suffice to find all signs; that is
+    what makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`.
+
+    Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
+    """
+    dim = require_count("dim", dim)
+    if dim > MAX_DIM:
+        raise ValueError(f"dim must be at most {MAX_DIM} (there are 2^dim arms), got {dim}")
+    num_rounds = require_count("num_rounds", num_rounds)
+    segments = require_count("segments", segments)
+    if segments > num_rounds:
+        raise ValueError(f"segments must be at most num_rounds = {num_rounds}, got {segments}")
+    usual = math.sqrt(dim / (num_rounds / segments)) / 4
+    gap = min(usual, 1 / math.sqrt(dim)) if gap is None else require_number("gap", gap, above=0)
+    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    signs = rng.choice((-1.0, 1.0), (segments, dim))
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=dim))) / math.sqrt(dim)
+    at = tuple(num_rounds * segment // segments for segment in range(1, segments))
+    return LinearBandit(FixedArms(corners), abrupt_path(gap * signs, at), "gaussian", 1.0)

@@ -1,0 +1,41 @@
+"""Articles for readers whose taste drifts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.arms import ContextArms
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.environments.registry import register
+from driftwise.paths import Mixture
+from driftwise.validation import require_count
+
+
+@register
+def news(
+    *,
+    num_articles: int = 20,
+    num_topics: int = 5,
+    num_pages: int = 30,
+    drift: Drift | None = None,
+    seed: int = 0,
+) -> LinearBandit:
+    """A page of articles a round, a click or none: which topics readers like drifts.
+
+    A page is one of `num_pages` selections of at least half of `num_articles` articles; an article is a
+    mixture of topics (drawn from `seed`), and the probability of a click is the mixture of the topics'
+    appeals, between 0.02 and 0.3. Every anchor of the drift has other favourites.
+    """
+    drift = checked_drift(drift)
+    num_articles = require_count("num_articles", num_articles, at_least=2)
+    num_topics = require_count("num_topics", num_topics, at_least=2)
+    num_pages = require_count("num_pages", num_pages)
+    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    articles = rng.dirichlet(np.full(num_topics, 0.4), size=num_articles)
+    pages = np.zeros((num_pages, num_articles, num_topics))
+    for page in pages:
+        size = int(rng.integers(-(-num_articles // 2), num_articles, endpoint=True))
+        page[:size] = articles[rng.choice(num_articles, size, replace=False)]
+    appeal = rng.uniform(0.02, 0.3, size=(drift.num_anchors, num_topics))
+    return LinearBandit(ContextArms(pages), Mixture(appeal, drift), "bernoulli")

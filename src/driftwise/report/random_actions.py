@@ -1,0 +1,30 @@
+"""The regret of random actions: the measure of an environment that recovery is judged by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise import random
+from driftwise.algorithms import uniform
+from driftwise.environments.environment import Environment
+
+NUM_SAMPLED = 100  # episodes, at most
+
+
+def random_regret(environment: Environment, num_episodes: int) -> float:
+    """Mean exact regret of an episode with uniformly drawn actions, over a sample of the episodes."""
+    agent, world = uniform(environment.spec), environment.world()
+    state = agent.init(world.shown)
+    sampled = np.unique(np.linspace(0, num_episodes - 1, NUM_SAMPLED).round().astype(int))
+    records = (
+        world.play(agent, state, _only(world.inputs(environment.at(np.array([t])))), random.key(0), int(t))[1]
+        for t in sampled
+    )
+    return float(np.mean([record.optimal - record.value for record in records]))
+
+
+def _only(inputs: Any) -> Any:
+    """The inputs of an episode, out of those of a path of one episode."""
+    return inputs[0] if isinstance(inputs, np.ndarray) else type(inputs)(*map(_only, inputs))

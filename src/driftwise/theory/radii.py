@@ -1,0 +1,145 @@
+r"""Radii of confidence sets for the parameter of a linear bandit: one class for each lemma.
+
+All have the form $\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$ for $\sigma$-sub-Gaussian noise,
+$\|\theta\| \le S$ and $\|x\| \le 1$; they differ in the information term $\ell$ and in what $\delta'$ is.
+
+The deviation inequality for weighted sums that D-LinUCB rests on is stated for all rounds at once, but it
+holds at each fixed round only (Y.-S. Wu, 2026). A radius for weighted or windowed samples therefore spreads
+$\delta$ over the rounds, see `spread`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from driftwise.arrays import namespace
+from driftwise.parts import choice, number, part
+from driftwise.types import Array, Moments, Numeric
+
+Spread = Literal["horizon", "anytime", "published"]
+
+
+@part
+class SelfNormalisedRadius:
+    r"""$\ell = \log(\det\Lambda/\lambda^d)$, $\delta' = \delta$: without weights, for all rounds at once.
+
+    With restarts it holds within each epoch. Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 2.
+    """
+
+    noise_scale: Numeric = number(at_least=0)
+    norm_bound: Numeric = number(at_least=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def given(self, moments: Moments) -> Array:
+        xp = namespace(moments.gram)
+        factor = xp.linalg.cholesky(moments.gram)
+        roots = xp.linalg.diagonal(factor)
+        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
+        return _radius(self, moments, -xp.log(_array(self.delta, moments)), information)
+
+
+@part
+class CountingRadius:
+    r"""$\ell = d\log(1 + n/(\lambda d))$ for the $n$ samples of this epoch, $\delta' = \delta$.
+
+    What the determinant of `SelfNormalisedRadius` can be at most (Abbasi-Yadkori et al. 2011, Lemma 10), so
+    it holds wherever that does. `period` is that of restarts, 0 if there are none.
+    """
+
+    noise_scale: Numeric = number(at_least=0)
+    norm_bound: Numeric = number(at_least=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def given(self, moments: Moments) -> Array:
+        xp = namespace(moments.gram)
+        period = xp.asarray(self.period)
+        count = xp.where(period > 0, moments.tick % xp.where(period > 0, period, 1), moments.tick)
+        return _radius(self, moments, -xp.log(_array(self.delta, moments)), _information(moments, count))
+
+
+@part
+class WindowRadius:
+    r"""$\ell = d\log(1 + W/(\lambda d))$ for windows of $W$ samples.
+
+    Cheung, Simchi-Levi & Zhu 2019 (for the restarts of Zhao et al. 2020: their period), with $\delta$ spread
+    over `num_rounds` rounds.
+    """
+
+    length: Numeric = number(at_least=1)
+    noise_scale: Numeric = number(at_least=0)
+    norm_bound: Numeric = number(at_least=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    num_rounds: Numeric = number(at_least=1, default=1)
+    spread: Spread = choice("horizon", "anytime", "published", default="anytime")
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def given(self, moments: Moments) -> Array:
+        return _radius(self, moments, _spread(self, moments), _information(moments, self.length))
+
+
+@part
+class WeightedRadius:
+    r"""$\ell = d\log(1 + (1-\eta^{2n})/(\lambda d(1-\eta^2)))$ after $n$ samples weighted with rate $\eta$.
+
+    Russac, Vernade & Cappé 2019, Theorem 1, with $\delta$ spread over the rounds. At $\eta = 1$ the
+    quotient is $n/(\lambda d)$.
+    """
+
+    rate: Numeric = number(above=0, at_most=1)
+    noise_scale: Numeric = number(at_least=0)
+    norm_bound: Numeric = number(at_least=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    num_rounds: Numeric = number(at_least=1, default=1)
+    spread: Spread = choice("horizon", "anytime", "published", default="anytime")
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def given(self, moments: Moments) -> Array:
+        xp = namespace(moments.gram)
+        count = _array(moments.tick, moments)
+        decay = 2 * xp.log(_array(self.rate, moments))
+        forgets = decay < 0
+        quotient = xp.expm1(count * decay) / xp.where(forgets, xp.expm1(decay), -1.0)
+        information = _information(moments, xp.where(forgets, quotient, count))
+        return _radius(self, moments, _spread(self, moments), information)
+
+
+def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = math) -> Any:
+    r"""$\log(1/\delta')$ at a round $t \ge 1$: the failures of all rounds together stay below $\delta$.
+
+    `"horizon"`: $\delta' = \delta/K$. `"anytime"`: $\delta' = \delta/(2t(1+\ln t)^2)$, which sums to at most
+    $\delta$. `"published"`: $\delta' = \delta$ as printed, which covers each round but not all of them.
+    """
+    if kind == "horizon":
+        return xp.log(num_rounds) - xp.log(delta)
+    if kind == "anytime":
+        return xp.log(2 * rounds) + 2 * xp.log(1 + xp.log(rounds)) - xp.log(delta)
+    return -xp.log(delta)
+
+
+def _spread(radius: WindowRadius | WeightedRadius, moments: Moments) -> Array:
+    delta, num_rounds, rounds = (
+        _array(value, moments) for value in (radius.delta, radius.num_rounds, moments.tick + 1)
+    )
+    return spread(radius.spread, delta, num_rounds, rounds, namespace(moments.gram))
+
+
+def _information(moments: Moments, count: Numeric) -> Array:
+    xp, dim = namespace(moments.gram), moments.gram.shape[-1]
+    return dim * xp.log1p(_array(count, moments) / (moments.ridge * dim))
+
+
+def _radius(radius: Any, moments: Moments, log_term: Array, information: Array) -> Array:
+    xp = namespace(moments.gram)
+    scale, bound, noise = (
+        _array(value, moments) for value in (radius.scale, radius.norm_bound, radius.noise_scale)
+    )
+    return scale * (xp.sqrt(moments.ridge) * bound + noise * xp.sqrt(2 * log_term + information))
+
+
+def _array(value: Numeric, moments: Moments) -> Array:
+    """A number or a grid in the library and the precision of the moments."""
+    return namespace(moments.gram).asarray(value, dtype=moments.gram.dtype)

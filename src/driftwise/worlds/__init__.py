@@ -1,0 +1,1 @@
+"""Worlds: environments as arrays, and one episode of one agent in them, written once for every engine."""

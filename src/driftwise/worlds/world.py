@@ -1,0 +1,45 @@
+"""What engines ask of a world."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from driftwise.arrays import namespace
+from driftwise.random import fold
+from driftwise.types import Agent, Array, Episode, FeatureTable, Key
+
+ENVIRONMENT, PLANNING, ACTING = 0, 1, 2  # purposes: a run meets the same world, whoever acts in it
+
+
+def keys_of(run_key: Key, t: Any) -> tuple[Key, Key, Key]:
+    """The keys of an episode: for the environment, the plan and the actions."""
+    purposes = namespace(run_key).asarray((ENVIRONMENT, PLANNING, ACTING))
+    keys = fold(fold(run_key, purposes), t)
+    return keys[0], keys[1], keys[2]
+
+
+class Record(NamedTuple):
+    """What is kept of an episode."""
+
+    reward: Array  # sum of the rewards seen
+    value: Array  # exact V^π of the first state
+    optimal: Array  # exact V* there
+
+
+class World(Protocol):
+    """An environment as a named tuple of arrays, of one library and one precision."""
+
+    @property
+    def shown(self) -> FeatureTable:
+        """Features of the shape and type that agents will meet."""
+        ...
+
+    def inputs(self, path: Array) -> Any:
+        """What is the same for all runs: of each episode of the path `[T, …]`, leaves `[T, …]`."""
+        ...
+
+    def play(
+        self, agent: Agent, state: Any, inputs: Any, run_key: Key, t: Any
+    ) -> tuple[Any, Record, Episode]:
+        """Episode `t` with its own `inputs`: plan, act, learn; and evaluate the plan's policy exactly."""
+        ...

@@ -1,0 +1,143 @@
+"""Linear bandits as the papers print them: every sum over the past written out, every matrix inverted.
+
+Rounds are counted from 1, as in the papers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise import random
+from driftwise.environments import LinearBandit
+from driftwise.worlds.linear_bandit import ARMS, NOISE
+from driftwise.worlds.world import ENVIRONMENT
+
+
+class Round(NamedTuple):
+    """What a round has in store."""
+
+    features: np.ndarray  # [A, d]
+    present: np.ndarray  # [A]
+    means: np.ndarray  # [A]
+    rewards: np.ndarray  # [A], what each arm would pay
+
+
+class Step(NamedTuple):
+    """What an algorithm thought and did in a round."""
+
+    arm: int
+    estimate: np.ndarray  # [d]
+    indices: np.ndarray  # [A], −∞ where there is no arm
+
+
+class Textbook(NamedTuple):
+    """An optimistic algorithm."""
+
+    weight: Callable[[int, int], float]  # ω(t, τ) for τ < t
+    radius: Callable[[int, np.ndarray], float]  # β_t from t and V_t
+    ridge: float
+    sandwich: bool = False
+
+
+def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: int = 0) -> Iterator[Round]:
+    """The rounds that an agent meets under this seed, with noise that does not depend on the arm."""
+    world = environment.world()
+    run_key = random.fold(random.key(seed), run)
+    for t, theta in enumerate(environment.at(np.arange(num_rounds))):
+        here = random.fold(random.fold(run_key, ENVIRONMENT), t)
+        features, _, present = world.arms.draw(random.fold(here, ARMS))
+        luck = random.uniform(random.fold(here, NOISE), 3, np.float64)
+        means = features @ theta
+        if environment.rewards == "bernoulli":
+            rewards = (luck[2] < means).astype(float)
+        else:
+            rewards = means + environment.noise_scale * random.gaussian(luck[:1], luck[1:2])
+        yield Round(features, np.full(len(features), True) if present is None else present, means, rewards)
+
+
+def play(textbook: Textbook, rounds: Iterable[Round]) -> Iterator[Step]:
+    """Play all rounds; of tied arms the first."""
+    past: list[tuple[np.ndarray, float]] = []
+    for t, here in enumerate(rounds, start=1):
+        step = _decide(textbook, past, t, here)
+        past.append((here.features[step.arm], float(here.rewards[step.arm])))
+        yield step
+
+
+def _decide(textbook: Textbook, past: list[tuple[np.ndarray, float]], t: int, here: Round) -> Step:
+    dim = here.features.shape[1]
+    v, v_tilde, b = textbook.ridge * np.eye(dim), textbook.ridge * np.eye(dim), np.zeros(dim)
+    for tau, (x, reward) in enumerate(past, start=1):
+        weight = textbook.weight(t, tau)
+        v += weight * np.outer(x, x)
+        v_tilde += weight**2 * np.outer(x, x)
+        b += weight * reward * x
+    inverse = np.linalg.inv(v)
+    matrix = inverse @ v_tilde @ inverse if textbook.sandwich else inverse
+    estimate, beta = inverse @ b, textbook.radius(t, v)
+    indices = np.full(len(here.features), -np.inf)
+    for arm in np.flatnonzero(here.present):
+        x = here.features[arm]
+        indices[arm] = x @ estimate + beta * math.sqrt(x @ matrix @ x)
+    return Step(int(np.argmax(indices)), estimate, indices)
+
+
+class Assumptions(NamedTuple):
+    """What a radius is made from."""
+
+    dim: int
+    noise_scale: float  # σ
+    norm_bound: float  # S
+    delta: float
+    ridge: float  # λ
+
+    def radius(self, log_inverse_delta: float, information: float) -> float:
+        bias = math.sqrt(self.ridge) * self.norm_bound
+        return bias + self.noise_scale * math.sqrt(2 * log_inverse_delta + information)
+
+    def information(self, count: float) -> float:
+        return self.dim * math.log(1 + count / (self.ridge * self.dim))
+
+
+def oful(given: Assumptions) -> Textbook:
+    """Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 2."""
+
+    def radius(t: int, v: np.ndarray) -> float:
+        return given.radius(math.log(1 / given.delta), math.log(np.linalg.det(v) / given.ridge**given.dim))
+
+    return Textbook(lambda t, tau: 1.0, radius, given.ridge)
+
+
+def restart_ucb(given: Assumptions, period: int) -> Textbook:
+    """Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1, with the radius of the rounds in the epoch so far."""
+
+    def radius(t: int, v: np.ndarray) -> float:
+        return given.radius(math.log(1 / given.delta), given.information((t - 1) % period))
+
+    def weight(t: int, tau: int) -> float:
+        return float((tau - 1) // period == (t - 1) // period)
+
+    return Textbook(weight, radius, given.ridge)
+
+
+def sw_ucb(given: Assumptions, length: int, num_rounds: int) -> Textbook:
+    """Cheung, Simchi-Levi & Zhu 2019, Algorithm 1, with a radius for `num_rounds` rounds."""
+    beta = given.radius(math.log(num_rounds / given.delta), given.information(length))
+    return Textbook(lambda t, tau: float(tau >= t - length), lambda t, v: beta, given.ridge)
+
+
+def d_linucb(given: Assumptions, rate: float, num_rounds: int, *, sandwich: bool = True) -> Textbook:
+    """Russac, Vernade & Cappé 2019, Algorithm 1, with a radius for `num_rounds` rounds.
+
+    Without the sandwich: WeightUCB, Wang, Zhao & Zhou 2023.
+    """
+
+    def radius(t: int, v: np.ndarray) -> float:
+        squares = (1 - rate ** (2 * (t - 1))) / (1 - rate**2)
+        return given.radius(math.log(num_rounds / given.delta), given.information(squares))
+
+    return Textbook(lambda t, tau: rate ** (t - 1 - tau), radius, given.ridge, sandwich)

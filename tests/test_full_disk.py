@@ -1,0 +1,63 @@
+"""A disk that is full: a clear sentence each time, nothing lost, and in the end the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILE = """
+name = "small"
+summary = "A small experiment"
+episodes = 40
+runs = 3
+
+[environment]
+type = "combination_lock"
+horizon = 3
+
+[agents.forgets]
+algorithm = "opt_wlsvi"
+rate = 0.9
+radius = 0.4
+"""
+SIZES = ("4k", "40k", "90k", "50m")  # too small to begin, to keep the run, to write the figure; and enough
+SCRIPT = """
+mkdir disk && mount -t tmpfs -o size=4k tmpfs disk || exit 99
+for size in $SIZES; do
+  mount -o remount,size=$size disk
+  "$PYTHON" -m driftwise run small.toml --quiet --out disk/out >"out.$size" 2>"err.$size"
+  echo "$size $? $(ls disk/out 2>/dev/null | tr '\\n' ' ')" >> codes
+done
+cp disk/out/results.parquet from_disk.parquet
+"""
+
+
+def test_a_full_disk_is_told_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-rm", "true"], capture_output=True).returncode:
+        pytest.skip("a disk of a few kilobytes needs `unshare -rm`, which this machine does not allow")
+    (tmp_path / "small.toml").write_text(FILE)
+    environment = {**os.environ, "PYTHON": sys.executable, "SIZES": " ".join(SIZES)}
+    shell = [unshare, "-rm", "sh", "-c", SCRIPT]
+    done = subprocess.run(shell, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    if done.returncode == 99:
+        pytest.skip(f"a disk of a few kilobytes cannot be mounted here: {done.stderr.strip()}")
+    lines = [line.split() for line in (tmp_path / "codes").read_text().splitlines()]
+    assert [line[1] for line in lines] == ["2", "2", "2", "0"]
+    for size, _, *found in lines[:-1]:
+        said = (tmp_path / f"err.{size}").read_text().splitlines()
+        assert said[-1:] == [
+            "driftwise: error: --out must be a folder that can be written, got 'disk/out': "
+            "No space left on device"
+        ]
+        assert len(said) == 1
+        assert "manifest.json" not in found  # the seal of a finished run
+    command = [sys.executable, "-m", "driftwise", "run", "small.toml", "--quiet", "--out", "elsewhere"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    undisturbed = (tmp_path / "elsewhere" / "results.parquet").read_bytes()
+    assert (tmp_path / "from_disk.parquet").read_bytes() == undisturbed
