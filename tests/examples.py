@@ -66,7 +66,9 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
 
 def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearMdp:
     """An environment of the common shape."""
-    return ENVIRONMENTS[name](**SIZES[name], drift=drift, **options)
+    environment = ENVIRONMENTS[name](**SIZES[name], drift=drift, **options)
+    assert isinstance(environment, LinearMdp)
+    return environment
 
 
 def make_bandit(drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearBandit:

@@ -15,6 +15,7 @@ import pytest
 import driftwise as dw
 from driftwise import sweep
 from driftwise.__main__ import main
+from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
@@ -46,8 +47,10 @@ def agents(**tables: dict[str, Any]) -> Experiment:
     ],
 )
 def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
-    environment = dict(type="random_linear_mdp", drift=drift)
-    assert only(make_environments(experiment(environment=environment), num_episodes)).drift == made
+    table = dict(type="random_linear_mdp", drift=drift)
+    environment = only(make_environments(experiment(environment=table), num_episodes))
+    assert isinstance(environment, LinearMdp)
+    assert environment.drift == made
 
 
 def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:

@@ -66,7 +66,7 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
     ("num_episodes", "changes"), [(2000, (1000,)), (20, (10,)), (3, (1,)), (2, (1,)), (1, ())]
 )
 def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes: int, changes: tuple) -> None:
-    assert only(make_environments(QUICKSTART, num_episodes)).drift.changes(num_episodes) == changes
+    assert only(make_environments(QUICKSTART, num_episodes)).changes(num_episodes) == changes
 
 
 def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:

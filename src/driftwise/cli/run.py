@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -88,11 +88,11 @@ def _run(
                 stop_if_asked()
                 show(label, done, total)
 
-            sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
+            given: dict[str, Any] = dict(num_episodes=episodes, num_runs=runs, seed=seed, device=device)
             cells = folder / CHECKPOINTS
             with _blaming_out(out), _telling_how_to_go_on():
                 outcomes = run_experiment(
-                    experiment, **sizes, checkpoints=cells, engine=chosen, device=device, progress=progress
+                    experiment, **given, checkpoints=cells, engine=chosen, progress=progress
                 )
         with _blaming_out(out):
             paths = save_outcomes(folder, experiment, outcomes)

@@ -16,6 +16,7 @@ from driftwise.validation import require_count
 
 if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those who read about experiments
     from driftwise.engines import Engine
+    from driftwise.simulator import Device
     from driftwise.sweep import Cell
 
 
@@ -40,7 +41,7 @@ def run_experiment(
     seed: int | None = None,
     checkpoints: Path | None = None,
     engine: Engine | None = None,
-    device: str | None = None,
+    device: Device | None = None,
     progress: Progress | None = None,
 ) -> tuple[Outcome, ...]:
     """Run every agent of an experiment, at its own sizes unless others are given.
