@@ -58,6 +58,9 @@ def test_a_config_is_plain_and_readable():
         "spec": {"type": "Spec", "num_states": 2, "num_actions": 3, "dim": 4, "horizon": 5},
         "forgetting": {"type": "ExponentialWeights", "rate": 0.9},
         "exploration": {"type": "Ucb", "radius": 2.0, "norm": "sandwich"},
+        "rewards": "learnt",
+        "successors": "all",
+        "steps": "apart",
         "ridge": 1.0,
         "clip": "paper",
     }

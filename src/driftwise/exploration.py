@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from driftwise.arrays import namespace
 from driftwise.parts import choice, number, part
 from driftwise.random import normal
@@ -69,12 +71,39 @@ class Thompson:
     uses_gram_sq = True
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return radius_at(self.scale, moments) * linear(features, deviation(inverse, moments, key))
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class TruncatedThompson:
+    """Thompson sampling that is optimistic wherever the draw cannot be trusted.
+
+    Where `√(φᵀΛ⁻¹φ)` is at most `lower` the drawn value counts, where it is at least `upper` the most that
+    can be had; in between it goes linearly from one to the other.
+    """
+
+    scale: Numeric | Radius = number(at_least=0, or_part=Radius)
+    lower: Numeric = number(at_least=0)
+    upper: Numeric = number(at_least=0)
+    uses_gram_sq = True
+
+    def __post_init__(self) -> None:
+        if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
+            raise ValueError(f"upper must be at least lower = {self.lower}, got {self.upper}")
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return radius_at(self.scale, moments) * linear(features, deviation(inverse, moments, key))
+
+    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
         xp = namespace(inverse)
-        gram = moments.gram if moments.gram_sq is None else moments.gram_sq
-        num_steps, dim = gram.shape[0], gram.shape[-1]
-        draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
-        deviation = matvec(inverse, matvec(xp.linalg.cholesky(gram), draw))
-        return linear(features, radius_at(self.scale, moments) * deviation)
+        lower, upper = (xp.asarray(each, dtype=inverse.dtype) for each in (self.lower, self.upper))
+        norms = width(inverse, moments, features, "single")
+        gap = upper - lower
+        share = (norms - lower) / xp.where(gap > 0, gap, xp.ones_like(gap))
+        return xp.where(gap > 0, xp.clip(share, 0, 1), xp.astype(norms > lower, norms.dtype))
 
     def policy(self, q: Array) -> Array:
         return greedy_policy(q)
@@ -157,6 +186,15 @@ def width(
         matrix = inverse @ moments.gram_sq @ inverse
     squared = quadratic(features, matrix)
     return xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
+
+
+def deviation(inverse: Array, moments: Moments, key: Key) -> Array:
+    """A draw of `Λ⁻¹ Λ̃^(1/2) z` for each step: `[H, d]`."""
+    xp = namespace(inverse)
+    gram = moments.gram if moments.gram_sq is None else moments.gram_sq
+    num_steps, dim = gram.shape[0], gram.shape[-1]
+    draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
+    return matvec(inverse, matvec(xp.linalg.cholesky(gram), draw))
 
 
 def _nothing(inverse: Array, features: FeatureTable) -> Array:

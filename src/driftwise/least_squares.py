@@ -15,6 +15,7 @@ from driftwise.random import choose
 from driftwise.regression import empty_moments, linear, matvec
 from driftwise.types import (
     Array,
+    Doubting,
     Episode,
     Exploration,
     FeatureTable,
@@ -35,15 +36,31 @@ class LeastSquares:
     For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
     `V_h = clip(max_a Q_h)`. The policy acts on the unclipped `Q_h`, ties at random.
 
-    `clip="paper"` is `min(·, H)` (Algorithm 1, line 8); `clip="tight"` is `[0, H−h+1]`, the range
-    that values of step h can have, which keeps optimism.
+    `clip="paper"` is `min(·, H)` (Algorithm 1, line 8); `"tight"` is `[0, H−h+1]`, the range that values of
+    step h can have, which keeps optimism; `"range"` is `[0, H]`; `"none"` leaves values as they are.
+
+    `rewards="known"` takes the episode's rewards as they are told and learns transitions only.
+    `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
+    by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
+    on h.
     """
 
     spec: Spec = member(Spec)
     forgetting: Forgetting = member(Forgetting)
     exploration: Exploration = member(Exploration)
     ridge: Numeric = number(above=0, default=1.0)
-    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+    clip: Literal["paper", "tight", "range", "none"] = choice(
+        "paper", "tight", "range", "none", default="paper"
+    )
+    rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
+    successors: Literal["all", "features"] = choice("all", "features", default="all")
+    steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it has to be told besides features."""
+        told = {"rewards": self.rewards == "known", "projection": self.successors == "features"}
+        return tuple(name for name, needed in told.items() if needed)
 
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -60,9 +77,13 @@ class LeastSquares:
         return self.forgetting.init(moments, shown)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
-        inverse = spd_inverse(state.gram)
-        bonus = self.exploration.perturb(inverse, state, features, key)
-        return self._backward_induction(inverse, state.cross, bonus, features)
+        moments = pooled(state) if self.steps == "shared" else state
+        inverse = spd_inverse(moments.gram)
+        bonus = self.exploration.perturb(inverse, moments, features, key)
+        doubt = None
+        if isinstance(self.exploration, Doubting):
+            doubt = self.exploration.doubt(inverse, moments, features)
+        return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         probabilities = plan.policy[h, state]
@@ -74,25 +95,56 @@ class LeastSquares:
         return self.forgetting.update(state, sample)
 
     def _backward_induction(
-        self, inverse: Array, cross: Array, perturbation: Array, features: FeatureTable
+        self, inverse: Array, cross: Array, perturbation: Array, doubt: Array | None, features: FeatureTable
     ) -> Plan:
-        xp = namespace(inverse)
+        xp, dtype = namespace(inverse), inverse.dtype
         horizon, num_states = self.spec.horizon, self.spec.num_states
-        tight = self.clip == "tight"
-        ceilings = np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
-        floor = 0.0 if tight else -np.inf
+        most = np.arange(horizon, 0, -1)  # that can be had from each step on
+        ceilings = {"tight": most, "none": np.full(horizon, np.inf)}.get(self.clip, np.full(horizon, horizon))
+        floor = 0.0 if self.clip in ("tight", "range") else -np.inf
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
-            inverse, cross, perturbation, ceiling = x
-            weights = matvec(inverse, cross[:, 0] + matvec(cross[:, 1:], value))
+            inverse, cross, perturbation, ceiling, *extras = x
+            if self.successors == "features":
+                value = matvec(features.projection, value)
+            target = matvec(cross[:, 1:], value)
+            if self.rewards == "learnt":
+                target = cross[:, 0] + target
+            weights = matvec(inverse, target)
             index = linear(features, weights) + perturbation
+            if self.rewards == "known":
+                index = index + extras.pop(0)
+            if doubt is not None:
+                share, optimistic = extras
+                index = share * optimistic + (1 - share) * index
             if features.present is not None:
                 index = xp.where(features.present, index, -xp.inf)
             q = xp.reshape(index, (num_states, -1))  # a bandit may offer any number of arms
             value = xp.clip(xp.max(q, axis=-1), floor, ceiling)
             return value, (weights, q, self.exploration.policy(q))
 
-        xs = (inverse, cross, perturbation, xp.asarray(ceilings, dtype=inverse.dtype))
-        start = xp.zeros(num_states, dtype=inverse.dtype)
+        xs = [inverse, cross, perturbation, xp.asarray(ceilings, dtype=dtype)]
+        if self.rewards == "known":
+            xs.append(features.rewards)
+        if doubt is not None:
+            xs += [doubt, xp.asarray(most, dtype=dtype)]
+        xs = tuple(xp.broadcast_to(each, (horizon, *each.shape[1:])) for each in xs)
+        start = xp.zeros(num_states, dtype=dtype)
         value, (weights, q, policy) = scan(step, start, xs, reverse=True)
-        return Plan(weights, xp.reshape(perturbation, q.shape), q, policy, value)
+        return Plan(weights, xp.reshape(xs[2], q.shape), q, policy, value)
+
+
+def pooled(moments: Moments) -> Moments:
+    """The moments of all steps together, with one ridge: a leading axis of one."""
+    gram, gram_sq, cross, ridge = moments[:4]
+    xp = namespace(gram)
+    extra = (gram.shape[0] - 1) * ridge * xp.eye(gram.shape[-1], dtype=gram.dtype)
+
+    def together(array: Array) -> Array:
+        return xp.sum(array, axis=0, keepdims=True)
+
+    return moments._replace(
+        gram=together(gram) - extra,
+        gram_sq=None if gram_sq is None else together(gram_sq) - extra,
+        cross=together(cross),
+    )

@@ -126,6 +126,9 @@ class Simulation:
 
         started = time.perf_counter()
         self._dtype = np.dtype(precision)
+        self._tell: tuple[str, ...] = getattr(agent, "needs", ())
+        if self._tell:
+            environment.world(self._dtype, tell=self._tell)  # which says so if it lacks any of it
         self._grid, self._lowered = lower(agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         points = -(-self.num_episodes // self.record_every)
@@ -149,7 +152,7 @@ class Simulation:
         if self._state is not None:
             return
         with own_settings(self._device):
-            self._world = jax.device_put(self.environment.world(self._dtype))
+            self._world = jax.device_put(self.environment.world(self._dtype, tell=self._tell))
             self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
             self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
 

@@ -48,11 +48,17 @@ class Model(NamedTuple):
 
 
 class FeatureTable(NamedTuple):
-    """Features of all state-action pairs, flattened state by state to `N = S·A` rows."""
+    """What an episode shows of all state-action pairs, flattened state by state to `N = S·A` rows.
+
+    The last three fields are there for agents that name them in `needs`.
+    """
 
     values: Array  # [N, d]
     pairs: Array | None = None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice), if not too large
     present: Array | None = None  # [N] whether the action can be taken; None if all can
+    rewards: Array | None = None  # [H, N] the mean rewards of this episode
+    kernels: Array | None = None  # [J, H, N, S] the anchors' transition probabilities
+    projection: Array | None = None  # [S, S] onto the span of known features of successors
 
 
 class Sample(NamedTuple):
@@ -140,8 +146,21 @@ class Exploration(Protocol):
 
 
 @runtime_checkable
+class Doubting(Protocol):
+    """An exploration that does not trust estimates far from the data."""
+
+    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
+        """How much of φᵀw is replaced by the most that can be had from a step on: `[H, N]`, in [0, 1]."""
+        ...
+
+
+@runtime_checkable
 class Agent(Protocol):
-    """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller."""
+    """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller.
+
+    An agent that has to be told more than features says so in an attribute `needs`: a tuple of the names
+    `"rewards"`, `"kernels"`, `"projection"` of a `FeatureTable`.
+    """
 
     @property
     def spec(self) -> Spec: ...

@@ -40,7 +40,7 @@ def episodes(
 ) -> Iterator[Played]:
     """The episodes of one run. A state may be consumed by the next episode: copy what you keep."""
     watched = Watched(agent)
-    world = environment.world()
+    world = environment.world(tell=getattr(agent, "needs", ()))
     run_key = random.fold(random.key(seed), run)
     state = agent.init(world.shown)
     for t in range(num_episodes):

@@ -45,8 +45,8 @@ class Environment(Protocol):
         """How much the model moves in the first `num_episodes` episodes."""
         ...
 
-    def world(self, dtype: Any = np.float64) -> World:
-        """The environment as arrays."""
+    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> World:
+        """The environment as arrays; `tell` is what an agent `needs`, refused if the environment lacks it."""
         ...
 
     def digest(self) -> str:

@@ -33,7 +33,8 @@ def latent_chains(
     An agent has to find, among the chains, the one that pays now.
 
     Features are one-hot over `dim = 2·num_chains` latent directions: follow chain i, switch to chain i.
-    Anchor j makes chain j the good one. The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
+    Measures are uniform within chains, which are the features of successors. Anchor j makes chain j the
+    good one. The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
 
     Reference: after the synthetic linear MDP with five special chains of Zhou, Chen, Varshney & Jagmohan,
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
@@ -73,4 +74,5 @@ def latent_chains(
         initial=np.full(num_states, 1 / num_states),
         drift=drift,
         rewards=rewards,
+        successor_features=np.eye(num_chains)[chain],
     )

@@ -92,8 +92,12 @@ class LinearBandit:
         moves = np.linalg.norm(np.diff(theta, axis=0), axis=-1)
         return Variation(moves, np.zeros_like(moves))
 
-    def world(self, dtype: Any = np.float64) -> LinearBanditWorld:
+    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearBanditWorld:
         """The environment as arrays."""
+        if tell:
+            raise ValueError(
+                f"environment must tell {' and '.join(tell)}, which the agent needs, got {self!r}"
+            )
         sampler = self.arms.sampler(dtype)
         return LinearBanditWorld(
             arms=sampler,

@@ -32,6 +32,7 @@ class LinearMdp:
       initial: distribution of the first state, `[S]`.
       drift: the curve that mixes the anchors.
       rewards: the agent sees the mean `φᵀθ` (`"mean"`, as in the paper) or a coin of that bias.
+      successor_features: `ψ`, `[S, d']`, if measures are known to be combinations of them, `μ = Mψᵀ`.
       name: what tables and files call it.
       config: how it was made, for manifests.
     """
@@ -42,6 +43,7 @@ class LinearMdp:
     initial: np.ndarray
     drift: Drift = field(default_factory=Constant)
     rewards: RewardKind = "mean"
+    successor_features: np.ndarray | None = None
     name: str = "linear_mdp"
     config: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,6 +65,13 @@ class LinearMdp:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         check_models(features, theta, mu, initial)
+        if self.successor_features is not None:
+            psi = require_array("successor_features", self.successor_features, (num_states, None))
+            away = np.abs(mu - mu @ _projection(psi)).max()
+            if away > TOLERANCE:
+                raise ValueError(f"successor_features must span mu, got a part of {away:.6g} outside")
+            psi.setflags(write=False)
+            object.__setattr__(self, "successor_features", psi)
 
     def described(self, name: str, config: Mapping[str, Any]) -> LinearMdp:
         """The same environment under another name, made as `config` says."""
@@ -97,16 +106,29 @@ class LinearMdp:
         """Episodes before `num_episodes` at which the model jumps."""
         return tuple(self.drift.changes(num_episodes))
 
-    def world(self, dtype: Any = np.float64) -> LinearMdpWorld:
-        """The environment as arrays."""
+    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearMdpWorld:
+        """The environment as arrays; agents may be told rewards, the anchors' kernels, and a projection."""
+        table = feature_table(self.features, dtype)
+        if "kernels" in tell:
+            table = table._replace(kernels=self.kernels().astype(dtype))
+        if "projection" in tell:
+            if self.successor_features is None:
+                raise ValueError(
+                    f"environment must have successor_features, which the agent needs, got {self!r}"
+                )
+            table = table._replace(projection=_projection(self.successor_features).astype(dtype))
         return LinearMdpWorld(
-            table=feature_table(self.features, dtype),
+            table=table,
             theta=self.theta.astype(dtype),
             mu=self.mu.astype(dtype),
             cumulative_mu=np.cumsum(self.mu, axis=-1).astype(dtype),
             cumulative_initial=np.cumsum(self.initial).astype(dtype),
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
         )
+
+    def kernels(self) -> np.ndarray:
+        """Transition probabilities of the anchors, `[J, H, S·A, S]`."""
+        return np.einsum("nd,jhds->jhns", self.features.reshape(-1, self.features.shape[-1]), self.mu)
 
     def digest(self) -> str:
         """What tells it from other environments, whatever their names."""
@@ -123,6 +145,11 @@ class LinearMdp:
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
         """How much the model moves in the first `num_episodes` episodes; see `planning.variation`."""
         return planning.variation(self, num_episodes, **options)
+
+
+def _projection(psi: np.ndarray) -> np.ndarray:
+    """`Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
+    return psi @ np.linalg.pinv(psi)
 
 
 def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:

@@ -31,7 +31,7 @@ class LinearMdpWorld(NamedTuple):
 
     @property
     def shown(self) -> FeatureTable:
-        return self.table
+        return self.table._replace(rewards=self.theta[0] @ self.table.values.T)
 
     @property
     def features(self) -> Array:
@@ -57,7 +57,8 @@ class LinearMdpWorld(NamedTuple):
         model = self.model(inputs.mixture)
         cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
 
-        plan = agent.plan(state, self.table, for_plan)
+        told = self.table._replace(rewards=model.theta @ self.table.values.T)
+        plan = agent.plan(state, told, for_plan)
         luck = random.uniform(for_environment, 1 + 2 * horizon, dtype)
         choices = random.uniform(for_actions, horizon, dtype)
         start = random.choose(self.cumulative_initial, luck[0])

@@ -1,0 +1,146 @@
+"""Gymnasium environments: importing this module registers `driftwise/<Name>-v0` for every linear MDP."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from driftwise import planning, random
+from driftwise.environments import ENVIRONMENTS, LinearMdp
+from driftwise.parts import from_config
+from driftwise.types import Model
+from driftwise.validation import require_choice, require_count, require_kind
+
+try:
+    import gymnasium
+except ModuleNotFoundError:
+    raise ModuleNotFoundError("driftwise.gym needs gymnasium: pip install 'driftwise[gym]'") from None
+
+RENDER_MODES = ("ansi",)
+
+
+class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
+    """A drifting linear MDP, played one step at a time; every `reset` starts the next episode of its path.
+
+    The clock starts at episode 0, also after `reset(seed=...)`: the same seed gives the same trajectory only
+    if it meets the same models. `reset(options={"episode": t})` goes to episode `t`.
+
+    Episodes are *terminated* after `horizon` steps. The horizon is part of the problem: nothing can be earned
+    after it, so a learner must not bootstrap there, as it would where an episode is truncated.
+
+    `info` holds the episode's number `episode_index`, the `step` (how many were taken), and the exact
+    `optimal_value` of the episode's first state, so that dynamic regret is the sum of `optimal_value` less
+    the policy's value, which the sum of rewards estimates without bias.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
+
+    def __init__(self, environment: LinearMdp, *, render_mode: str | None = None) -> None:
+        self.environment: LinearMdp = require_kind("environment", environment, LinearMdp)
+        if render_mode is not None:
+            require_choice("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        spec = self.environment.spec
+        self.observation_space = gymnasium.spaces.Discrete(spec.num_states)
+        self.action_space = gymnasium.spaces.Discrete(spec.num_actions)
+        self._cumulative_initial = np.cumsum(self.environment.initial)
+        self._horizon = self._step = spec.horizon  # no episode is under way
+        self._episode = -1
+        self._mixture: np.ndarray | None = None
+
+    @property
+    def model(self) -> Model:
+        """The linear MDP of the current episode."""
+        self._require_reset(started=self._episode >= 0)
+        return self._model
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Start an episode: its first state, and `info`."""
+        episode = _episode_of(options, otherwise=self._episode + 1 if seed is None else 0)
+        super().reset(seed=seed)
+        self._move_to(episode)
+        self._step = 0
+        self._state = np.int64(random.choose(self._cumulative_initial, self.np_random.random()))
+        self._optimal_value = float(self._optimal_values[self._state])
+        return self._state, self._info()
+
+    def step(self, action: int | np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """Take an action: the next state, the reward, whether the horizon is reached, `False`, and `info`."""
+        self._require_reset(started=self._step < self._horizon)
+        if not self.action_space.contains(action):
+            raise ValueError(
+                f"action must be an integer from 0 to {self.environment.spec.num_actions - 1}, got {action!r}"
+            )
+        for_next, for_reward = self.np_random.random(2)
+        phi = self.environment.features[self._state, action]
+        mean = float(phi @ self._model.theta[self._step])
+        reward = mean if self.environment.rewards == "mean" else float(for_reward < mean)
+        self._state = np.int64(random.choose(phi @ self._cumulative_mu[self._step], for_next))
+        self._step += 1
+        return self._state, reward, self._step == self._horizon, False, self._info()
+
+    def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Where the episode stands, in a line; nothing without a `render_mode`."""
+        self._require_reset(started=self._episode >= 0)
+        if self.render_mode is None:
+            return None
+        return f"episode {self._episode}, step {self._step} of {self._horizon}, state {self._state}\n"
+
+    def _move_to(self, episode: int) -> None:
+        mixture = self.environment.mixture(np.array([episode]))[0]
+        if self._mixture is None or not np.array_equal(mixture, self._mixture):
+            self._model = self.environment.model(episode)
+            self._cumulative_mu = np.cumsum(self._model.mu, axis=-1)
+            self._optimal_values = planning.optimal_values(self.environment.features, self._model)[0]
+        self._episode, self._mixture = episode, mixture
+
+    def _info(self) -> dict[str, Any]:
+        # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
+        return {
+            "episode_index": self._episode,
+            "step": self._step,
+            "optimal_value": self._optimal_value,
+        }
+
+    @staticmethod
+    def _require_reset(*, started: bool) -> None:
+        if not started:
+            raise gymnasium.error.ResetNeeded("reset must be called before an episode can go on")
+
+
+def make_env(maker: str, *, render_mode: str | None = None, **parameters: Any) -> LinearMdpEnv:
+    """The environment of a maker in `driftwise.environments`; parts may be given as plain dictionaries."""
+    make = ENVIRONMENTS[require_choice("maker", maker, list(MAKERS.values()))]
+    for name in parameters:
+        require_choice(f"parameters of {maker}", name, list(inspect.signature(make).parameters))
+    given = {
+        name: from_config(value) if isinstance(value, dict) else value for name, value in parameters.items()
+    }
+    environment = make(**given)
+    return LinearMdpEnv(require_kind(maker, environment, LinearMdp), render_mode=render_mode)
+
+
+def _episode_of(options: Mapping[str, Any] | None, *, otherwise: int) -> int:
+    for name in options or {}:
+        require_choice("options", name, ("episode",))
+    return require_count("episode", (options or {}).get("episode", otherwise), at_least=0)
+
+
+def _id_of(maker: str) -> str:
+    return f"driftwise/{''.join(word.capitalize() for word in maker.split('_'))}-v0"
+
+
+MAKERS = {  # by the ids that Gymnasium knows them under
+    _id_of(name): name
+    for name, make in ENVIRONMENTS.items()
+    if typing.get_type_hints(make)["return"] is LinearMdp
+}
+
+for _id, _maker in MAKERS.items():
+    gymnasium.register(_id, entry_point="driftwise.gym:make_env", kwargs={"maker": _maker})
