@@ -43,6 +43,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "epsilon_greedy_lsvi": dict(epsilon=0.3, rate=0.9, ridge=0.5),
     "lsvi_ucb": dict(radius=0.4),
     "lsvi_ucb_restart": dict(period=6, radius=0.4),
+    "matrix_rl": dict(radius=0.4, rate=0.9),
+    "opt_rlsvi": dict(scale=0.3, upper=0.8, rate=0.9),
     "opt_wlsvi": dict(rate=0.9, radius=0.4),
     "sw_lsvi_ucb": dict(length=5, radius=0.4),
     "uniform": {},
@@ -69,6 +71,19 @@ def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **opt
     environment = ENVIRONMENTS[name](**SIZES[name], drift=drift, **options)
     assert isinstance(environment, LinearMdp)
     return environment
+
+
+def fitting(agent: Agent) -> list[str]:
+    """Names of the environments that can tell an agent all it needs."""
+
+    def fits(name: str) -> bool:
+        try:
+            make(name).world(tell=getattr(agent, "needs", ()))
+        except ValueError:
+            return False
+        return True
+
+    return [name for name in SIZES if fits(name)]
 
 
 def make_bandit(drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearBandit:

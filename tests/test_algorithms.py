@@ -28,6 +28,7 @@ from tests.examples import (
     SPEC,
     agent,
     bandit_agent,
+    fitting,
     make,
     make_bandit,
 )
@@ -47,7 +48,7 @@ def test_every_algorithm_is_under_the_contracts_of_its_problems():
 @pytest.mark.parametrize("rewards", ["mean", "bernoulli"])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop(name, rewards):
-    environment = make(rewards=rewards)
+    environment = make(fitting(agent(name))[0], rewards=rewards)
     result = dw.simulate(agent(name), environment, **OPTIONS, keep_state=True)
     for run in range(NUM_RUNS):
         played = assert_equals_the_loop(result, agent(name), environment, run)
@@ -85,7 +86,7 @@ def assert_equals_the_loop(result: Result, agent: Agent, environment: Environmen
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_regret_is_never_negative_and_values_stay_in_range(name):
-    for environment_name in SIZES:
+    for environment_name in fitting(agent(name)):
         for drift in DRIFTS.values():
             result = dw.simulate(agent(name), make(environment_name, drift), **OPTIONS)
             assert_sound(result)

@@ -47,7 +47,6 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         spec = self.environment.spec
         self.observation_space = gymnasium.spaces.Discrete(spec.num_states)
         self.action_space = gymnasium.spaces.Discrete(spec.num_actions)
-        self._cumulative_initial = np.cumsum(self.environment.initial)
         self._horizon = self._step = spec.horizon  # no episode is under way
         self._episode = -1
         self._mixture: np.ndarray | None = None
@@ -66,7 +65,7 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         super().reset(seed=seed)
         self._move_to(episode)
         self._step = 0
-        self._state = np.int64(random.choose(self._cumulative_initial, self.np_random.random()))
+        self._state = self._draw(self.environment.initial)
         self._optimal_value = float(self._optimal_values[self._state])
         return self._state, self._info()
 
@@ -77,11 +76,10 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
             raise ValueError(
                 f"action must be an integer from 0 to {self.environment.spec.num_actions - 1}, got {action!r}"
             )
-        for_next, for_reward = self.np_random.random(2)
         phi = self.environment.features[self._state, action]
         mean = float(phi @ self._model.theta[self._step])
-        reward = mean if self.environment.rewards == "mean" else float(for_reward < mean)
-        self._state = np.int64(random.choose(phi @ self._cumulative_mu[self._step], for_next))
+        reward = mean if self.environment.rewards == "mean" else float(self.np_random.random() < mean)
+        self._state = self._draw(phi @ self._model.mu[self._step])
         self._step += 1
         return self._state, reward, self._step == self._horizon, False, self._info()
 
@@ -96,9 +94,11 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         mixture = self.environment.mixture(np.array([episode]))[0]
         if self._mixture is None or not np.array_equal(mixture, self._mixture):
             self._model = self.environment.model(episode)
-            self._cumulative_mu = np.cumsum(self._model.mu, axis=-1)
             self._optimal_values = planning.optimal_values(self.environment.features, self._model)[0]
         self._episode, self._mixture = episode, mixture
+
+    def _draw(self, probabilities: np.ndarray) -> np.int64:
+        return np.int64(random.choose(np.cumsum(probabilities), self.np_random.random()))
 
     def _info(self) -> dict[str, Any]:
         # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
@@ -122,14 +122,15 @@ def make_env(maker: str, *, render_mode: str | None = None, **parameters: Any) -
     given = {
         name: from_config(value) if isinstance(value, dict) else value for name, value in parameters.items()
     }
-    environment = make(**given)
-    return LinearMdpEnv(require_kind(maker, environment, LinearMdp), render_mode=render_mode)
+    environment: Any = make(**given)
+    return LinearMdpEnv(environment, render_mode=render_mode)
 
 
 def _episode_of(options: Mapping[str, Any] | None, *, otherwise: int) -> int:
-    for name in options or {}:
+    given: Mapping[str, Any] = require_kind("options", {} if options is None else options, Mapping)
+    for name in given:
         require_choice("options", name, ("episode",))
-    return require_count("episode", (options or {}).get("episode", otherwise), at_least=0)
+    return require_count("episode", given.get("episode", otherwise), at_least=0)
 
 
 def _id_of(maker: str) -> str:
@@ -139,7 +140,7 @@ def _id_of(maker: str) -> str:
 MAKERS = {  # by the ids that Gymnasium knows them under
     _id_of(name): name
     for name, make in ENVIRONMENTS.items()
-    if typing.get_type_hints(make)["return"] is LinearMdp
+    if typing.get_type_hints(make).get("return") is LinearMdp
 }
 
 for _id, _maker in MAKERS.items():

@@ -89,6 +89,7 @@ class Plan(NamedTuple):
     q: Array  # [H, S, A]
     policy: Array  # [H, S, A] probabilities
     value: Array  # [S]
+    extra: Any = None  # what the agent's own update needs besides
 
 
 class Episode(NamedTuple):

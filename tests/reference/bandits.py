@@ -49,7 +49,8 @@ def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: in
     run_key = random.fold(random.key(seed), run)
     for t, theta in enumerate(environment.at(np.arange(num_rounds))):
         here = random.fold(random.fold(run_key, ENVIRONMENT), t)
-        features, _, present = world.arms.draw(random.fold(here, ARMS))
+        arms = world.arms.draw(random.fold(here, ARMS))
+        features, present = arms.values, arms.present
         luck = random.uniform(random.fold(here, NOISE), 3, np.float64)
         means = features @ theta
         if environment.rewards == "bernoulli":

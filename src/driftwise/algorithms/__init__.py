@@ -17,6 +17,8 @@ from driftwise.algorithms.bandits.weight_ucb import weight_ucb
 from driftwise.algorithms.linear_mdps.epsilon_greedy_lsvi import epsilon_greedy_lsvi
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb_restart import lsvi_ucb_restart
+from driftwise.algorithms.linear_mdps.matrix_rl import matrix_rl
+from driftwise.algorithms.linear_mdps.opt_rlsvi import opt_rlsvi
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
 from driftwise.algorithms.linear_mdps.sw_lsvi_ucb import sw_lsvi_ucb
 from driftwise.algorithms.registry import ALGORITHMS, Algorithm
@@ -36,6 +38,8 @@ __all__ = [
     "lin_ucb",
     "lsvi_ucb",
     "lsvi_ucb_restart",
+    "matrix_rl",
+    "opt_rlsvi",
     "opt_wlsvi",
     "oracle_restart",
     "restart_lin_ucb",

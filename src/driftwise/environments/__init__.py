@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from driftwise.environments.admission_control import admission_control
 from driftwise.environments.bandits.cheung_two_armed import cheung_two_armed
 from driftwise.environments.bandits.dynamic_pricing import dynamic_pricing
 from driftwise.environments.bandits.hard_bandit import hard_bandit
@@ -9,26 +10,39 @@ from driftwise.environments.bandits.linear_bandit import linear_bandit
 from driftwise.environments.bandits.news import news
 from driftwise.environments.bandits.russac import russac_abrupt, russac_smooth
 from driftwise.environments.combination_lock import combination_lock
+from driftwise.environments.deep_sea import deep_sea
 from driftwise.environments.environment import Environment
+from driftwise.environments.four_rooms import four_rooms
+from driftwise.environments.hard_instance import hard_instance
+from driftwise.environments.inventory import inventory
 from driftwise.environments.latent_chains import latent_chains
 from driftwise.environments.linear_bandit import LinearBandit
 from driftwise.environments.linear_mdp import LinearMdp
+from driftwise.environments.machine_replacement import machine_replacement
 from driftwise.environments.random_linear_mdp import random_linear_mdp
 from driftwise.environments.registry import ENVIRONMENTS
+from driftwise.environments.river_swim import river_swim
 
 __all__ = [
     "ENVIRONMENTS",
     "Environment",
     "LinearBandit",
     "LinearMdp",
+    "admission_control",
     "cheung_two_armed",
     "combination_lock",
+    "deep_sea",
     "dynamic_pricing",
+    "four_rooms",
     "hard_bandit",
+    "hard_instance",
+    "inventory",
     "latent_chains",
     "linear_bandit",
+    "machine_replacement",
     "news",
     "random_linear_mdp",
+    "river_swim",
     "russac_abrupt",
     "russac_smooth",
 ]

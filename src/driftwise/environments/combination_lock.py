@@ -6,9 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.drift import Drift, checked_drift
+from driftwise.drift import Drift
+from driftwise.environments.anchors import limited_drift
 from driftwise.environments.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
+from driftwise.environments.tabular import tabular_mdp
 from driftwise.validation import require_choice, require_count, require_number
 
 
@@ -37,21 +39,16 @@ def combination_lock(
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
     every 1000 episodes, or a gradual change of the start).
     """
-    drift = checked_drift(drift)
+    drift = limited_drift(drift, 2, "a lock and its mirror image")
     horizon = require_count("horizon", horizon, at_least=2)
     require_choice("changing", changing, ("ends", "start"))
     intended = require_number("intended", intended, above=0, at_most=1)
     seed = require_count("seed", seed, at_least=0)
-    if drift.num_anchors > 2:
-        raise ValueError(f"drift must have at most 2 anchors for a combination lock, got {drift!r}")
     right = np.random.default_rng(seed).integers(2, size=(2, horizon - 1))
-    anchors = [_anchor(horizon, right, intended, other, changing) for other in range(drift.num_anchors)]
-    num_states = 2 * horizon
-    return LinearMdp(
-        features=np.eye(2 * num_states).reshape(num_states, 2, 2 * num_states),
-        theta=np.stack([theta for theta, _ in anchors]),
-        mu=np.stack([mu for _, mu in anchors]),
-        initial=np.eye(num_states)[0],
+    return tabular_mdp(
+        [_anchor(horizon, right, intended, other, changing) for other in range(drift.num_anchors)],
+        horizon=horizon,
+        initial=np.eye(2 * horizon)[0],
         drift=drift,
         rewards=rewards,
     )
@@ -81,6 +78,4 @@ def _anchor(
                 kernel[state, action, sink] += 1 - moves
             if last:
                 reward[state, right[lock, depth]] = 1.0 if lock == good else 0.25
-    theta = np.broadcast_to(reward.reshape(-1), (horizon, 2 * num_states))
-    mu = np.broadcast_to(kernel.reshape(-1, num_states), (horizon, 2 * num_states, num_states))
-    return theta, mu
+    return reward, kernel

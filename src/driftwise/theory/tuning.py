@@ -52,6 +52,24 @@ def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: floa
     return math.ceil(math.sqrt(dim * num_episodes / variation))
 
 
+def restart_period_if_told(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
+    r"""Episodes between restarts of LSVI-UCB-Restart when the variation of every epoch is known.
+
+    $\lceil \Delta^{-2/3}T^{2/3}d^{1/3}H^{-2/3} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
+    """
+    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
+    if variation**2 * num_episodes <= dim:  # the period would be at least K
+        return num_episodes
+    return math.ceil((num_episodes / variation) ** (2 / 3) * dim ** (1 / 3))
+
+
+def mirror_descent_step(*, num_actions: int, horizon: int, num_episodes: int) -> float:
+    r"""$\alpha = \sqrt{2\log A/(HT)}$ with $T = KH$: the step size of OPPO (Cai et al. 2019, Theorem 4.2)."""
+    num_actions = require_count("num_actions", num_actions)
+    _, horizon, num_episodes, _ = _check(1, horizon, num_episodes, 0.0)
+    return math.sqrt(2 * math.log(num_actions) / num_episodes) / horizon
+
+
 def opt_wlsvi_radius(
     *, dim: int, horizon: int, num_episodes: int, delta: float, rate: float, beta_scale: float = 1.0
 ) -> float:

@@ -8,8 +8,11 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import PeriodicRestart
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.tuning import lsvi_ucb_radius, restart_period
-from driftwise.types import Numeric, Spec
+from driftwise.planning import Variation
+from driftwise.theory.mdp_radii import local_variation_radius
+from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_told
+from driftwise.types import Numeric, Radius, Spec
+from driftwise.validation import require_choice, require_kind
 
 
 def tuned(
@@ -17,14 +20,31 @@ def tuned(
     *,
     num_episodes: int,
     variation: float,
+    variations: Variation | None = None,
+    local_variation: Literal["unknown", "known"] = "unknown",
     delta: float = 0.05,
     beta_scale: float = 1.0,
     clip: Literal["paper", "tight"] = "paper",
 ) -> LeastSquares:
-    """LSVI-UCB-Restart with the period for unknown local variation and the radius of LSVI-UCB."""
+    """LSVI-UCB-Restart with the radius of LSVI-UCB and the period for unknown or known local variation.
+
+    If it is known, epochs are longer, and the radius grows within each as `variations`
+    (`environment.variation(num_episodes)`) say.
+    """
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    period = restart_period(**sizes, variation=variation)
-    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    radius: float | Radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    require_choice("local_variation", local_variation, ("unknown", "known"))
+    if local_variation == "unknown":
+        period = restart_period(**sizes, variation=variation)
+    else:
+        period = restart_period_if_told(**sizes, variation=variation)
+        radius = local_variation_radius(
+            radius,
+            period=period,
+            horizon=spec.horizon,
+            num_episodes=num_episodes,
+            variations=require_kind("variations", variations, Variation),
+        )
     return lsvi_ucb_restart(spec, period=period, radius=radius, clip=clip)
 
 
@@ -40,7 +60,7 @@ def lsvi_ucb_restart(
     spec: Spec,
     *,
     period: Numeric,
-    radius: Numeric,
+    radius: Numeric | Radius,
     ridge: Numeric = 1.0,
     clip: Literal["paper", "tight"] = "paper",
 ) -> LeastSquares:
@@ -49,14 +69,15 @@ def lsvi_ucb_restart(
     Args:
       spec: sizes of the problem, `environment.spec`.
       period: $E$, episodes in an epoch.
-      radius: $\beta \ge 0$.
+      radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
+        $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
       ridge: $\lambda > 0$.
       clip: `"paper"` is $\min\{\cdot, H\}$; `"tight"` clips step h to $[0, H-h+1]$.
 
     Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
     Approximation", 2020, Algorithm 1.
 
-    Deviations from the paper: those of `lsvi_ucb`; the variant that is told the local variation is not
-    included.
+    Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
+    variation, since no estimate mixes data from both sides.
     """
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), ridge, clip)

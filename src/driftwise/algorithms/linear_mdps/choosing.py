@@ -1,0 +1,43 @@
+"""How recipes that come with every forgetting let their users choose one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.theory.tuning import check_run, opt_wlsvi_rate, restart_period
+from driftwise.types import Forgetting, Numeric, Spec
+from driftwise.validation import require_choice
+
+ForgettingKind = Literal["none", "exponential", "window", "restart"]
+
+
+def forgetting_of(
+    *, rate: Numeric | None = None, length: Numeric | None = None, period: Numeric | None = None
+) -> Forgetting:
+    """Exponential weights, a sliding window or periodic restarts, whichever is asked for; else none."""
+    makers = {"rate": ExponentialWeights, "length": SlidingWindow, "period": PeriodicRestart}
+    given = {"rate": rate, "length": length, "period": period}
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        listed = " and ".join(f"{name} = {value!r}" for name, value in given.items())
+        raise ValueError(f"only one of rate, length and period may be given, got {listed}")
+    for name, value in given.items():
+        return makers[name](value)
+    return NoForgetting()
+
+
+def tuned_forgetting(
+    spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float
+) -> dict[str, Any]:
+    """What `forgetting_of` takes for a kind: OPT-WLSVI's rate, or LSVI-UCB-Restart's period as a length."""
+    require_choice("forgetting", forgetting, ("none", "exponential", "window", "restart"))
+    check_run(num_episodes, variation)
+    run: dict[str, Any] = dict(
+        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation
+    )
+    if forgetting == "none":
+        return {}
+    if forgetting == "exponential":
+        return {"rate": opt_wlsvi_rate(**run)}
+    return {"length" if forgetting == "window" else "period": restart_period(**run)}

@@ -1,0 +1,103 @@
+"""MatrixRL: optimistic value iteration that knows features of successors, and the rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.registry import register
+from driftwise.exploration import Ucb
+from driftwise.least_squares import LeastSquares
+from driftwise.theory.tuning import opt_wlsvi_radius
+from driftwise.types import Numeric, Spec
+
+
+def tuned(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    forgetting: ForgettingKind = "exponential",
+    steps: Literal["shared", "apart"] = "shared",
+    clip: Literal["range", "tight"] = "range",
+) -> LeastSquares:
+    r"""MatrixRL with the radius of its theory and a forgetting as fast as OPT-WLSVI's.
+
+    The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
+    features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
+    """
+    chosen = tuned_forgetting(spec, forgetting, num_episodes=num_episodes, variation=variation)
+    radius = opt_wlsvi_radius(
+        dim=spec.dim,
+        horizon=spec.horizon,
+        num_episodes=num_episodes,
+        delta=delta,
+        rate=chosen.get("rate", 1.0),
+        beta_scale=beta_scale,
+    )
+    return matrix_rl(spec, radius=radius / math.sqrt(spec.dim), steps=steps, clip=clip, **chosen)
+
+
+@register(
+    tuned=tuned,
+    problem="linear MDP",
+    forgetting="none, or any",
+    exploration="UCB; is told rewards and features of successors",
+    bound="d H^2 T^(1/2), T = HK, stationary",
+    paper="Yang & Wang 2020",
+)
+def matrix_rl(
+    spec: Spec,
+    *,
+    radius: Numeric,
+    ridge: Numeric = 1.0,
+    steps: Literal["shared", "apart"] = "shared",
+    clip: Literal["range", "tight"] = "range",
+    rate: Numeric | None = None,
+    length: Numeric | None = None,
+    period: Numeric | None = None,
+) -> LeastSquares:
+    r"""Value iteration on an estimate of the matrix $M$ in $P(s'|s,a) = \phi(s,a)^\top M \psi(s')$.
+
+    $$A_t = \lambda I + \sum_{\tau<t,\,h} \phi_{\tau,h}\phi_{\tau,h}^\top, \qquad
+      \hat M_t = A_t^{-1} \sum_{\tau<t,\,h} \phi_{\tau,h}\,\psi(s_{\tau,h+1})^\top K_\psi^{-1}, \qquad
+      K_\psi = \sum_s \psi(s)\psi(s)^\top,$$
+    $$Q_{t,h} = r_{t,h} + \phi^\top \hat M_t \sum_s \psi(s) V_{t,h+1}(s) + \beta\sqrt{\phi^\top A_t^{-1}\phi},
+      \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
+
+    It has to be told $\psi$ and the rewards of every episode; an environment without `successor_features` is
+    refused. With one of `rate`, `length` and `period` it forgets: sums are weighted as in `opt_wlsvi`,
+    `sw_lsvi_ucb` or `lsvi_ucb_restart`.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      radius: $\beta \ge 0$.
+      ridge: $\lambda > 0$.
+      steps: `"shared"` as above, for transitions that do not depend on h; `"apart"` has sums for each step.
+      clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
+      rate: $\eta \in (0, 1]$ of exponential weights.
+      length: $W$, episodes in a sliding window.
+      period: $E$, episodes between restarts.
+
+    Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
+    Bound", ICML 2020, Algorithm 1.
+
+    Deviations from the paper: the most that $M$ can give within a confidence ball is bounded by
+    $\|\sum_s \psi(s)V(s)\| \le C_\psi H$, so that the bonus does not depend on V; where several actions reach the
+    clip, the one with the largest unclipped index acts, other ties are broken at random. Forgetting, rewards
+    that depend on episode and step, and `steps="apart"` are ours.
+    """
+    forgetting = forgetting_of(rate=rate, length=length, period=period)
+    return LeastSquares(
+        spec,
+        forgetting,
+        Ucb(radius, "single"),
+        ridge,
+        clip,
+        rewards="known",
+        successors="features",
+        steps=steps,
+    )

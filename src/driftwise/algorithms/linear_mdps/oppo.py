@@ -1,0 +1,98 @@
+"""OPPO: optimistic policy optimisation for mixtures of known kernels."""
+
+from __future__ import annotations
+
+from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.registry import register
+from driftwise.policy_optimisation import PolicyOptimisation
+from driftwise.theory.mdp_radii import MixtureRadius
+from driftwise.theory.tuning import mirror_descent_step, restart_period
+from driftwise.types import Numeric, Radius, Spec
+from driftwise.validation import require_number
+
+
+def tuned(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float = 0.0,
+    forgetting: ForgettingKind = "none",
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+) -> PolicyOptimisation:
+    """OPPO with the step size and the radius of its Theorem 4.2.
+
+    Without forgetting, `variation` is not used. With any, the policy starts anew after LSVI-UCB-Restart's
+    period, with the step size for as many episodes; this is ours.
+    """
+    run = dict(num_episodes=num_episodes, variation=variation)
+    forgets = tuned_forgetting(spec, forgetting, **run)
+    stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if forgets else num_episodes
+    step_size = mirror_descent_step(
+        num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch
+    )
+    scale = require_number("beta_scale", beta_scale, at_least=0)
+    return oppo(
+        spec,
+        step_size=step_size,
+        radius=MixtureRadius(spec.horizon, num_episodes, require_number("delta", delta), scale),
+        policy_period=stretch if forgets else 0,
+        **forgets,
+    )
+
+
+@register(
+    tuned=tuned,
+    problem="linear MDP",
+    forgetting="none, or any of them; policy restarts",
+    exploration="UCB, mirror descent on the policy",
+    bound="J H^2 K^(1/2) for J known kernels, against one policy",
+    paper="Cai, Yang, Jin & Wang 2019",
+)
+def oppo(
+    spec: Spec,
+    *,
+    step_size: Numeric,
+    radius: Numeric | Radius,
+    ridge: Numeric = 1.0,
+    rate: Numeric | None = None,
+    length: Numeric | None = None,
+    period: Numeric | None = None,
+    policy_period: Numeric | None = None,
+) -> PolicyOptimisation:
+    r"""Optimistic proximal policy optimisation.
+
+    It has to be told the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture
+    $P_h = \sum_j c_j \psi_{j,h}$, and after each episode its rewards. With $V_{k,H+1} = 0$, for $h = H, \dots, 1$:
+    $$\phi_{k,h}(s,a)_j = \sum_{s'} \psi_{j,h}(s' \mid s,a) V_{k,h+1}(s'), \qquad
+      w_{k,h} = \Lambda_{k,h}^{-1} \sum_{\tau<k} \phi_{\tau,h} V_{\tau,h+1}(s_{\tau,h+1}), \qquad
+      \Lambda_{k,h} = \sum_{\tau<k} \phi_{\tau,h} \phi_{\tau,h}^\top + \lambda I,$$
+    $$Q_{k,h} = \min\{r_{k,h} + \phi_{k,h}^\top w_{k,h} + \beta\sqrt{\phi_{k,h}^\top \Lambda^{-1} \phi_{k,h}},
+      H-h+1\}^+, \qquad V_{k,h} = \langle Q_{k,h}, \pi_{k,h} \rangle, \qquad
+      \pi_{k+1,h} \propto \pi_{k,h} \exp(\alpha Q_{k,h}),$$
+
+    where $\phi_{\tau,h}$ without an argument is that of the pair visited in episode $\tau$. The first policy is
+    uniform. Since $\psi_j$ are probabilities, $\|\phi\| \le H\sqrt J$ and $\|c\| \le 1$, as the paper assumes.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      step_size: $\alpha \ge 0$.
+      radius: $\beta \ge 0$.
+      ridge: $\lambda > 0$.
+      rate: weight the sums with $\eta^{k-1-\tau}$, $\eta \in (0, 1]$.
+      length: or restrict them to the newest $W$ episodes.
+      period: or restart them every $E$ episodes. At most one of the three; without any, nothing is forgotten.
+      policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
+        0 without one.
+
+    Reference: Cai, Yang, Jin & Wang, "Provably Efficient Exploration in Policy Optimization", 2019,
+    Algorithm 1 and Equations (3.2), (3.6) and (3.8).
+
+    Deviations from the paper: none without forgetting. Forgetting and the restarts of the policy are ours; the
+    combination of a window for the estimate with restarts of the policy is also that of PROPO (Zhong, Yang,
+    Wang & Szepesvári 2021).
+    """
+    if policy_period is None:
+        policy_period = 0 if period is None else period
+    forgetting = forgetting_of(rate=rate, length=length, period=period)
+    return PolicyOptimisation(spec, forgetting, step_size, radius, ridge, policy_period)

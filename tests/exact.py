@@ -1,0 +1,27 @@
+"""Exact tables, values and best actions of an episode, by plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.environments import LinearMdp
+from tests.reference import planning
+
+
+def tables(environment: LinearMdp, t: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rewards and transition probabilities of the first step."""
+    reward, probability = planning.kernel(environment.features, environment.model(t))
+    return reward[0], probability[0]
+
+
+def best(environment: LinearMdp, t: int = 0) -> tuple[float, np.ndarray]:
+    """The mean optimal value of an episode, and the first optimal action `[H, S]`."""
+    values, q = planning.optimal(environment.features, environment.model(t))
+    return float(environment.initial @ values[0]), (q >= values[:-1, :, None] - 1e-12).argmax(axis=-1)
+
+
+def start_value(environment: LinearMdp, policy: np.ndarray, t: int = 0) -> float:
+    """The mean value of a policy that is the same at all steps, `[S, A]`."""
+    steps = np.broadcast_to(policy, (environment.spec.horizon, *policy.shape))
+    values = planning.of_policy(environment.features, environment.model(t), steps)
+    return float(environment.initial @ values[0])

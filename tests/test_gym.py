@@ -1,0 +1,222 @@
+"""Gymnasium environments: the contract, the exact model path, and the clock that runs over resets."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from driftwise.drift import Abrupt
+from driftwise.environments import ENVIRONMENTS
+from driftwise.gym import MAKERS, LinearMdpEnv, make_env
+from tests.examples import DRIFTS, SPEC, make
+from tests.reference import planning
+
+LOCK = "driftwise/CombinationLock-v0"
+DOCS = Path(__file__).parent.parent / "docs" / "gymnasium.md"
+
+
+def trajectory(env: Any, num_episodes: int, **first: Any) -> list[Any]:
+    """All that an environment says when the same actions are taken, `first` in the first reset."""
+    actions = np.random.default_rng(0).integers(SPEC.num_actions, size=(num_episodes, SPEC.horizon))
+    said: list[Any] = []
+    for episode, row in enumerate(actions):
+        said.append(env.reset(**(first if episode == 0 else {})))
+        said.extend(env.step(action) for action in row)
+    return said
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_gymnasium_finds_no_fault_with_any_of_them(name: str) -> None:
+    check_env(gymnasium.make(name).unwrapped)
+
+
+def test_every_maker_of_linear_mdps_has_an_id_and_no_bandit_has() -> None:
+    bandits = {name for name, make in ENVIRONMENTS.items() if ".bandits." in make.__module__}
+    assert set(MAKERS.values()) == set(ENVIRONMENTS) - bandits
+    assert MAKERS["driftwise/RandomLinearMdp-v0"] == "random_linear_mdp"
+
+
+def test_same_seed_gives_the_same_trajectory_on_the_same_path() -> None:
+    env = LinearMdpEnv(make(rewards="bernoulli"))
+    first, other = trajectory(env, 10, seed=3), trajectory(env, 10, seed=4)
+    assert trajectory(env, 10, seed=3) == first != other
+    assert trajectory(LinearMdpEnv(make(rewards="bernoulli")), 10, seed=3) == first
+
+
+def test_clock_runs_over_resets_until_it_is_set() -> None:
+    env = LinearMdpEnv(make())
+
+    def episode(**how: Any) -> int:
+        return env.reset(**how)[1]["episode_index"]
+
+    assert [episode() for _ in range(3)] == [0, 1, 2]
+    assert episode(options={"episode": 30}) == 30
+    assert episode(options={}) == 31
+    assert [episode(seed=1), episode()] == [0, 1]
+    assert [episode(seed=1, options={"episode": 8}), episode()] == [8, 9]
+
+
+def test_an_episode_terminates_at_the_horizon_and_info_says_where_it_is() -> None:
+    env = LinearMdpEnv(make())
+    first, *steps = trajectory(env, 1, options={"episode": 5})
+    infos = [first[1], *(info for *_, info in steps)]
+    assert [info["step"] for info in infos] == list(range(SPEC.horizon + 1))
+    assert {(info["episode_index"], info["optimal_value"]) for info in infos} == {
+        (5, first[1]["optimal_value"])
+    }
+    assert [ended for _, _, *ended, _ in steps] == [[False, False]] * (SPEC.horizon - 1) + [[True, False]]
+
+
+@pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS)
+def test_models_and_optimal_values_are_those_of_the_path(drift: Any) -> None:
+    environment = make(drift=drift)
+    env = LinearMdpEnv(environment)
+    for episode in (0, 6, 7, 15, 16, 3):
+        state, info = env.reset(options={"episode": episode})
+        values, _ = planning.optimal(environment.features, environment.model(episode))
+        np.testing.assert_allclose(info["optimal_value"], values[0, state], atol=1e-12)
+        np.testing.assert_array_equal(env.model.mu, environment.model(episode).mu)
+
+
+def test_draws_follow_the_model_before_and_after_a_change() -> None:
+    change = 2000
+    environment = make(drift=Abrupt((change,)), rewards="bernoulli")
+    env, rng = LinearMdpEnv(environment), np.random.default_rng(1)
+    shape = (2, SPEC.horizon, SPEC.num_states, SPEC.num_actions)
+    starts = np.zeros(SPEC.num_states)
+    successes, moves = np.zeros(shape), np.zeros((*shape, SPEC.num_states))
+    env.np_random = np.random.default_rng(2)
+    for episode in range(2 * change):
+        state, _ = env.reset()
+        starts[state] += 1
+        for h, action in enumerate(rng.integers(SPEC.num_actions, size=SPEC.horizon)):
+            place = (episode // change, h, state, action)
+            state, reward, *_ = env.step(action)
+            successes[place] += reward
+            moves[(*place, state)] += 1
+    visits = moves.sum(-1)
+    require_binomial(starts, np.asarray(2.0 * change), environment.initial)
+    for half, model in enumerate((environment.model(0), environment.model(change))):
+        reward, probability = planning.kernel(environment.features, model)
+        require_binomial(successes[half], visits[half], reward)
+        require_binomial(moves[half], visits[half][..., None], probability)
+
+
+def require_binomial(counts: np.ndarray, trials: np.ndarray, probability: np.ndarray) -> None:
+    """Counts within five standard errors (they are hundreds), where a normal approximation will do."""
+    variance = trials * probability * (1 - probability)
+    told = np.broadcast_to(variance >= 4, counts.shape)
+    assert told.mean() > 0.3
+    assert np.all(np.abs(counts - trials * probability)[told] <= 5 * np.sqrt(variance[told]))
+
+
+def test_best_policy_earns_the_optimal_value_on_average() -> None:
+    environment = make(drift=DRIFTS["gradual"])
+    env = LinearMdpEnv(environment)
+    env.np_random = np.random.default_rng(5)
+    excess = []
+    for episode in [*range(30)] * 20:
+        state, info = env.reset(options={"episode": episode})
+        _, q = planning.optimal(environment.features, env.model)
+        total = 0.0
+        for h in range(SPEC.horizon):
+            reward_mean = env.model.theta[h] @ environment.features[state, q[h, state].argmax()]
+            state, reward, *_ = env.step(q[h, state].argmax())
+            assert reward == pytest.approx(reward_mean, abs=1e-12)
+            total += reward
+        excess.append(total - info["optimal_value"])
+    assert abs(np.mean(excess)) <= 4 * np.std(excess) / np.sqrt(len(excess))
+
+
+def test_parts_may_be_plain_dictionaries() -> None:
+    given = make_env("combination_lock", horizon=3, drift={"type": "Abrupt", "at": [2]})
+    same = make_env("combination_lock", horizon=3, drift=Abrupt((2,)))
+    assert given.environment.digest() == same.environment.digest()
+
+
+def test_vectors_restart_by_themselves_and_statistics_can_be_recorded() -> None:
+    envs = gymnasium.make_vec(LOCK, num_envs=2, vectorization_mode="sync", horizon=3)
+    _, info = envs.reset(seed=0)
+    for _ in range(4):
+        *_, info = envs.step(envs.action_space.sample())
+    assert info["episode_index"].tolist() == [1, 1]  # the fourth step was a reset
+    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(LOCK, horizon=3))
+    *_, (_, _, _, _, info) = trajectory(env, 1, seed=0)
+    assert info["episode"]["l"] == 3
+
+
+def test_rendering_is_a_line() -> None:
+    env = gymnasium.make(LOCK, horizon=3, render_mode="ansi")
+    env.reset(seed=0, options={"episode": 7})
+    assert env.render() == "episode 7, step 0 of 3, state 0\n"
+
+
+def test_module_in_the_id_registers_without_jax() -> None:
+    program = (
+        "import sys, gymnasium; "
+        f"print(*gymnasium.make('driftwise.gym:{LOCK}', horizon=2).reset(seed=0)); "
+        "sys.exit('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("0 {'episode_index': 0")
+
+
+def test_without_gymnasium_the_extra_is_named() -> None:
+    program = "import sys; sys.modules['gymnasium'] = None; import driftwise.gym"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("driftwise.gym needs gymnasium: pip install 'driftwise[gym]'\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(maker="locks"), "maker must be one of .*, got 'locks'"),
+        (dict(horizn=3), r"parameters of combination_lock must .* 'horizn' \(did you mean 'horizon'\?\)"),
+        (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
+        (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
+        (dict(drift=3), "drift must be a driftwise.drift.Drift, got 3"),
+        (dict(render_mode="human"), "render_mode must be one of ansi, got 'human'"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        gymnasium.make(LOCK, **given)
+
+
+def test_bad_calls_are_one_sentence_and_change_nothing() -> None:
+    with pytest.raises(ValueError, match=r"^environment must be a .*LinearMdp, got 'locks'$"):
+        LinearMdpEnv("locks")  # pyright: ignore[reportArgumentType]
+    env = make_env("combination_lock", horizon=3)
+    for call in (lambda: env.step(0), env.render, lambda: env.model):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"^reset must be called"):
+            call()
+    env.reset(seed=0)
+    for options, message in (
+        ({"epsode": 1}, r"options must be one of episode, got 'epsode' \(did you mean 'episode'\?\)"),
+        ({"episode": -1}, "episode must be an integer of at least 0, got -1"),
+        ([1], r"options must be a .*Mapping, got \[1\]"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            env.reset(seed=1, options=options)  # pyright: ignore[reportArgumentType]
+    for action in (2, -1, 0.5, None):
+        with pytest.raises(ValueError, match=f"^action must be an integer from 0 to 1, got {action}$"):
+            env.step(action)  # pyright: ignore[reportArgumentType]
+    assert trajectory(env, 1)[0][1]["episode_index"] == 1
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+def test_example_of_the_docs_runs() -> None:
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    assert names["regret"] > 0
