@@ -44,6 +44,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "lsvi_ucb": dict(radius=0.4),
     "lsvi_ucb_restart": dict(period=6, radius=0.4),
     "matrix_rl": dict(radius=0.4, rate=0.9),
+    "oppo": dict(step_size=0.3, radius=0.4, rate=0.9, policy_period=15),
     "opt_rlsvi": dict(scale=0.3, upper=0.8, rate=0.9),
     "opt_wlsvi": dict(rate=0.9, radius=0.4),
     "sw_lsvi_ucb": dict(length=5, radius=0.4),

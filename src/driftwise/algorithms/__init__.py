@@ -18,6 +18,7 @@ from driftwise.algorithms.linear_mdps.epsilon_greedy_lsvi import epsilon_greedy_
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb_restart import lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.matrix_rl import matrix_rl
+from driftwise.algorithms.linear_mdps.oppo import oppo
 from driftwise.algorithms.linear_mdps.opt_rlsvi import opt_rlsvi
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
 from driftwise.algorithms.linear_mdps.sw_lsvi_ucb import sw_lsvi_ucb
@@ -39,6 +40,7 @@ __all__ = [
     "lsvi_ucb",
     "lsvi_ucb_restart",
     "matrix_rl",
+    "oppo",
     "opt_rlsvi",
     "opt_wlsvi",
     "oracle_restart",

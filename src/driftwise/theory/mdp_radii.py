@@ -1,4 +1,4 @@
-r"""Radii for linear MDPs that depend on what was seen or on what is told about the drift."""
+"""Radii for linear MDPs that depend on what was seen or on what is told about the drift."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.arrays import namespace
 from driftwise.parts import number, part
 from driftwise.planning import Variation
-from driftwise.types import Array, Moments, Numeric, Radius
+from driftwise.types import Array, Moments, Numeric
 from driftwise.validation import require_numeric
 
 
@@ -50,10 +50,10 @@ class LocalVariationRadius:
 
     def __post_init__(self) -> None:
         for name in ("reward_variation", "transition_variation"):
-            value = getattr(self, name)
+            value = require_numeric(name, getattr(self, name), at_least=0)
             if np.ndim(value) != 1:
                 raise ValueError(f"{name} must be a list of numbers, one for each epoch, got {value!r}")
-            object.__setattr__(self, name, require_numeric(name, value, at_least=0))
+            object.__setattr__(self, name, value)
         epochs, given = len(self.reward_variation), len(self.transition_variation)
         if given != epochs:
             raise ValueError(
@@ -73,7 +73,7 @@ class LocalVariationRadius:
 
 def local_variation_radius(
     radius: float, *, period: int, horizon: int, num_episodes: int, variations: Variation
-) -> Radius:
+) -> LocalVariationRadius:
     """The radius that is told what moves within each epoch; moves from one epoch to the next do not count."""
     if len(variations.reward) < num_episodes - 1:
         raise ValueError(

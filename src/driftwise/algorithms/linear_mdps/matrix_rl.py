@@ -85,10 +85,10 @@ def matrix_rl(
     Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
     Bound", ICML 2020, Algorithm 1.
 
-    Deviations from the paper: the most that $M$ can give within a confidence ball is bounded by
-    $\|\sum_s \psi(s)V(s)\| \le C_\psi H$, so that the bonus does not depend on V; where several actions reach the
-    clip, the one with the largest unclipped index acts, other ties are broken at random. Forgetting, rewards
-    that depend on episode and step, and `steps="apart"` are ours.
+    Deviations from the paper: the most that an $M$ of the confidence ball can give depends on
+    $\|\sum_s \psi(s)V(s)\| \le C_\psi H$; the bound takes its place, so that the bonus is the same for all V.
+    Where several actions reach the clip, the one with the largest unclipped index acts; other ties are broken
+    at random. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
     """
     forgetting = forgetting_of(rate=rate, length=length, period=period)
     return LeastSquares(

@@ -28,14 +28,13 @@ def tuned(
     run = dict(num_episodes=num_episodes, variation=variation)
     forgets = tuned_forgetting(spec, forgetting, **run)
     stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if forgets else num_episodes
-    step_size = mirror_descent_step(
-        num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch
-    )
+    step_size = mirror_descent_step(num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch)
+    delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)
     return oppo(
         spec,
         step_size=step_size,
-        radius=MixtureRadius(spec.horizon, num_episodes, require_number("delta", delta), scale),
+        radius=MixtureRadius(spec.horizon, num_episodes, delta, scale),
         policy_period=stretch if forgets else 0,
         **forgets,
     )
