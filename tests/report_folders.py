@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from driftwise import drift, storage
@@ -25,36 +26,30 @@ def make_folder(
     episodes: int = 60,
     runs: int = 6,
     record_every: int = 1,
-    parameters: Any = None,
+    described: Callable[[str], Mapping[str, Any]] = lambda label: {"parameters": {"rate": 0.5}},
     environments: Mapping[str, Mapping[str, Any]] | None = None,
     **changed: Any,
 ) -> Path:
     """A results folder with made-up curves: the later an agent is listed, the larger its regret.
 
-    In every second environment it is the other way round.
+    In every second environment it is the other way round. `described`: what the manifest says of an agent.
     """
     environments = environments or {"lock": described_lock(episodes // 2)}
     generator = np.random.default_rng(0)
     lengths = np.diff([*range(0, episodes, record_every), episodes])
     after = np.arange(len(lengths)) % max(len(lengths) // 2, 1)
     results, agents = {}, []
-    for place, (environment, described) in enumerate(environments.items()):
+    for place, (environment, config) in enumerate(environments.items()):
         for number, label in enumerate(labels[:: -1 if place % 2 else 1]):
             level = (1 + number / len(labels)) * generator.uniform(0.9, 1.1, (runs, 1))
             regret = level * np.exp(-after / (4 + number))
-            own = {"agent": {"type": "Own", "rate": 0.5}, "environment": described}
+            own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
             results[environment, label] = Result(regret, -regret, np.zeros_like(regret), lengths, None, own)
         agents += [
-            {
-                "environment": environment,
-                "label": label,
-                "parameters": parameters(label) if parameters else {"rate": 0.5},
-                "seconds": 1.5,
-            }
+            {"environment": environment, "label": label, **described(label), "seconds": 1.5}
             for label in labels
         ]
     manifest = {
-        "format": 1,
         "experiment": "by-hand",
         "config": {"name": "by-hand", "summary": "Doors <b>& locks</b>", "episodes": episodes, "runs": runs},
         "num_episodes": episodes,
@@ -68,34 +63,36 @@ def make_folder(
         **changed,
     }
     folder.mkdir(exist_ok=True)
-    writers = {
-        "results.parquet": storage.parquet_writer(storage.results_table(results)),
-        "manifest.json": storage.json_writer(manifest),
-    }
-    storage.write_files(folder, writers)
+    write(folder, manifest, storage.results_table(results))
     return folder
+
+
+def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
+    """The files of a finished run, whatever is in them."""
+    content = storage.parquet_bytes(table)
+    (folder / "results.parquet").write_bytes(content)
+    (folder / "manifest.json").write_text(json.dumps(storage.sealed(manifest, content)))
 
 
 def make_grid_folder(folder: Path, *, rows: int, columns: int, **options: Any) -> Path:
     """A folder of many cells: an agent at all points of a grid of two parameters, four runs of 200 points."""
     points = {
-        f"OPT-WLSVI (rate={0.75 + row / 100:g}, radius={0.05 * (1 + column):g})": (row, column)
+        f"OPT-WLSVI (rate={0.75 + row / 100:g}, radius={0.05 * (1 + column):g})": {
+            "rate": 0.75 + row / 100,
+            "radius": 0.05 * (1 + column),
+        }
         for row in range(rows)
         for column in range(columns)
     }
 
-    def parameters(label: str) -> dict[str, Any]:
-        row, column = points[label]
-        forgetting = {"type": "ExponentialWeights", "rate": 0.75 + row / 100}
-        exploration = {"type": "Ucb", "radius": 0.05 * (1 + column), "norm": "sandwich"}
-        return {
-            "type": "LeastSquaresAgent",
-            "ridge": 1.0,
-            "forgetting": forgetting,
-            "exploration": exploration,
-        }
+    def described(label: str) -> dict[str, Any]:
+        point = points[label]
+        forgetting = {"type": "ExponentialWeights", "rate": point["rate"]}
+        exploration = {"type": "Ucb", "radius": point["radius"], "norm": "sandwich"}
+        parameters = {"type": "LeastSquaresAgent", "forgetting": forgetting, "exploration": exploration}
+        return {"name": "OPT-WLSVI", "point": point, "parameters": parameters}
 
-    return make_folder(folder, tuple(points), episodes=200, runs=4, parameters=parameters, **options)
+    return make_folder(folder, tuple(points), episodes=200, runs=4, described=described, **options)
 
 
 def described_lock(change: int) -> dict[str, Any]:
@@ -114,13 +111,17 @@ def damage(folder: Path, how: str) -> Path:
     if how == "cut results":
         results.write_bytes(results.read_bytes()[:-100])
         return results
-    if how == "no column":
-        pq.write_table(pq.read_table(results).drop_columns(["regret"]), results)
-        return results
-    if how == "lost rows":
-        pq.write_table(pq.read_table(results)[:-5], results)
-        return results
     facts = json.loads(manifest.read_text())
+    if how in ("no column", "holes", "lost rows"):  # and the seal is of just these results
+        table = pq.read_table(results)
+        holes = pa.array([None] * len(table), pa.float64())
+        broken = {
+            "no column": table.drop_columns(["regret"]),
+            "holes": table.set_column(table.column_names.index("regret"), "regret", holes),
+            "lost rows": table[:-5],
+        }
+        write(folder, facts, broken[how])
+        return results
     first = facts["agents"][0]
     facts_of = {
         "other agents": {"agents": [{**first, "label": "somebody else"}, *facts["agents"][1:]]},
@@ -129,11 +130,15 @@ def damage(folder: Path, how: str) -> Path:
             "environments": {"elsewhere": facts["environments"]["lock"]},
             "agents": [{**agent, "environment": "elsewhere"} for agent in facts["agents"]],
         },
+        "absent": {
+            "environments": {**facts["environments"], "elsewhere": facts["environments"]["lock"]},
+            "agents": [*facts["agents"], {**first, "environment": "elsewhere"}],
+        },
         "homeless": {"agents": [{**first, "environment": "nowhere"}, *facts["agents"][1:]]},
     }
     if how in facts_of:
         manifest.write_text(json.dumps({**facts, **facts_of[how]}))
-        return manifest if how == "homeless" else results
+        return manifest if how in ("absent", "homeless") else results
     texts = {
         "cut manifest": '{"format": 1,',
         "newer": '{"format": 99}',

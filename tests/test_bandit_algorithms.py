@@ -53,7 +53,14 @@ GIVEN = bandits.Assumptions(dim=4, **ASSUMED)
 HORIZON: dict[str, Any] = dict(**ASSUMED, num_episodes=NUM_ROUNDS)
 PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
     "lin_ucb": (lin_ucb(SPEC, **ASSUMED, information="determinant"), bandits.oful(GIVEN)),
-    "restart_lin_ucb": (restart_lin_ucb(SPEC, period=13, **ASSUMED), bandits.restart_ucb(GIVEN, 13)),
+    "restart_lin_ucb": (
+        restart_lin_ucb(SPEC, period=13, **HORIZON),
+        bandits.restart_ucb(GIVEN, 13, NUM_ROUNDS),
+    ),
+    "restart_lin_ucb, published": (
+        restart_lin_ucb(SPEC, period=13, **ASSUMED, confidence="published"),
+        bandits.published_restart_ucb(GIVEN, 13),
+    ),
     "sw_lin_ucb": (sw_lin_ucb(SPEC, length=9, **HORIZON), bandits.sw_ucb(GIVEN, 9, NUM_ROUNDS)),
     "d_lin_ucb": (d_lin_ucb(SPEC, rate=0.9, **HORIZON), bandits.d_linucb(GIVEN, 0.9, NUM_ROUNDS)),
     "weight_ucb": (
@@ -112,7 +119,7 @@ def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
         (d_lin_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
         (weight_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
         (sw_lin_ucb(SPEC, length=NUM_ROUNDS, radius=0.4), lin_ucb(SPEC, radius=0.4)),
-        (restart_lin_ucb(SPEC, period=NUM_ROUNDS, **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
+        (restart_lin_ucb(SPEC, period=NUM_ROUNDS, **HORIZON), lin_ucb(SPEC, **ASSUMED)),
         (oracle_restart(SPEC, changes=(), **ASSUMED, information="count"), lin_ucb(SPEC, **ASSUMED)),
         (oracle_restart(SPEC, changes=(20, 40), radius=0.4), restart_lin_ucb(SPEC, period=20, radius=0.4)),
         (d_rand_lin_ucb(SPEC, rate=0.9, radius=0.0), d_lin_ucb(SPEC, rate=0.9, radius=0.0)),

@@ -12,7 +12,7 @@ import re
 import numpy as np
 import pytest
 
-from driftwise.arms import ContextArms, FreshArms
+from driftwise.arms import ContextArms, ContextSampler, FreshArms
 from driftwise.drift import Abrupt, Gradual
 from driftwise.environments import (
     ENVIRONMENTS,
@@ -68,14 +68,31 @@ def test_russac_has_fifty_fresh_arms_of_the_plane_and_unit_noise():
 
 
 def test_the_two_arms_of_cheung_swing_in_antiphase():
-    """0.5 ± 0.3 sin(5Bπt/T)."""
+    """0.5 ± 0.3 sin(5Bπt/T) at t = 1, …, T, on a path of length 3√2 B."""
     rounds, budget = 1000, 2.0
     environment = cheung_two_armed(num_rounds=rounds, budget=budget)
-    t = np.arange(rounds)
-    swing = 0.3 * np.sin(5 * budget * np.pi * t / rounds)
-    np.testing.assert_allclose(environment.at(t), np.stack([0.5 + swing, 0.5 - swing], axis=1), atol=1e-13)
+    swing = 0.3 * np.sin(5 * budget * np.pi * np.arange(1, rounds + 1) / rounds)
+    theta = environment.at(np.arange(rounds))
+    assert environment.variation(rounds).total == pytest.approx(3 * math.sqrt(2) * budget, rel=0.01)
+    np.testing.assert_allclose(theta, np.stack([0.5 + swing, 0.5 - swing], axis=1), atol=1e-13)
     np.testing.assert_array_equal(environment.arms.all_features, np.eye(2))
     assert environment.noise_scale == 0.1
+
+
+def test_the_smooth_path_starts_in_the_first_round_and_rests_from_the_second_half_on():
+    theta = russac_smooth(num_rounds=60).at(np.array([0, 1, 29, 30, 59]))
+    angles = np.degrees(np.arctan2(theta[:, 1], theta[:, 0]))
+    np.testing.assert_allclose(angles, [0, 3, 87, 90, 90], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_norm_bound_is_the_longest_parameter_of_the_run(name):
+    theta = EXAMPLES[name].at(np.arange(60))
+    assert EXAMPLES[name].norm_bound(60) == pytest.approx(max(math.hypot(*each) for each in theta))
+
+
+def test_revenues_need_a_norm_bound_above_one():
+    assert dynamic_pricing().norm_bound(1) == pytest.approx(math.hypot(1, 0.5) * math.sqrt(2))
 
 
 def test_the_reward_of_a_price_is_its_revenue():
@@ -95,6 +112,14 @@ def test_news_is_clicked_with_probabilities_between_two_and_thirty_per_cent(seed
     sizes = [there(one.arms).sum() for one in play(environment, Uniform(), 40)]
     assert min(sizes) >= 10
     assert len(set(sizes)) > 3
+
+
+def test_an_arm_is_there_even_if_single_precision_makes_it_zero():
+    arms = ContextArms([[[1.0, 0.0], [0.0, 1e-60]], [[0.5, 0.5], [0.0, 0.0]]])
+    sampler = arms.sampler(np.float32)
+    assert isinstance(sampler, ContextSampler)
+    np.testing.assert_array_equal(sampler.present, [[True, True], [True, False]])
+    assert sampler.features.dtype == np.float32
 
 
 def test_more_anchors_do_not_change_the_readers_of_the_first():
@@ -118,6 +143,14 @@ def test_the_best_corner_of_the_hard_bandit_has_the_signs_of_the_parameter():
         np.testing.assert_array_equal(np.sign(best), np.sign(theta))
         assert best @ theta == pytest.approx(np.linalg.norm(theta))  # nothing in the ball is better
     assert hard_bandit(segments=1).changes(6000) == ()
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_every_segment_of_the_hard_bandit_differs_from_the_one_before(dim):
+    """Two or four corners: drawn for each segment alone, signs would repeat in half or a quarter of them."""
+    environment = hard_bandit(dim=dim, num_rounds=40, segments=40, gap=0.5, noise_scale=0.2)
+    assert environment.noise_scale == 0.2
+    assert (environment.variation(40).reward >= 1 - 1e-12).all()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +195,9 @@ def test_the_best_corner_of_the_hard_bandit_has_the_signs_of_the_parameter():
         (lambda: news(num_topics=1), "num_topics must be an integer of at least 2, got 1"),
         (lambda: hard_bandit(dim=11), "dim must be at most 10 (there are 2^dim arms), got 11"),
         (lambda: hard_bandit(num_rounds=3), "segments must be at most num_rounds = 3, got 4"),
-        (lambda: hard_bandit(gap=0), "gap must be a number above 0, got 0"),
+        (lambda: hard_bandit(gap=0), "gap must be a number in (0, 0.5], got 0"),
+        (lambda: hard_bandit(gap=0.6), "gap must be a number in (0, 0.5], got 0.6"),
+        (lambda: russac_abrupt().norm_bound(0), "num_episodes must be a positive integer, got 0"),
     ],
 )
 def test_bad_arguments_are_refused_in_a_sentence(make, message):

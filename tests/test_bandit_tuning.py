@@ -56,6 +56,17 @@ def test_rates_as_printed():
     assert with_dim == pytest.approx(math.sqrt(budget / (d * rounds)), rel=1e-10)
 
 
+@pytest.mark.parametrize(("ridge", "memory"), [(1, 100.0), (16.0, 200.0), (1 / 16, 50.0), (256, 400.0)])
+def test_a_ridge_may_be_any_number_and_the_named_ones_are_two_of_them(ridge, memory):
+    """(√(16λ) · 10⁴/4)^½ = 2·50·λ^¼."""
+    assert bandit_memory(**SIZES, variation=4.0, ridge=ridge) == pytest.approx(memory, rel=1e-12)
+    for name, value in (("one", 1), ("dim", 16.0)):
+        for function in (bandit_memory, bandit_rate, bandit_window):
+            named, given = (function(**SIZES, variation=3.7, ridge=each) for each in (name, value))
+            assert named == given
+    assert bandit_ridge(dim=16, ridge=ridge) == ridge
+
+
 def test_windows_of_whole_numbers_are_not_rounded_up():
     """(2·32/1)^⅔ = 16 and √(2·315/0.7) = 30, of which floats make 30.000000000000004."""
     assert bandit_window(dim=2, num_episodes=32, variation=1.0, tuning="published") == 16
@@ -113,6 +124,8 @@ def test_ridge_is_one_or_the_dimension():
         (dict(tuning="correct"), "tuning must be one of published, corrected, orthogonal, got 'correct'"),
         (dict(ridge="two"), "ridge must be one of one, dim, got 'two'"),
         (dict(ridge=0), "ridge must be a number above 0, got 0"),
+        (dict(ridge=True), "ridge must be a number above 0, got True"),
+        (dict(ridge=None), "ridge must be a number above 0, got None"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):

@@ -13,12 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
-from driftwise import storage, sweep
+from driftwise import compiled, storage, sweep
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.progress import STOPPING
+from driftwise.simulator import Simulation
 from tests.examples import only
 from tests.test_experiments import pretend
 
@@ -84,7 +86,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     assert environment["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
     assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
     assert manifest["versions"]["driftwise"] == dw.__version__
-    assert manifest["device"]
+    assert (manifest["device"], manifest["platform"]) == ("cpu", "cpu")
     assert manifest["config"] == QUICKSTART.config
 
 
@@ -114,12 +116,90 @@ def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) 
 
 
 @pytest.mark.usefixtures("pretending")
-def test_running_again_gives_the_same_bytes_and_leaves_other_files_alone(tmp_path: Path) -> None:
+def test_running_again_leaves_all_files_alone_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    for _ in range(2):
-        assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
-        assert names(tmp_path) == sorted([*FILES, *AROUND, "notes.txt"])
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    before = {name: (tmp_path / name).stat().st_mtime_ns for name in (*FILES, "notes.txt")}
+    assert "already" not in capsys.readouterr().err
+    assert main([*SMALL, "--out", str(tmp_path)]) == 0
+    assert "All of it was there already; no file was changed." in capsys.readouterr().err
+    assert names(tmp_path) == sorted([*FILES, *AROUND, "notes.txt"])
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in before} == before
+
+
+@pytest.mark.usefixtures("pretending")
+@pytest.mark.parametrize("lost", FILES)
+def test_running_again_writes_what_was_lost_or_damaged(lost: str, tmp_path: Path) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    results = (tmp_path / "results.parquet").read_bytes()
+    if lost == "results.parquet":
+        (tmp_path / lost).write_bytes(results[:-1])
+    else:
+        (tmp_path / lost).unlink()
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    assert (tmp_path / "results.parquet").read_bytes() == results
+    assert {*FILES} <= {*names(tmp_path)}
+
+
+@pytest.mark.usefixtures("pretending")
+def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        'name = "mine"\nsummary = "Old words"\nepisodes = 5\nruns = 1\n'
+        '[environment]\ntype = "combination_lock"\n[agents.A]\nalgorithm = "lsvi_ucb"\nradius = 0.5\n'
+    )
+    for changed, code in (("", 0), ("New words", 0), ("radius", 2)):
+        text = text.replace("Old words", changed) if changed == "New words" else text
+        text = text.replace("radius = 0.5", "radius = 0.7") if changed == "radius" else text
+        Path("mine.toml").write_text(text)
+        assert main(["run", "mine.toml", "--quiet"]) == code
+    assert json.loads(Path("results/mine/manifest.json").read_text())["config"]["summary"] == "New words"
+    assert "holds a run with another experiment.agents.A.radius: remove it" in capsys.readouterr().err
+
+
+def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(simulation: Simulation) -> None:
+        raise FloatingPointError("agent: its values stopped being finite")
+
+    monkeypatch.setattr(Simulation, "advance", fail)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    label = next(iter(QUICKSTART.agents))
+    expected = f"{label} in combination_lock: agent: its values stopped being finite"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert names(tmp_path) == [".lock"]  # nothing was computed: the folder is free for any run
+
+
+def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(cell: sweep.Cell) -> None:
+        raise MemoryError("so many curves")
+
+    monkeypatch.setattr(sweep.Cell, "simulation", fail)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 1
+    assert capsys.readouterr().err == "driftwise: error: not enough memory: so many curves\n"
+    assert names(tmp_path) == [".lock"]
+
+
+def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    seen: list[str | None] = []
+
+    def find_device(name: str | None) -> None:
+        seen.append(os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE"))
+        raise ValueError("enough")
+
+    monkeypatch.setattr(compiled, "find_device", find_device)
+    assert main([*SMALL, "--out", str(tmp_path), "--workers", "2"]) == 2
+    assert seen == ["false"]
 
 
 @pytest.mark.usefixtures("pretending")
@@ -169,7 +249,7 @@ def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
     assert main([*SMALL, "--out", str(tmp_path / "new" / "er"), "--quiet"]) == 2
     expected = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
-    assert names(tmp_path / "new" / "er") == sorted(AROUND)
+    assert names(tmp_path / "new" / "er") == [".lock"]
 
 
 @pytest.mark.parametrize("when", ["computing", "writing"])
@@ -192,7 +272,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
     assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
     said = capsys.readouterr()
     hint = ": the same command goes on from here" if when == "computing" else ""
-    assert (said.out, said.err) == ("", f"driftwise: interrupted{hint}\n")
+    assert (said.out, said.err) == ("", f"{STOPPING}\ndriftwise: interrupted{hint}\n")
     assert not {*FILES} & {*names(tmp_path / "new")}
     assert signal.getsignal(signal.SIGINT) is handler
 

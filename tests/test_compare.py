@@ -77,6 +77,7 @@ def test_with_two_seeds_they_are_two_samples_of_any_sizes() -> None:
     assert row.p == pytest.approx(expected.pvalue)
     assert [row.low, row.high] == pytest.approx([low, high])
     assert "seeds are 7 and 8" in found.notes[0]
+    assert row.differs_from is None  # runs of different draws part at once
     assert found.facts == (Fact("seed", 7, 8),)
 
 
@@ -88,6 +89,11 @@ def test_an_unknown_seed_pairs_nothing() -> None:
 @pytest.mark.parametrize("gain", [0.0, 1.0])
 def test_constant_samples_have_a_p_value_without_a_division_by_zero(gain: float) -> None:
     assert welch_test(np.ones(3), np.ones(4) + gain) == (gain, 0.0, 1.0 - gain)
+
+
+def test_rounding_between_independent_samples_is_not_significant() -> None:
+    last_bits = 1e-15 * np.array([1.0, 2.0, 3.0, 4.0])
+    assert welch_test(np.ones(3) + last_bits[:3], np.ones(4) + 1e-12 + last_bits).p == 1
 
 
 def test_p_values_are_adjusted_over_the_rows_that_are_tested() -> None:

@@ -68,19 +68,6 @@ def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
     assert result.manifest["device"] == jax.devices("cpu")[0].device_kind
 
 
-def test_a_checkpoint_that_does_not_say_is_of_a_cpu(tmp_path):
-    """Such files were written before there was a choice."""
-    path = tmp_path / "old"
-    expected = simulate_from(path, fresh(device="cpu"))
-    arrays = {name: value for name, value in np.load(path).items() if name != "device"}
-    arrays["identity"] = np.array(str(arrays["identity"]).replace(', "platform": "cpu"', ""))
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-    assert simulate_from(path, fresh(device="cpu")).values.tobytes() == expected.values.tobytes()
-    with pytest.raises(CheckpointError, match="was computed on a cpu"):
-        simulate_from(path, fresh(device="gpu"))
-
-
 @needs_gpu
 def test_a_gpu_agrees_with_a_cpu():
     on_gpu, on_cpu = (simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=kind) for kind in ("gpu", "cpu"))

@@ -111,7 +111,7 @@ MISTAKES = {
         "environment.drift.scale must be a number of at least 0, got '5%'"
     ),
     in_drift("type = 'Periodic', period = 9, num_anchors = 3"): (
-        "environment.drift must have at most 2 anchors for a combination lock, "
+        "environment.drift must have at most 2 anchors, a lock and its mirror image, "
         "got Periodic(period=9.0, num_anchors=3)"
     ),
     # the agents

@@ -11,10 +11,12 @@ import pytest
 from driftwise import sweep
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.running import Standing
 from driftwise.exploration import Ucb
 from driftwise.least_squares import LeastSquares
 from driftwise.parts import to_config
-from driftwise.results import Result, manifest
+from driftwise.provenance import provenance
+from driftwise.results import Result
 from driftwise.statistics import mean_interval
 from tests.examples import only
 
@@ -31,7 +33,7 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
         optimal_values=values + rng.random((num_runs, num_episodes)),
         lengths=np.ones(num_episodes, dtype=int),
         state=None,
-        manifest=manifest(
+        manifest=dict(
             agent=to_config(agent),
             environment={"name": environment.name, **environment.config},
             num_episodes=num_episodes,
@@ -39,8 +41,10 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
             seed=seed,
             record_every=1,
             precision="float64",
+            platform="cpu",
             device="none",
             seconds=0.5,
+            **provenance(),
         ),
     )
 
@@ -94,10 +98,25 @@ def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPa
 
 def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "_run_cell", pretend)
-    told: list[tuple[str, int, int]] = []
-    run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda *report: told.append(report))
-    at_first = [(label, 0, 6) for label in QUICKSTART.agents]
-    assert told == at_first + [(label, done, 6) for label in QUICKSTART.agents for done in (0, 3, 6)]
+    told: list[tuple] = []
+    run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda standing: told.append(standing))
+    at_first = [("combination_lock", label, 0, 6, 0) for label in QUICKSTART.agents]
+    assert told == at_first + [
+        ("combination_lock", label, done, 6, 0) for label in QUICKSTART.agents for done in (0, 3, 6)
+    ]
+
+
+def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resumed(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
+        for done in (4, 6):
+            report(number, done, cell.num_episodes)
+        return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
+
+    monkeypatch.setattr(sweep, "_run_cell", resumed)
+    told: list[Standing] = []
+    run_experiment(QUICKSTART, num_episodes=6, num_runs=2, progress=told.append)
+    first = next(iter(QUICKSTART.agents))
+    assert [(each.done, each.restored) for each in told if each.label == first] == [(0, 0), (4, 4), (6, 4)]
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_tuned_takes_period_and_radius_from_the_variation():
 def test_the_bonus_has_the_grown_radius_in_both_engines():
     environment = make()
     agent = lsvi_ucb_restart(SPEC, period=4, radius=RADIUS)
-    values = []
+    values, gram = [], np.zeros(0)
     for t, one in enumerate(episodes(agent, environment, NUM_EPISODES, seed=5)):
         values.append(one.record.value)
         if t in (4, 6):  # the first and the third of an epoch

@@ -24,8 +24,15 @@ from tests.examples import (
 from tests.reference import bandits
 from tests.reference.plain_loop import episodes
 
+
+def needs(name: str) -> tuple[str, ...]:
+    """What an algorithm has to be told besides arms and rewards."""
+    return getattr(ALGORITHMS[name](BANDIT, **KNOWN[name]), "needs", ())
+
+
 ENVIRONMENTS = {"noise": make_bandit(noise_scale=0.3), "coins": make_bandit(rewards="bernoulli")}
-EVERY: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}  # those for MDPs are bandits too
+KNOWN: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}  # those for MDPs are bandits too
+EVERY = {name: given for name, given in KNOWN.items() if not needs(name)}
 SEED = 5
 
 
@@ -60,7 +67,8 @@ def differences(left: Any, right: Any) -> list[float]:
 
 
 def test_every_algorithm_is_here_and_rounds_differ_in_size():
-    assert set(EVERY) == set(ALGORITHMS)
+    assert set(KNOWN) == set(ALGORITHMS)
+    assert set(KNOWN) - set(EVERY) == {"matrix_rl", "oppo"}
     for environment in ENVIRONMENTS.values():
         assert {len(features) for features, _ in offered(environment)} == {1, 3, 4}
 
@@ -249,6 +257,14 @@ def test_bad_settings_are_named_in_one_sentence(changed, message):
     settings: dict[str, Any] = dict(algorithm="d_lin_ucb", dim=3, rate=0.9, noise_scale=0.3) | changed
     with pytest.raises(ValueError, match=message):
         Bandit(**settings)
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name not in EVERY])
+def test_an_algorithm_that_has_to_be_told_more_is_refused(name):
+    told = " and ".join(needs(name))
+    sentence = f"^algorithm must learn from what it earns alone, got '{name}', which has to be told {told}$"
+    with pytest.raises(ValueError, match=sentence):
+        Bandit(name, dim=BANDIT.dim, **KNOWN[name])
 
 
 def test_an_index_that_is_not_finite_is_an_error_and_no_decision():

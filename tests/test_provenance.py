@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from driftwise.experiments import provenance
+from driftwise import provenance
 
 
 def _git(folder: Path, *arguments: str) -> str:

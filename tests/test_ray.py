@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,14 +14,14 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import opt_wlsvi
-from driftwise.checkpoints import checkpoint_name
 from driftwise.engines import RayCluster
 from driftwise.engines import ray as ray_engine
+from driftwise.simulator import CHUNK, Simulation
 from driftwise.sweep import Cell, EngineError, run_cells
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.gates import gated_cell, needs_proc, processes_with, stands_at_the_gate, wait_until
 
 CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wlsvi", "lsvi_ucb")]
-LONG = Cell(agent("opt_wlsvi"), make(), 100_000, NUM_RUNS, record_every=1000)
 
 # Starting a node forks; JAX cannot know that the child becomes another program at once.
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
@@ -51,25 +48,25 @@ def cluster() -> Iterator[Any]:
 
 
 def test_a_node_lost_on_the_way_changes_no_byte(cluster, tmp_path):
-    cells = [LONG, CELLS[1]]
-    seen: list[int] = []  # how far the long cell has come
-    lost: list[int] = []  # how much of that was before its node went
+    gate, folder = tmp_path / "gate", tmp_path / "nodes"
+    cells = [gated_cell(gate), CELLS[1]]
+    seen: list[tuple[int, int, int]] = []
+    lost: list[int] = []  # how much of that was before the node went
 
-    def progress(number: int, done: int, total: int) -> None:
-        if number == 0:
-            seen.append(done)
-        if not lost and (tmp_path / "nodes" / checkpoint_name(LONG.simulation())).exists():
+    def lose_the_node() -> None:
+        if not lost and stands_at_the_gate(cells[0], folder):
             lost.append(len(seen))
             (node,) = cluster.worker_nodes
             cluster.remove_node(node, allow_graceful=False)
             cluster.add_node(num_cpus=1)
+            gate.touch()
 
-    run_cells(cells, tmp_path / "nodes", engine=RayCluster(cluster.address), progress=progress)
+    folder.mkdir()
+    RayCluster(cluster.address).finish(cells, folder, lambda *news: seen.append(news), lose_the_node)
+    later = [done for number, done, _ in seen[lost[0] :] if number == 0]
+    assert (later[0], later[-1]) == (2 * CHUNK, 4 * CHUNK)  # it began again, from its checkpoint
     run_cells(cells, tmp_path / "here")
-    assert contents(tmp_path / "nodes") == contents(tmp_path / "here")
-    assert seen[lost[0] - 1] < LONG.num_episodes
-    restarts = [later for earlier, later in itertools.pairwise(seen[lost[0] - 1 :]) if later <= earlier]
-    assert 0 < restarts[0] < LONG.num_episodes  # it began a second time, and not from nothing
+    assert contents(folder) == contents(tmp_path / "here")
 
 
 def test_a_failure_is_raised_as_itself_and_a_connection_of_the_program_is_left_alone(cluster, tmp_path):
@@ -89,19 +86,39 @@ def test_a_failure_is_raised_as_itself_and_a_connection_of_the_program_is_left_a
     assert contents(tmp_path / "nodes") == contents(tmp_path / "here")
 
 
-def test_a_run_stopped_by_its_progress_goes_on_elsewhere_from_its_checkpoint(cluster, tmp_path):
-    def stop(number: int, done: int, total: int) -> None:
-        if list(tmp_path.iterdir()):
+def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(cluster, tmp_path):
+    gate, folder = tmp_path / "gate", tmp_path / "cells"
+    cell = gated_cell(gate)
+
+    def look() -> None:
+        if stands_at_the_gate(cell, folder):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_cells([LONG], tmp_path, engine=RayCluster(cluster.address), progress=stop)
-    (path,) = tmp_path.iterdir()
-    kept = int(np.load(path)["done"])
-    assert 0 < kept < LONG.num_episodes
+        run_cells([cell], folder, engine=RayCluster(cluster.address), look=look)
+    gate.touch()
     seen: list[int] = []
-    run_cells([LONG], tmp_path, progress=lambda number, done, total: seen.append(done))
-    assert seen[:2] == [0, kept]
+    run_cells([cell], folder, progress=lambda number, done, total: seen.append(done))
+    assert seen == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
+
+
+def test_progress_never_goes_back_and_each_end_is_told_once(cluster, tmp_path):
+    for _ in ("computed", "read"):
+        seen: dict[int, list[int]] = {number: [] for number in range(len(CELLS))}
+
+        def progress(number: int, done: int, total: int, seen: dict[int, list[int]] = seen) -> None:
+            seen[number].append(done)
+
+        run_cells(CELLS, tmp_path, engine=RayCluster(cluster.address), progress=progress)
+        for told in seen.values():
+            assert told == sorted(set(told))
+            assert told[-1] == NUM_EPISODES
+
+
+def test_a_device_that_no_node_can_be_asked_for_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(Simulation, "platform", "tpu")
+    with pytest.raises(EngineError, match="device must be one of cpu, gpu on a Ray cluster, got 'tpu'"):
+        run_cells(CELLS, tmp_path, engine=RayCluster())
 
 
 def test_what_no_node_can_run_is_said(cluster, tmp_path, monkeypatch):
@@ -135,28 +152,20 @@ import sys
 from pathlib import Path
 from driftwise.engines import RayCluster
 from driftwise.sweep import run_cells
-from tests.test_ray import CELLS, LONG
+from tests.gates import gated_cell
+from tests.test_ray import CELLS
 
 def progress(number, done, total):
     if done:
         print(done, flush=True)
 
-cells = {"short": CELLS[:1], "long": [LONG]}[sys.argv[2]]
-run_cells(cells, Path(sys.argv[1]), engine=RayCluster("local"), progress=progress)
+folder = Path(sys.argv[1])
+cells = {"short": CELLS[:1], "long": [gated_cell(folder / "gate")]}[sys.argv[2]]
+run_cells(cells, folder, engine=RayCluster("local"), progress=progress)
 """
 
 
-def processes_with(variable: str) -> list[int]:
-    """Processes that have `NAME=value` in their environment."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            if variable.encode() in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-    return found
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+@needs_proc
 @pytest.mark.parametrize(
     "end",
     ["by itself", *(pytest.param(end, marks=pytest.mark.slow) for end in ("interrupted", "killed"))],
@@ -175,9 +184,6 @@ def test_a_cluster_of_its_own_leaves_no_process_behind(end, tmp_path):
         if end == "killed":
             process.kill()
         _, errors = process.communicate()
-    deadline = time.monotonic() + 30
-    while left := processes_with(f"DRIFTWISE_TEST={tmp_path}"):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+    wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
     if end == "by itself":
         assert (process.returncode, errors) == (0, b"")

@@ -51,17 +51,18 @@ return found;
 @needs_browser
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
 def test_the_page_works_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
-    def parameters(label: str) -> dict[str, Any]:
+    def described(label: str) -> dict[str, Any]:
         place = labels.index(label)
-        return {"rate": [0.9, 0.99][place % 2], "radius": place // 2} if place < 4 else {"rate": 1.0}
+        point = {"rate": [0.9, 0.99][place % 2], "radius": place // 2}
+        return {"name": "G (ours)", "point": point} if place < 4 else {"name": NASTY, "point": {}}
 
-    labels = (*(f"G (point {number})" for number in range(4)), NASTY)
+    labels = (*(f"G (ours) (point {number})" for number in range(4)), NASTY)
     wandering = environments.random_linear_mdp(
         num_states=4, num_actions=2, dim=3, horizon=2, drift=drift.Gradual(knots=(0, 20, 40)), seed=0
     )
-    described = {"name": wandering.name, **wandering.config, "drift": to_config(wandering.drift)}
+    config = {"name": wandering.name, **wandering.config, "drift": to_config(wandering.drift)}
     folder = make_folder(
-        tmp_path / "results", labels, parameters=parameters, environments={"wandering": described}
+        tmp_path / "results", labels, described=described, environments={"wandering": config}
     )
     page = write_report(folder, format="html").read_text()
     assert not re.search(r"<(script|img|link|iframe)[^>]* (src|href)=\"(?!data:)", page)

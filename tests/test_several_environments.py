@@ -15,7 +15,10 @@ from driftwise.__main__ import main
 from driftwise.experiments import run_experiment
 from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
-from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, only
+from driftwise.experiments.grids import Grid, split_result
+from driftwise.experiments.running import Standing
+from driftwise.results import Result
+from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, SPEC, only
 
 MDP = dict(type="random_linear_mdp", **SIZES["random_linear_mdp"])
 TWO = {
@@ -78,11 +81,12 @@ def test_a_grid_is_cut_into_cells_without_a_trace_in_its_numbers(monkeypatch: py
     mine = experiment(environment=TWO["a jump"], agents={"W": grid})
     batches = make_batches(mine, points_together=2)
     assert [list(batch.points) for batch in batches] == [["W (rate=0.8)", "W (rate=0.9)"], ["W (rate=1.0)"]]
-    told: list[tuple] = []
-    outcomes = run_experiment(mine, progress=lambda *news: told.append(news))
-    assert told[0] == ("W", 0, NUM_EPISODES)
-    assert told[-1] == ("W", NUM_EPISODES, NUM_EPISODES)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    told: list[Standing] = []
+    outcomes = run_experiment(mine, progress=told.append)
+    setting = only(make_environments(mine)).name
+    assert told[0] == (setting, "W", 0, NUM_EPISODES, 0)
+    assert told[-1] == (setting, "W", NUM_EPISODES, NUM_EPISODES, 0)
+    assert [each.done for each in told] == sorted(each.done for each in told)
     environment = only(make_environments(mine))
     for outcome, rate in zip(outcomes, grid["rate"], strict=True):
         agent = dw.algorithms.opt_wlsvi(environment.spec, rate=rate, radius=0.4)
@@ -144,3 +148,15 @@ def test_an_experiment_needs_an_environment() -> None:
     given = dict(name="none", summary="None", episodes=3, runs=1, agents=AGENTS)
     with pytest.raises(ValueError, match=r"^environment is missing: an experiment needs it"):
         experiment_of(given)
+
+
+def test_diagnostics_of_a_grid_are_split_with_its_other_curves() -> None:
+    agent = dw.algorithms.opt_wlsvi(SPEC, rate=(0.8, 0.9), radius=0.4)
+    points = {f"{rate}": dw.algorithms.opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.8, 0.9)}
+    curves = np.arange(2.0 * 3 * 5).reshape(2, 3, 5)
+    result = Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
+    split = split_result(result, Grid(name="W", label="W", agent=agent, points=points, values={}))
+    for own, expected in zip(split.values(), curves, strict=True):
+        np.testing.assert_array_equal(own.values, expected)
+        np.testing.assert_array_equal(own.diagnostics["epochs"], -expected)
+        assert own.manifest["seconds"] == 2.0

@@ -14,9 +14,12 @@ from driftwise.statistics import (
     all_pairs,
     average_ranks,
     bootstrap_interval,
+    difference,
+    equality,
     growth_exponent,
     holm,
     interquartile_mean,
+    lowest,
     mean_interval,
     paired_difference,
     rank_table,
@@ -243,6 +246,29 @@ def test_paired_difference_of_one_run_or_equal_runs() -> None:
     assert tuple(shifted) == (2, 2, 2, 0, 2 / 2**7, 0)
 
 
+# Rounding
+
+
+def test_rounding_is_no_difference_to_tests_ranks_and_the_lowest() -> None:
+    first = draws(8) + 100
+    second = first * (1 + 1e-13 * np.arange(1, 9))
+    assert t_test(first - second) < 0.01  # however small, it is regular
+    assert tuple(paired_difference(first, second)) == (0, 0, 0, 1, 1, 0.5)
+    assert average_ranks(np.stack([first, second], axis=1)).tolist() == [[1.5, 1.5]] * 8
+    assert lowest(np.array([3.0, 1.0 + 1e-12, 2.0, 1.0])).tolist() == [False, True, False, True]
+    assert [equality(first, other) for other in (first, second, first + 1e-6, first[:3])] == [
+        "identical",
+        "rounding",
+        None,
+        None,
+    ]
+
+
+def test_what_is_rounding_is_seen_over_all_runs_and_for_each_column() -> None:
+    first, second = np.array([[1e6, 1e-6], [1e-6, 2e-6]]), np.array([[1e6, 0.0], [0.0, 0.0]])
+    assert difference(first, second).tolist() == [[0, 1e-6], [0, 2e-6]]
+
+
 # All pairs
 
 
@@ -314,6 +340,7 @@ def test_ranks_sum_to_what_they_must_and_ignore_the_scale_of_tasks() -> None:
 def test_rank_table_takes_one_task_and_agents_that_are_equal() -> None:
     table = rank_table({"a": draws(5), "b": draws(5)})
     np.testing.assert_array_equal(np.array(table.overall), 1.5)
+    assert rank_table({"alone": draws(5)}).overall.estimate.tolist() == [1]
     one = rank_table({"a": draws(1), "b": draws(1) + 1})
     assert one.overall.estimate.tolist() == [1, 2]
     assert np.isnan(one.overall.low).all()
@@ -506,6 +533,7 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
         (lambda: all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
         (lambda: all_pairs({"a": good[:, None], "b": good}), "scores of 'a' must have shape (any)"),
         (lambda: all_pairs(pair, test="z"), "test must be one of t, sign_flip, got 'z'"),
+        (lambda: rank_table({}), "scores must be of at least one agent, got none"),
         (lambda: rank_table(pair, better=["lower", "lower"]), "one for each of 1 tasks"),
         (lambda: regret_area(np.empty((3, 0))), "cumulative_regret must have at least one point"),
         (lambda: regret_area(good, lengths=good), "lengths must be positive, got 0"),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import platform
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -158,18 +163,135 @@ def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) 
     assert names(tmp_path / "folder") == ["x"]
 
 
+def finished(folder: Path, results: dict = RESULTS) -> Path:
+    """A folder with results and a manifest that seals them."""
+    table = storage.parquet_bytes(storage.results_table(results))
+    writers = {
+        storage.RESULTS: lambda file: file.write(table),
+        storage.MANIFEST: storage.json_writer(storage.sealed({}, table)),
+    }
+    storage.write_files(folder, writers)
+    return folder
+
+
 def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
-    storage.write_files(tmp_path, {"results.parquet": storage.parquet_writer(TABLE)})
-    frame = dw.load_results(tmp_path)
+    frame = dw.load_results(finished(tmp_path))
     assert list(frame.columns) == TABLE.column_names
     assert len(frame) == len(TABLE)
+    some = storage.read_table(tmp_path, storage.read_manifest(tmp_path), columns=["run", "regret"])
+    assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
+
+
+def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
+    storage.write_files(finished(tmp_path), {"manifest.json": storage.json_writer({"format": 1})})
+    assert len(dw.load_results(tmp_path)) == len(TABLE)
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"), [(None, "folder must hold the results"), (b"PAR1", "is damaged")]
+    ("name", "content", "said"),
+    [
+        ("manifest.json", None, "is missing: the folder holds no finished run"),
+        ("manifest.json", b"{", "is damaged: it is not JSON"),
+        ("manifest.json", b"\xff", "is damaged: it is not JSON"),
+        ("manifest.json", b"[]", "is damaged: it has no format number"),
+        ("manifest.json", b'{"format": 99}', "has format 99, written by a newer driftwise"),
+        ("results.parquet", None, "is missing"),
+        ("results.parquet", b"PAR1", "is damaged: its content is not what manifest.json was written for"),
+    ],
 )
-def test_results_that_cannot_be_read_are_named(tmp_path: Path, content: bytes | None, reason: str) -> None:
-    if content is not None:
-        (tmp_path / "results.parquet").write_bytes(content)
-    with pytest.raises(ValueError, match=reason):
+def test_results_that_cannot_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    path = finished(tmp_path) / name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} {said}"):
         dw.load_results(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 9])
+def test_damage_is_found_without_a_seal_too(tmp_path: Path, content: bytes) -> None:
+    storage.write_files(tmp_path, {"manifest.json": storage.json_writer({"format": 1})})
+    (tmp_path / "results.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match=r"results\.parquet (is damaged|cannot be read): "):
+        dw.load_results(tmp_path)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    manifest = storage.read_manifest(finished(tmp_path))
+    with pytest.raises(ValueError, match=r"results\.parquet is damaged: its column 'wealth' is missing"):
+        storage.read_table(tmp_path, manifest, columns=["run", "wealth"])
+
+
+@pytest.mark.parametrize("name", ["results.parquet", "manifest.json"])
+def test_one_flipped_bit_never_gives_other_numbers(tmp_path: Path, name: str) -> None:
+    expected = dw.load_results(finished(tmp_path))
+    whole = (tmp_path / name).read_bytes()
+    refused = 0
+    for place in np.random.default_rng(0).integers(8 * len(whole), size=50):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        (tmp_path / name).write_bytes(flipped)
+        try:
+            assert dw.load_results(tmp_path).equals(expected)
+        except ValueError as error:
+            assert str(tmp_path) in str(error)  # noqa: PT017
+            refused += 1
+    assert refused == 50 if name == "results.parquet" else refused > 0
+
+
+def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Path) -> None:
+    (first, *others) = RESULTS
+    own = np.arange(10.0).reshape(2, 5)
+    results = {**RESULTS, first: dataclasses.replace(RESULTS[first], diagnostics={"epochs": own})}
+    frame = dw.load_results(finished(tmp_path, results))
+    assert list(frame.columns) == [*TABLE.column_names, "epochs"]
+    np.testing.assert_array_equal(frame["epochs"][frame["agent"] == first[1]], own.reshape(-1))
+    for _, other in others:
+        assert np.isnan(np.asarray(frame["epochs"][frame["agent"] == other])).all()
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "said"),
+    [
+        ({"regret": np.zeros((2, 5))}, "diagnostics must have names that are no columns, got 'regret'"),
+        ({"epochs": np.zeros(5)}, r"results must have shape \[runs, points\], got \(5,\) of 'first'"),
+    ],
+)
+def test_diagnostics_that_fit_no_column_are_refused(diagnostics: dict, said: str) -> None:
+    own = dataclasses.replace(RESULTS["here", "first"], diagnostics=diagnostics)
+    with pytest.raises(ValueError, match=said):
+        storage.results_table({("here", "first"): own})
+
+
+def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    here = platform.node().replace(".", "-")
+    names_of = {
+        "dead": f".x.npz.{here}.{ended.pid}.part",
+        "own": f".x.npz.{here}.{os.getpid()}.part",
+        "alive": f".x.npz.{here}.{os.getppid()}.part",
+        "elsewhere": f".x.npz.another-host.{ended.pid}.part",
+        "long ago": f".y.npz.another-host.{ended.pid}.part",
+        "not ours": ".notes.part",
+    }
+    for name in (*names_of.values(), "x.npz"):
+        (tmp_path / name).touch()
+    for kind in ("long ago", "not ours"):
+        os.utime(tmp_path / names_of[kind], (0, 0))
+    storage.remove_leftovers(tmp_path)
+    kept = [names_of[kind] for kind in ("alive", "elsewhere", "not ours")]
+    assert names(tmp_path) == sorted([*kept, "x.npz"])
+
+
+def test_what_differs_from_a_claim_is_named_by_its_path(tmp_path: Path) -> None:
+    claimed = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.9}}}}
+    storage.claim(tmp_path, "run.json", claimed)
+    storage.claim(tmp_path, "run.json", claimed)
+    other = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.8}, "B": {}}}}
+    said = "with another experiment.agents.A.rate, experiment.agents.B: "
+    with pytest.raises(ValueError, match=re.escape(said)):
+        storage.claim(tmp_path, "run.json", other)

@@ -93,7 +93,10 @@ def test_hyper_parameters_are_finite_numbers_in_range(build, message, value):
             lambda: Ucb(1.0, "sandwhich"),
             "norm must be one of sandwich, single, got 'sandwhich' (did you mean",
         ),
-        (lambda: lsvi_ucb(SPEC, radius=1, clip="loose"), "clip must be one of paper, tight, got 'loose'"),
+        (
+            lambda: lsvi_ucb(SPEC, radius=1, clip="loose"),
+            "clip must be one of paper, tight, range, none, got 'loose'",
+        ),
     ],
 )
 def test_recipes_name_what_they_refuse(build, message):

@@ -152,10 +152,10 @@ class ContextArms:
         return features[features.any(axis=-1)]
 
     def sampler(self, dtype: Any) -> Sampler:
-        features = np.array(self.features, dtype=dtype)
+        features = np.array(self.features)
         present = features.any(axis=-1)
         varying = None if present.all() else present
-        return ContextSampler(features, varying, np.cumsum(self.probabilities).astype(dtype))
+        return ContextSampler(features.astype(dtype), varying, np.cumsum(self.probabilities).astype(dtype))
 
 
 class FixedSampler(NamedTuple):
@@ -224,8 +224,8 @@ def _some(features: Array, always: Array | None, key: Key) -> FeatureTable:
     if always is None:
         return FeatureTable(features)
     xp = namespace(features)
-    others = xp.sum(xp.astype(~always, xp.int32))
-    extra = xp.astype(xp.floor(uniform(fold(key, 2), 1, features.dtype)[0] * (others + 1)), xp.int32)
+    choices = xp.sum(xp.astype(~always, features.dtype)) + 1
+    extra = xp.astype(xp.floor(uniform(fold(key, 2), 1, features.dtype)[0] * choices), xp.int32)
     order = xp.cumulative_sum(xp.astype(~always, xp.int32))
     return FeatureTable(features, present=always | (order <= extra))
 

@@ -43,6 +43,15 @@ def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -
     return _backend(xs).sweep_over(function, xs, at_once=at_once)
 
 
+def after(array: Array, other: Array) -> Array:
+    """`array`, but not before `other` is there (which must broadcast to its shape and be finite).
+
+    On CPUs XLA may run two factorisations of many matrices at once if neither depends on the other, and then
+    they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
+    """
+    return array + 0 * other
+
+
 def write(buffer: Array, index: Any, value: Array) -> Array:
     """`buffer[index] = value`: in place where arrays are mutable, else a new buffer."""
     if hasattr(buffer, "at"):

@@ -1,7 +1,7 @@
 """Simulations on disk: one file each, replaced whole, from which a killed process goes on.
 
-A checkpoint says what it belongs to. A finished one keeps its curves and drops the agents' states; then
-the simulation is not run again but read.
+A checkpoint says what it belongs to and what computed it. A finished one keeps its curves and drops the
+agents' states; then the simulation is not run again but read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from driftwise.provenance import provenance
 from driftwise.results import Result
-from driftwise.simulator import Simulation
-from driftwise.storage import remove_leftovers, replace_file
+from driftwise.simulator import MisfitError, Simulation
+from driftwise.storage import replace_file
 
-FORMAT = 1
+FORMAT = 2
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
+DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
 
 
 class CheckpointError(ValueError):
@@ -50,14 +52,14 @@ def simulate_from(
 ) -> Result:
     """Play a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
-    One process at a time may do so with the same path. Without a path nothing is kept.
+    One process at a time may do so with the same path. Without a path nothing is kept. Progress begins with
+    what was done before.
     """
     report = progress or (lambda done, total: None)
-    if path is not None:
-        remove_leftovers(path)
-        with contextlib.suppress(FileNotFoundError):
-            simulation.restore(read_checkpoint(path, simulation))
-            report(simulation.done, simulation.num_episodes)
+    content = None if path is None else read_content(path)
+    if path is not None and content is not None:
+        restore_from(content, path, simulation)
+    report(simulation.done, simulation.num_episodes)
     for due in play(simulation):
         if due and path is not None:
             write_checkpoint(path, simulation)
@@ -98,18 +100,39 @@ def _save(file: BinaryIO, simulation: Simulation) -> None:
     np.savez(file, identity=np.array(json.dumps(_label(simulation), sort_keys=True)), **arrays)
 
 
-def read_checkpoint(path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
-    """The arrays of a checkpoint, after it was seen to be whole and of this simulation."""
-    with path.open("rb") as file:
-        return load_checkpoint(file, path, simulation)
+def read_content(path: Path) -> bytes | None:
+    """The bytes of the checkpoint at `path`; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        raise CheckpointError(
+            f"{path} must be a file, got a folder: remove it, and it is computed again"
+        ) from None
 
 
-def load_checkpoint(stream: BinaryIO, path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
-    """Like `read_checkpoint`, from a stream with the content of the file at `path`."""
-    with _blamed(path), np.load(stream, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}  # reading checks each array's checksum
-        found = {"platform": "cpu", **json.loads(str(arrays.pop("identity")))}  # older ones do not say
-    if found.get("format", 0) > FORMAT:
+def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
+    """Let a simulation go on from the content of the checkpoint at `path`."""
+    arrays = load_checkpoint(content, path, simulation)
+    try:
+        simulation.restore(arrays)
+    except MisfitError as error:
+        raise _damaged(path, error) from None
+
+
+def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
+    """The arrays of the checkpoint at `path`, if its content is whole and of this simulation."""
+    with _blamed(path), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(member), allow_pickle=False)
+            for name, member in members.items()
+        }
+        found = json.loads(str(arrays.pop("identity")))
+        newer = found["format"] > FORMAT
+        versions = json.loads(str(arrays["origin"]))["versions"]
+    if newer:
         raise CheckpointError(
             f"{path} was written by a newer version of driftwise, which this one cannot read"
         )
@@ -122,6 +145,11 @@ def load_checkpoint(stream: BinaryIO, path: Path, simulation: Simulation) -> dic
         )
     if other:
         raise CheckpointError(f"{path} belongs to another simulation, with another {', '.join(other)}")
+    if any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
+        those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
+        raise CheckpointError(
+            f"{path} was computed with {those}: install those, or delete the checkpoints in {path.parent}"
+        )
     return arrays
 
 
@@ -132,9 +160,13 @@ def _label(simulation: Simulation) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _blamed(path: Path) -> Iterator[None]:
-    """A file that cannot be understood is named, whatever its reader stumbled over."""
+    """Content that cannot be understood is told with its path, whatever its reader stumbled over."""
     try:
         yield
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
-        reason = str(error) or type(error).__name__
-        raise CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again") from None
+    except Exception as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> CheckpointError:
+    reason = str(error) or type(error).__name__
+    return CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again")

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.arrays import namespace
+from driftwise.arrays import after, namespace
 from driftwise.parts import choice, number, part
 from driftwise.random import normal
 from driftwise.regression import linear, matvec, quadratic
@@ -71,7 +71,7 @@ class Thompson:
     uses_gram_sq = True
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return radius_at(self.scale, moments) * linear(features, deviation(inverse, moments, key))
+        return drawn(self.scale, inverse, moments, features, key)
 
     def policy(self, q: Array) -> Array:
         return greedy_policy(q)
@@ -95,7 +95,7 @@ class TruncatedThompson:
             raise ValueError(f"upper must be at least lower = {self.lower}, got {self.upper}")
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return radius_at(self.scale, moments) * linear(features, deviation(inverse, moments, key))
+        return drawn(self.scale, inverse, moments, features, key)
 
     def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
         xp = namespace(inverse)
@@ -188,13 +188,17 @@ def width(
     return xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
 
 
-def deviation(inverse: Array, moments: Moments, key: Key) -> Array:
-    """A draw of `Λ⁻¹ Λ̃^(1/2) z` for each step: `[H, d]`."""
+def drawn(
+    scale: Numeric | Radius, inverse: Array, moments: Moments, features: FeatureTable, key: Key
+) -> Array:
+    """`φᵀ a Λ⁻¹ Λ̃^(1/2) z` with one z for each step: `[H, N]`."""
     xp = namespace(inverse)
+    size = radius_at(scale, moments)
     gram = moments.gram if moments.gram_sq is None else moments.gram_sq
     num_steps, dim = gram.shape[0], gram.shape[-1]
     draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
-    return matvec(inverse, matvec(xp.linalg.cholesky(gram), draw))
+    root = xp.linalg.cholesky(after(gram, size[..., None]))
+    return size * linear(features, matvec(inverse, matvec(root, draw)))
 
 
 def _nothing(inverse: Array, features: FeatureTable) -> Array:

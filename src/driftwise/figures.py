@@ -102,11 +102,11 @@ def moving_average(curves: np.ndarray, width: int) -> np.ndarray:
 
 
 def _ranked(rows: Sequence[Row]) -> list[str]:
-    """Labels from the lowest to the highest rank by mean final regret, averaged over the rows of an agent."""
+    """Labels from the lowest to the highest rank within runs, averaged over the runs and rows of an agent."""
     ranks: dict[str, list[float]] = {}
     for row in rows:
-        means = np.array([result.cumulative_regret[:, -1].mean() for result in row.results.values()])
-        for label, rank in zip(row.results, average_ranks(means), strict=True):
+        finals = np.stack([result.cumulative_regret[:, -1] for result in row.results.values()], axis=-1)
+        for label, rank in zip(row.results, average_ranks(finals).mean(axis=0), strict=True):
             ranks.setdefault(label, []).append(float(rank))
     return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
 

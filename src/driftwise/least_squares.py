@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.arrays import namespace, scan, spd_inverse
+from driftwise.arrays import after, namespace, scan, spd_inverse
 from driftwise.parts import choice, member, number, part
 from driftwise.random import choose
 from driftwise.regression import empty_moments, linear, matvec
@@ -79,6 +79,10 @@ class LeastSquares:
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = pooled(state) if self.steps == "shared" else state
         inverse = spd_inverse(moments.gram)
+        moments = moments._replace(
+            gram=after(moments.gram, inverse),
+            gram_sq=None if moments.gram_sq is None else after(moments.gram_sq, inverse),
+        )
         bonus = self.exploration.perturb(inverse, moments, features, key)
         doubt = None
         if isinstance(self.exploration, Doubting):

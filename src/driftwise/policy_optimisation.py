@@ -57,7 +57,8 @@ class PolicyOptimisation:
     needs = ("rewards", "kernels")
 
     def init(self, features: FeatureTable) -> PolicyState:
-        xp, kernels = namespace(features.kernels), features.kernels
+        kernels: Array = features.kernels
+        xp = namespace(kernels)
         num_anchors, horizon, num_states = kernels.shape[0], kernels.shape[1], kernels.shape[-1]
         steps = xp.zeros(horizon, dtype=kernels.dtype)
         shown = Sample(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import platform
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+
+CURVES = ("returns", "values", "optimal_values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class Result:
     lengths: np.ndarray  # [points] number of episodes behind each point
     state: Any  # the agents' states after the last episode, leaves [*grid, runs, ...]; None if not kept
     manifest: dict[str, Any]
+    diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)  # curves that some agents have
 
     @cached_property
     def episodes(self) -> np.ndarray:
@@ -41,16 +43,27 @@ class Result:
         return np.cumsum(self.regret * self.lengths, axis=-1)
 
 
-def manifest(**facts: Any) -> dict[str, Any]:
-    """The facts of a run together with the versions that produced it."""
-    return {**facts, "versions": versions()}
+def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
+    """All fields that hold curves, each made by `change` from those of the results."""
+    named = {name: change(*(getattr(result, name) for result in results)) for name in CURVES}
+    diagnostics = {
+        name: change(*(result.diagnostics[name] for result in results)) for name in results[0].diagnostics
+    }
+    return {**named, "diagnostics": diagnostics}
 
 
-def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("driftwise", "jax", "jaxlib", "numpy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What computed results that belong together: single facts, and lists of those that differ."""
+    manifests = list(manifests)
+    versions = [manifest["versions"] for manifest in manifests]
+    return {
+        **{key: _one_or_all(each[key] for each in manifests) for key in ("device", "commit", "host")},
+        "versions": {name: _one_or_all(each[name] for each in versions) for name in versions[0]},
+    }
+
+
+def _one_or_all(facts: Iterable[Any]) -> Any:
+    found: list[Any] = []
+    for fact in facts:
+        found += [each for each in (fact if isinstance(fact, list) else [fact]) if each not in found]
+    return found[0] if len(found) == 1 else found

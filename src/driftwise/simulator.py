@@ -7,6 +7,7 @@ stopped after any chunk and taken up again elsewhere.
 from __future__ import annotations
 
 import functools
+import json
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +20,8 @@ from driftwise import random
 from driftwise.compiled import find_device, init_states, lower, own_settings, play_chunk, run_keys
 from driftwise.environments.environment import Environment
 from driftwise.parts import is_part, to_config
-from driftwise.results import Result, manifest
+from driftwise.provenance import provenance
+from driftwise.results import Result
 from driftwise.types import Agent
 from driftwise.validation import require_choice, require_count, require_kind
 
@@ -46,8 +48,8 @@ def simulate(
 ) -> Result:
     """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
 
-    Every number is addressed by (seed, run, episode, step, purpose): a run's numbers depend neither on
-    how many runs there are nor on chunks or grids, and all agents meet the same environment draws.
+    Every number is addressed by (seed, run, episode, step, purpose): up to rounding, a run's numbers depend
+    neither on how many runs there are nor on chunks or grids, and all agents meet the same environment draws.
 
     Args:
       agent: from `driftwise.algorithms`. Numeric parameters may be arrays; they broadcast against each
@@ -84,6 +86,10 @@ def simulate(
         if progress is not None:
             progress(simulation.done, simulation.num_episodes)
     return simulation.result(keep_state=keep_state)
+
+
+class MisfitError(ValueError):
+    """A checkpoint is not of the simulation that is to go on from it."""
 
 
 class Simulation:
@@ -134,7 +140,7 @@ class Simulation:
         points = -(-self.num_episodes // self.record_every)
         self._sums = np.zeros((3, points, self._grid_size, self.num_runs))
         self._state: Any = None  # until it is needed
-        self._finished_on: str | None = None  # the device of a simulation whose finished checkpoint was read
+        self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
         self.done = 0
         self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
 
@@ -196,7 +202,7 @@ class Simulation:
         return {
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
-            "device": np.asarray(self._device_kind()),
+            "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
             "sums": self._sums[:, :points].copy(),
             **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
@@ -208,14 +214,8 @@ class Simulation:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
-        if {"device", *checkpoint} != {
-            "device",
-            "done",
-            "seconds",
-            "sums",
-            *names,
-        }:  # older ones lack a device
-            raise ValueError(
+        if {*checkpoint} != {"done", "seconds", "origin", "sums", *names}:
+            raise MisfitError(
                 "checkpoint must come from a simulation with the same arguments, got other arrays"
             )
         sums = checkpoint["sums"]
@@ -224,7 +224,7 @@ class Simulation:
         for name, shape, dtype in [("sums", expected, self._sums.dtype), *shapes]:
             found = checkpoint[name]
             if found.shape != shape or found.dtype != dtype:
-                raise ValueError(
+                raise MisfitError(
                     f"checkpoint must come from a simulation with the same arguments, got {name} of "
                     f"{found.dtype}{list(found.shape)} where {dtype}{list(shape)} was expected"
                 )
@@ -233,7 +233,7 @@ class Simulation:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
             with own_settings(self._device):
                 self._state = jax.device_put(state)
-        self._finished_on = str(checkpoint.get("device", self.platform)) if finished else None
+        self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
         self._sums[:] = 0
         self._sums[:, : sums.shape[1]] = sums
         self.done = int(checkpoint["done"])
@@ -254,11 +254,13 @@ class Simulation:
             optimal_values=means[2],
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
-            manifest=manifest(**self.arguments(), device=self._device_kind(), seconds=self.seconds),
+            manifest=dict(**self.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
         )
 
-    def _device_kind(self) -> str:
-        return self._finished_on or self._device.device_kind
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The device, versions, commit and host that compute it; of one that was read finished, that did."""
+        return self._finished_by or {"device": self._device.device_kind, **provenance()}
 
     def arguments(self) -> dict[str, Any]:
         """What was asked for, in plain values: all that determines the numbers."""

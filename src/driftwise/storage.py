@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,6 +23,12 @@ from driftwise.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FORMAT = 2  # of a results folder; a reader can refuse what it does not know
+MANIFEST, RESULTS = "manifest.json", "results.parquet"
+SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
+
+_HOST = platform.node().replace(".", "-")
 
 Writer = Callable[[BinaryIO], object]
 
@@ -70,11 +80,20 @@ def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
         raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
     if newer:
         raise ValueError(f"{folder} was written by a newer version of driftwise: choose another folder")
-    other = [key for key in sorted({*found, *claimed}) if found.get(key) != claimed.get(key)]
+    other = list(differing(found, claimed))
     if other:
         raise ValueError(
             f"{folder} holds a run with another {', '.join(other)}: remove it or choose another folder"
         )
+
+
+def differing(first: Any, second: Any, *keys: str) -> Iterator[str]:
+    """The dotted paths at which two values of plain tables differ."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in sorted({*first, *second}):
+            yield from differing(first.get(key), second.get(key), *keys, key)
+    elif first != second:
+        yield ".".join(keys)
 
 
 def replace_file(path: Path, write: Writer) -> None:
@@ -112,27 +131,45 @@ def _stage(path: Path, write: Writer) -> None:
         os.fsync(file.fileno())
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove what processes that were killed while they wrote `path` left behind."""
-    for leftover in path.parent.glob(f".{path.name}.*.part"):
-        leftover.unlink(missing_ok=True)
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote a file of the folder left behind."""
+    for leftover in folder.glob(".*.part"):
+        *_, host, pid, _ = leftover.name.rsplit(".", 3)
+        with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
+            ended = not _lives(int(pid)) and host == _HOST
+            if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
+                leftover.unlink()
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is another process of this number."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
 
 
 def _temporary(path: Path) -> Path:
     """A name next to `path`, on the same file system, that only this process uses."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.part")
 
 
 def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
     """One row for each environment, agent, run and point; runs count from 0, episodes from 1.
 
-    `results` are keyed by what to call the environment and the agent.
+    `results` are keyed by what to call the environment and the agent. Each diagnostic is a column, null for
+    agents without it.
     """
     for (_, agent), result in results.items():
-        if result.returns.ndim != 2:
-            raise ValueError(
-                f"results must have shape [runs, points], got {result.returns.shape} of {agent!r}"
-            )
+        shape = result.returns.shape
+        for curve in (result.returns, *result.diagnostics.values()):
+            if len(shape) != 2 or curve.shape != shape:
+                raise ValueError(f"results must have shape [runs, points], got {curve.shape} of {agent!r}")
     manifests = [result.manifest for result in results.values()]
     sizes = [result.returns.size for result in results.values()]
 
@@ -144,31 +181,100 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
         arrays = (np.broadcast_to(take(result), result.returns.shape) for result in results.values())
         return np.concatenate([array.reshape(-1) for array in arrays])
 
-    return pa.table(
-        {
-            "environment": words(environment for environment, _ in results),
-            "agent": words(agent for _, agent in results),
-            "parameters": words(compact_json(manifest["agent"]) for manifest in manifests),
-            "run": numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
-            "episode": numbers(lambda result: result.episodes),
-            "reward": numbers(lambda result: result.returns),
-            "regret": numbers(lambda result: result.regret),
-            "cumulative_regret": numbers(lambda result: result.cumulative_regret),
-        }
-    )
+    def or_null(name: str) -> pa.ChunkedArray:
+        curves = (result.diagnostics.get(name) for result in results.values())
+        return pa.chunked_array(
+            [
+                pa.nulls(size, pa.float64()) if curve is None else pa.array(curve.reshape(-1), pa.float64())
+                for curve, size in zip(curves, sizes, strict=True)
+            ]
+        )
+
+    columns = {
+        "environment": words(environment for environment, _ in results),
+        "agent": words(agent for _, agent in results),
+        "parameters": words(compact_json(manifest["agent"]) for manifest in manifests),
+        "run": numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
+        "episode": numbers(lambda result: result.episodes),
+        "reward": numbers(lambda result: result.returns),
+        "regret": numbers(lambda result: result.regret),
+        "cumulative_regret": numbers(lambda result: result.cumulative_regret),
+    }
+    diagnostics = dict.fromkeys(name for result in results.values() for name in result.diagnostics)
+    if clash := [name for name in diagnostics if name in columns]:
+        raise ValueError(f"diagnostics must have names that are no columns, got {clash[0]!r}")
+    return pa.table({**columns, **{name: or_null(name) for name in diagnostics}})
+
+
+def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
+    """A manifest that names the content of the results it belongs to."""
+    return {"format": FORMAT, **manifest, "sha256": _seal(results)}
+
+
+def _seal(results: bytes) -> dict[str, str]:
+    return {RESULTS: hashlib.sha256(results).hexdigest()}
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a finished run; whatever is wrong with it is a `ValueError` that names the file."""
+    path = folder / MANIFEST
+    with _blamed(path):
+        content = path.read_bytes()
+        try:
+            manifest = json.loads(content)
+        except ValueError:
+            raise ValueError("it is not JSON") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise ValueError(f"{path} is damaged: it has no format number")
+    if manifest["format"] > FORMAT:
+        raise ValueError(
+            f"{path} has format {manifest['format']}, written by a newer driftwise; "
+            f"this one reads up to format {FORMAT}"
+        )
+    return manifest
+
+
+def read_table(folder: Path, manifest: Mapping[str, Any], columns: Sequence[str] | None = None) -> pa.Table:
+    """The results that a manifest seals, or some of their columns; any damage is a `ValueError`."""
+    path = folder / RESULTS
+    with _blamed(path):
+        content = path.read_bytes()
+        if manifest["format"] > 1 and manifest.get("sha256") != _seal(content):  # the first had no seal
+            raise ValueError(f"its content is not what {MANIFEST} was written for")
+        file = pq.ParquetFile(pa.BufferReader(content))
+        for name in columns or ():
+            if name not in file.schema_arrow.names:
+                raise ValueError(f"its column {name!r} is missing")
+        return file.read(columns=columns)
+
+
+@contextlib.contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Whatever a reader stumbles over is a `ValueError` that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} is damaged: {reason}") from None
 
 
 def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """The results in a folder that `driftwise run` wrote, a row for each agent, run and point."""
     import pandas  # noqa: F401  (says by its own name that it is missing)
 
-    path = Path(folder) / "results.parquet"
-    try:
-        return pq.read_table(path).to_pandas()
-    except FileNotFoundError:
-        raise ValueError(f"folder must hold the results of a finished run, got {str(folder)!r}") from None
-    except pa.ArrowException as error:
-        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    return read_table(Path(folder), read_manifest(Path(folder))).to_pandas()
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    parquet_writer(table)(file)
+    return file.getvalue()
 
 
 def parquet_writer(table: pa.Table) -> Writer:

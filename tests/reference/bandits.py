@@ -113,16 +113,27 @@ def oful(given: Assumptions) -> Textbook:
     return Textbook(lambda t, tau: 1.0, radius, given.ridge)
 
 
-def restart_ucb(given: Assumptions, period: int) -> Textbook:
-    """Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1, with the radius of the rounds in the epoch so far."""
+def restart_ucb(given: Assumptions, period: int, num_rounds: int) -> Textbook:
+    """Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1, with a radius for `num_rounds` rounds.
+
+    It has the rounds of the epoch so far in it, and each epoch has its share of δ.
+    """
+    num_epochs = math.ceil(num_rounds / period)
 
     def radius(t: int, v: np.ndarray) -> float:
-        return given.radius(math.log(1 / given.delta), given.information((t - 1) % period))
+        return given.radius(math.log(num_epochs / given.delta), given.information((t - 1) % period))
+
+    return published_restart_ucb(given, period)._replace(radius=radius)
+
+
+def published_restart_ucb(given: Assumptions, period: int) -> Textbook:
+    """Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1: one radius for all rounds."""
+    beta = given.radius(math.log(1 / given.delta), given.information(period))
 
     def weight(t: int, tau: int) -> float:
         return float((tau - 1) // period == (t - 1) // period)
 
-    return Textbook(weight, radius, given.ridge)
+    return Textbook(weight, lambda t, v: beta, given.ridge)
 
 
 def sw_ucb(given: Assumptions, length: int, num_rounds: int) -> Textbook:

@@ -32,7 +32,7 @@ def evaluations(
     """Each episode's policy and its evaluation, along given trajectories.
 
     Rewards `[S, A]` for each step of each episode, kernels ψ `[J, H, S, A, S]`. `weight(k, tau)` is that of
-    episode τ < k in the sums of Equation (3.6), which the paper leaves at one.
+    episode τ < k in the sums of the regression, which the paper leaves at one.
     """
     num_anchors, horizon, num_states, num_actions, _ = kernels.shape
     uniform = np.full((horizon, num_states, num_actions), 1 / num_actions)
@@ -42,7 +42,7 @@ def evaluations(
     for k, episode in enumerate(played):
         if policy_restarts(k):
             policy = uniform
-        else:  # Equation (3.2)
+        else:  # policy improvement
             policy = policy * np.exp(step_size * q)
             policy = policy / policy.sum(axis=-1, keepdims=True)
         value = np.zeros((horizon + 1, num_states))
@@ -51,7 +51,7 @@ def evaluations(
         phis, targets = [np.zeros(num_anchors)] * horizon, [0.0] * horizon
         for h in reversed(range(horizon)):
             gram, target = ridge * np.eye(num_anchors), np.zeros(num_anchors)
-            for tau in range(k):  # Equation (3.6)
+            for tau in range(k):  # least squares
                 phi = visited[tau][h]
                 gram += weight(k, tau) * np.outer(phi, phi)
                 target += weight(k, tau) * phi * met[tau][h]

@@ -14,7 +14,7 @@ from rich.console import Console
 from driftwise import __version__
 from driftwise.validation import require_choice, require_count
 
-WIDTH_OF_A_FILE = 250  # columns, where the output is not a terminal: no line is folded
+WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -59,7 +59,7 @@ def _print_text(folders: tuple[str, str], found: Comparison) -> None:
         print("Nothing differs in what was run.\n")
     for environment, rows in itertools.groupby(found.rows, key=lambda row: row.environment):
         print(f"Cumulative {found.metric} in {environment}, second − first")
-        stdout().print(_rows_table(rows))
+        stdout().print(_rows_table(rows, paired=found.method == "paired"))
     for note in found.notes:
         print(note)
     for side, cells in (("first", found.only_first), ("second", found.only_second)):
@@ -76,29 +76,26 @@ def _facts_table(facts: tuple[Fact, ...]) -> Table:
     return table
 
 
-def _rows_table(rows: Iterable[Row]) -> Table:
-    from driftwise.report.elements import shown, with_interval
+def _rows_table(rows: Iterable[Row], *, paired: bool) -> Table:
+    from driftwise.statistics.wording import probability, shown, with_interval
 
     table = Table(box=SIMPLE_HEAD)
     table.add_column("agent", overflow="fold")
-    for heading in ("first", "second", "difference [95 %]", "p, adjusted", "apart from"):
+    for heading in ("first", "second", "difference [95 %]", "p, adjusted", *["apart from"] * paired):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     for row in rows:
+        apart = "–" if row.differs_from is None else f"episode {row.differs_from}"
         table.add_row(
             row.agent,
             shown(row.first),
             shown(row.second),
             with_interval(row.difference, row.low, row.high),
-            _probability(row.p_adjusted),
-            "–" if row.differs_from is None else f"episode {row.differs_from}",
+            probability(row.p_adjusted),
+            *[apart] * paired,
             row.verdict,
         )
     return table
-
-
-def _probability(p: float) -> str:
-    return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _named(cell: Cell) -> str:

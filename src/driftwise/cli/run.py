@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,33 +74,33 @@ def _run(
     chosen = _engine(engine, workers, address, device)
     if out is None:
         out = f"results/{experiment.name}"
-    from driftwise.experiments.saving import CHECKPOINTS, CLAIM, FILES, claimed_by, save_outcomes
-    from driftwise.storage import claim, locked, output_folder
+    from driftwise.experiments.saving import FILES, claimed, claimed_by, is_saved, save_outcomes
+    from driftwise.storage import locked, output_folder, remove_leftovers
 
     with contextlib.ExitStack() as stack:
-        stop_if_asked = stack.enter_context(held_interrupts())
+        look = stack.enter_context(held_interrupts())
         with _blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), FILES))
             stack.enter_context(locked(folder))
-            check(claim, folder, CLAIM, claimed_by(experiment, episodes, runs, seed))
-        with shown_progress(quiet) as show:
-
-            def progress(label: str, done: int, total: int) -> None:
-                stop_if_asked()
-                show(label, done, total)
-
+            remove_leftovers(folder)
+            claim = claimed_by(experiment, episodes, runs, seed)
+            kept = check(stack.enter_context, claimed(folder, claim))
+        with shown_progress(quiet) as progress:
             given: dict[str, Any] = dict(num_episodes=episodes, num_runs=runs, seed=seed, device=device)
-            cells = folder / CHECKPOINTS
             with _blaming_out(out), _telling_how_to_go_on():
                 outcomes = run_experiment(
-                    experiment, **given, checkpoints=cells, engine=chosen, progress=progress
+                    experiment, **given, checkpoints=kept, engine=chosen, progress=progress, look=look
                 )
         with _blaming_out(out):
-            paths = save_outcomes(folder, experiment, outcomes)
+            saved = is_saved(folder, experiment, outcomes)
+            if not saved:
+                save_outcomes(folder, experiment, outcomes)
     if not quiet:
         _print_regrets(experiment, outcomes)
-    for path in paths:
-        print(path)
+        if saved:
+            print("All of it was there already; no file was changed.", file=sys.stderr)
+    for name in FILES:
+        print(folder / name)
 
 
 def _engine(name: str, workers: int | None, address: str | None, device: str | None) -> Engine | None:
@@ -115,8 +116,9 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
         return check(RayCluster, address)  # its nodes have the device, and perhaps not this machine
     if address is not None:
         raise InputError(f"--address is for --engine ray, got {address!r} with --engine {name}")
-    check(find_device, device)
-    return Processes(workers) if workers is not None and workers > 1 else None
+    chosen = Processes(workers) if workers is not None and workers > 1 else None
+    check(find_device, device)  # after what an engine sets for it
+    return chosen
 
 
 @contextlib.contextmanager
@@ -126,7 +128,7 @@ def _telling_how_to_go_on() -> Iterator[None]:
 
     try:
         yield
-    except (CheckpointError, EngineError) as error:
+    except (CheckpointError, EngineError, FloatingPointError) as error:
         raise InputError(str(error)) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command goes on from here") from None
@@ -145,6 +147,7 @@ def _blaming_out(out: str) -> Iterator[None]:
 
 def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     from driftwise.statistics import mean_interval
+    from driftwise.statistics.wording import with_half_width
 
     facts = outcomes[0].result.manifest
     several = facts["num_runs"] > 1
@@ -159,7 +162,7 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     table.add_column("seconds", justify="right")
     for outcome in outcomes:
         mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
-        regret = f"{mean:.1f} ± {half_width:.1f}" if several else f"{mean:.1f}"
+        regret = with_half_width(float(mean), float(half_width))
         where = [outcome.setting] if len(settings) > 1 else []
         table.add_row(*where, outcome.label, regret, f"{outcome.seconds:.1f}")
     sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"

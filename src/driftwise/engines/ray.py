@@ -8,7 +8,6 @@ its folder, and a task that was lost goes on elsewhere from its last letter.
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import os
 import socket
@@ -19,9 +18,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from driftwise.checkpoints import checkpoint_bytes, checkpoint_name, load_checkpoint, play, read_checkpoint
-from driftwise.storage import remove_leftovers, replace_file
-from driftwise.sweep import Cell, EngineError, Progress
+from driftwise.checkpoints import (
+    checkpoint_bytes,
+    checkpoint_name,
+    load_checkpoint,
+    play,
+    read_content,
+    restore_from,
+)
+from driftwise.storage import replace_file
+from driftwise.sweep import Cell, EngineError, Look, Progress
 
 ATTEMPTS = 4  # at a cell whose worker or node was lost
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -47,13 +53,18 @@ class RayCluster:
         if self.address is not None and (not isinstance(self.address, str) or "://" in self.address):
             raise ValueError(f"address must be HOST:PORT of a Ray cluster, got {self.address!r}")
 
-    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress) -> None:
+    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
         """Bring the checkpoint of every cell in the folder to its end."""
-        jobs = [_Job.of(cell, folder, number) for number, cell in enumerate(cells)]
-        jobs = [job for job in jobs if not job.is_finished()]
+        jobs = []
+        for number, cell in enumerate(cells):
+            job = _Job.of(cell, folder, number)
+            done = job.done()
+            report(number, done, cell.num_episodes)
+            if done < cell.num_episodes:
+                jobs.append(job)
         if jobs:
             with _connection(self.address):
-                _finish(jobs, report)
+                _finish(jobs, report, look)
 
 
 @dataclass
@@ -69,16 +80,17 @@ class _Job:
     @classmethod
     def of(cls, cell: Cell, folder: Path, number: int) -> _Job:
         simulation = cell.simulation()
-        path = folder / checkpoint_name(simulation)
-        remove_leftovers(path)
         device: Any = simulation.platform  # settled here: JAX may choose otherwise on other nodes
-        return cls(number, replace(cell, device=device), path, device)
+        if device not in NEEDS:
+            raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
+        return cls(number, replace(cell, device=device), folder / checkpoint_name(simulation), device)
 
-    def is_finished(self) -> bool:
-        try:
-            return int(read_checkpoint(self.path, self.cell.simulation())["done"]) == self.cell.num_episodes
-        except FileNotFoundError:
-            return False
+    def done(self) -> int:
+        """Episodes that its checkpoint has."""
+        content = read_content(self.path)
+        if content is None:
+            return 0
+        return int(load_checkpoint(content, self.path, self.cell.simulation())["done"])
 
     def submit(self, mailbox: Any) -> Any:
         import ray
@@ -91,8 +103,7 @@ class _Job:
             max_retries=0,
             name=f"driftwise {self.number}",
         )
-        begun = self.path.read_bytes() if self.path.exists() else None
-        return task.remote(self.cell, self.path, begun, self.number, mailbox)
+        return task.remote(self.cell, self.path, read_content(self.path), self.number, mailbox)
 
     def keep(self, checkpoint: bytes) -> None:
         replace_file(self.path, lambda file: file.write(checkpoint))
@@ -120,19 +131,20 @@ def _work(cell: Cell, path: Path, begun: bytes | None, number: int, mailbox: Any
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
         mailbox.put.remote(number, simulation.done, simulation.num_episodes, checkpoint)
 
-    simulation = cell.simulation()
-    if begun is not None:
-        simulation.restore(load_checkpoint(io.BytesIO(begun), path, simulation))
-    put(None)
-    next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-    for due in play(simulation):
-        if simulation.done < simulation.num_episodes and (due or time.monotonic() >= next_news):
-            put(checkpoint_bytes(simulation) if due else None)
-            next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-    return checkpoint_bytes(simulation)
+    with cell.named():
+        simulation = cell.simulation()
+        if begun is not None:
+            restore_from(begun, path, simulation)
+        put(None)
+        next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+        for due in play(simulation):
+            if simulation.done < simulation.num_episodes and (due or time.monotonic() >= next_news):
+                put(checkpoint_bytes(simulation) if due else None)
+                next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+        return checkpoint_bytes(simulation)
 
 
-def _finish(jobs: Sequence[_Job], report: Progress) -> None:
+def _finish(jobs: Sequence[_Job], report: Progress, look: Look) -> None:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -144,7 +156,8 @@ def _finish(jobs: Sequence[_Job], report: Progress) -> None:
         running |= {job.submit(mailbox): job for job in jobs}
         last_sign = time.monotonic()
         while running:
-            ended, _ = ray.wait(list(running), timeout=SECONDS_BETWEEN_LOOKS)
+            look()
+            ended, _ = ray.wait(list(running), num_returns=len(running), timeout=SECONDS_BETWEEN_LOOKS)
             news, checkpoints = ray.get(mailbox.take.remote())
             for job in running.values():  # a letter may come late, after the task it is of
                 if job.number in checkpoints:

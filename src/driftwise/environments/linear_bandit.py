@@ -92,6 +92,11 @@ class LinearBandit:
         moves = np.linalg.norm(np.diff(theta, axis=0), axis=-1)
         return Variation(moves, np.zeros_like(moves))
 
+    def norm_bound(self, num_episodes: int) -> float:
+        """`max_t ‖θ(t)‖` over the first `num_episodes` rounds: the `norm_bound` that recipes ask for."""
+        num_episodes = require_count("num_episodes", num_episodes)
+        return float(np.linalg.norm(self.at(np.arange(num_episodes)), axis=-1).max())
+
     def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearBanditWorld:
         """The environment as arrays."""
         if tell:

@@ -35,4 +35,5 @@ def tabular_mdp(
         initial=initial,
         drift=drift,
         rewards=rewards,
+        successor_features=np.eye(num_states),  # which span every measure
     )

@@ -74,7 +74,8 @@ def _batches_in(
     knowledge: dict[str, Callable[[], Any]] = {  # what makers may ask for by name, computed once
         "spec": lambda: environment.spec,
         "num_episodes": lambda: num_episodes,
-        "variation": functools.cache(lambda: environment.variation(num_episodes).total),
+        "variations": functools.cache(lambda: environment.variation(num_episodes)),
+        "variation": lambda: knowledge["variations"]().total,
         "changes": lambda: environment.changes(num_episodes),
     }
     owners: dict[str, str] = {}

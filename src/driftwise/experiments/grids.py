@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from driftwise.parts import to_config
-from driftwise.results import Result
+from driftwise.results import Result, over_curves
 from driftwise.types import Agent
 
 
@@ -17,9 +18,11 @@ from driftwise.types import Agent
 class Grid:
     """Agents that can run together."""
 
+    name: str  # the agent's in its file
     label: str  # what progress is reported of
     agent: Agent  # with several points, its numbers are arrays over them
     points: Mapping[str, Agent]  # every single agent, by what tables and figures show
+    values: Mapping[str, Mapping[str, Any]]  # and what the lists have there
 
 
 def grids_of(
@@ -42,18 +45,15 @@ def grids_of(
         size = at_once or len(points)
         for first in range(0, len(points), size):
             some = points[first : first + size]
-            agents = {
-                labelled(label, {key: (chosen | point)[key] for key in lists}): build(
-                    {**given, **chosen, **point}
-                )
-                for point in some
-            }
+            listed = [{key: (chosen | point)[key] for key in lists} for point in some]
+            values = {labelled(label, each): each for each in listed}
+            agents = {point: build({**given, **each}) for point, each in values.items()}
             if len(agents) == 1:
                 (agent,) = agents.values()
             else:  # each number as an array over the points
                 arrays = {key: tuple(point[key] for point in some) for key in numbers}
                 agent = build({**given, **chosen, **arrays})
-            yield Grid(label=labelled(label, chosen), agent=agent, points=agents)
+            yield Grid(name=label, label=labelled(label, chosen), agent=agent, points=agents, values=values)
 
 
 def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -68,16 +68,14 @@ def labelled(label: str, chosen: Mapping[str, Any]) -> str:
 
 
 def split_result(result: Result, grid: Grid) -> dict[str, Result]:
-    """The results of a grid's points, each as if it had run alone; the time is shared evenly."""
+    """The results of a grid's points, as if each had run alone, up to rounding; they share the time."""
     if len(grid.points) == 1:
         return dict.fromkeys(grid.points, result)
     seconds = result.manifest["seconds"] / len(grid.points)
     return {
         label: dataclasses.replace(
             result,
-            returns=result.returns[index],
-            values=result.values[index],
-            optimal_values=result.optimal_values[index],
+            **over_curves(operator.itemgetter(index), result),
             manifest={**result.manifest, "agent": to_config(agent), "seconds": seconds},
         )
         for index, (label, agent) in enumerate(grid.points.items())

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from driftwise.experiments.running import Progress
+from driftwise.experiments.running import Progress, Standing
 
 SECONDS_BETWEEN_LINES = 10
 SECONDS_OF_HISTORY = 60
 LINES_ON_A_TERMINAL = 20
+STOPPING = "driftwise: stopping after the current chunk; Ctrl-C again stops at once"
 
 
 @contextlib.contextmanager
@@ -32,6 +33,8 @@ def held_interrupts() -> Iterator[Callable[[], None]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
+        with contextlib.suppress(RuntimeError):  # the signal came in the middle of another print
+            print(STOPPING, file=sys.stderr, flush=True)
 
     def stop_if_asked() -> None:
         if asked:
@@ -54,7 +57,7 @@ def shown_progress(quiet: bool = False) -> Iterator[Progress]:
 
     console = Console(stderr=True)
     if quiet:
-        yield lambda label, done, total: None
+        yield lambda standing: None
     elif console.is_terminal and not console.is_dumb_terminal:
         with _bars(console) as report:
             yield report
@@ -77,14 +80,15 @@ def _bars(console: Any) -> Iterator[Progress]:
         work, tasks = Work(time.monotonic), {}
         overall = bars.add_task("all", total=None, left="")
 
-        def report(label: str, done: int, total: int) -> None:
-            work.report(label, done, total)
+        def report(standing: Standing) -> None:
+            work.report(standing)
             bars.update(overall, completed=work.done, total=work.total, left=work.time_left())
-            if done and label not in tasks:
-                tasks[label] = bars.add_task(label, left="")
-            if label in tasks:
+            agent, done, total = standing[:2], standing.done, standing.total
+            if done and agent not in tasks:
+                tasks[agent] = bars.add_task(work.name(standing), left="")
+            if agent in tasks:
                 shown = done < total or len(tasks) <= LINES_ON_A_TERMINAL
-                bars.update(tasks[label], completed=done, total=total, visible=shown)
+                bars.update(tasks[agent], completed=done, total=total, visible=shown)
 
         yield report
 
@@ -92,15 +96,16 @@ def _bars(console: Any) -> Iterator[Progress]:
 def _lines() -> Progress:
     work, last = Work(time.monotonic), time.monotonic()
 
-    def report(label: str, done: int, total: int) -> None:
+    def report(standing: Standing) -> None:
         nonlocal last
-        work.report(label, done, total)
-        if done == total:
-            print(f"{label}: {done} of {total} episodes", file=sys.stderr, flush=True)
+        work.report(standing)
+        line = f"{work.name(standing)}: {standing.done} of {standing.total} episodes"
+        if standing.done == standing.total:
+            print(line, file=sys.stderr, flush=True)
         elif time.monotonic() - last > SECONDS_BETWEEN_LINES:
             share, left = 100 * work.done // work.total, work.time_left()
             all_of_it = f"{share} % of all" + (f", {left}" if left else "")
-            print(f"{label}: {done} of {total} episodes; {all_of_it}", file=sys.stderr, flush=True)
+            print(f"{line}; {all_of_it}", file=sys.stderr, flush=True)
         else:
             return
         last = time.monotonic()
@@ -113,26 +118,33 @@ class Work:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._parts: dict[str, tuple[int, int]] = {}
-        self.done = self.total = 0
+        self._parts: dict[tuple[str, str], Standing] = {}
+        self.done = self.total = self._restored = 0
         self._history = collections.deque([(clock(), 0)])
 
-    def report(self, label: str, done: int, total: int) -> None:
+    def report(self, standing: Standing) -> None:
         """Listen to what `run_experiment` tells."""
-        done_before, total_before = self._parts.get(label, (0, 0))
-        self._parts[label] = done, total
-        self.done += done - done_before
-        self.total += total - total_before
+        agent = standing.setting, standing.label
+        before = self._parts.get(agent, Standing(*agent, done=0, total=0, restored=0))
+        self._parts[agent] = standing
+        self.done += standing.done - before.done
+        self.total += standing.total - before.total
+        self._restored += standing.restored - before.restored
         now = self._clock()
-        self._history.append((now, self.done))
+        self._history.append((now, self.done - self._restored))
         while len(self._history) > 2 and self._history[1][0] < now - SECONDS_OF_HISTORY:
             self._history.popleft()
 
+    def name(self, standing: Standing) -> str:
+        """The agent's label, after that of the environment if there are several."""
+        several = len({setting for setting, _ in self._parts}) > 1
+        return f"{standing.setting}: {standing.label}" if several else standing.label
+
     def time_left(self) -> str:
         """`about 2 min left`, if what was done lately allows to say so."""
-        (before, done_before), (now, done) = self._history[0], self._history[-1]
-        if done == done_before or done >= self.total:
+        (before, played_before), (now, played) = self._history[0], self._history[-1]
+        if played == played_before or self.done >= self.total:
             return ""
-        seconds = (now - before) / (done - done_before) * (self.total - done)
+        seconds = (now - before) / (played - played_before) * (self.total - self.done)
         amount = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
         return f"about {amount if seconds < 6000 else f'{seconds / 3600:.1f} h'} left"

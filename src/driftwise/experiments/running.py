@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment
@@ -17,7 +17,7 @@ from driftwise.validation import require_count
 if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those who read about experiments
     from driftwise.engines import Engine
     from driftwise.simulator import Device
-    from driftwise.sweep import Cell
+    from driftwise.sweep import Cell, Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,21 @@ class Outcome:
     label: str
     result: Result
     seconds: float  # agents that ran together share their time evenly
+    name: str = ""  # the agent's in its file
+    point: Mapping[str, Any] = field(default_factory=dict)  # what its lists have here
 
 
-Progress = Callable[[str, int, int], None]
+class Standing(NamedTuple):
+    """How far an agent is in an environment, in episodes of all its runs together."""
+
+    setting: str
+    label: str
+    done: int
+    total: int
+    restored: int  # of those done, how many were not played now but read from checkpoints
+
+
+Progress = Callable[[Standing], None]
 
 
 def run_experiment(
@@ -43,6 +55,7 @@ def run_experiment(
     engine: Engine | None = None,
     device: Device | None = None,
     progress: Progress | None = None,
+    look: Look | None = None,
 ) -> tuple[Outcome, ...]:
     """Run every agent of an experiment, at its own sizes unless others are given.
 
@@ -52,8 +65,9 @@ def run_experiment(
       engine: what runs the simulations, from `driftwise.engines`; it needs `checkpoints`. This process unless
         given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
-      progress: called as `progress(label, episodes_done, num_episodes)`: with 0 for all agents at the start,
-        then after every chunk of episodes.
+      progress: called with a `Standing`: for every agent at the start, then after every chunk of episodes.
+      look: called several times a second by engines, else after every chunk; what it raises ends the run, and
+        the checkpoints stay.
     """
     from driftwise.sweep import RUNS_OF_A_CELL, Cell, join_runs, run_cells
 
@@ -74,40 +88,48 @@ def run_experiment(
             seed=experiment.seed if seed is None else seed,
             record_every=experiment.record_every,
             device=device,
+            name=f"{batch.label} in {batch.setting}",
         ).in_batches()
         for batch in batches
     ]
-    report = _by_label(batches, cells, progress or (lambda label, done, total: None))
+    report = _by_agent(batches, cells, progress or (lambda standing: None))
     together = [cell for group in cells for cell in group]
-    results = iter(run_cells(together, checkpoints, engine=engine, progress=report))
+    results = iter(run_cells(together, checkpoints, engine=engine, progress=report, look=look))
     outcomes = []
     for batch, group in zip(batches, cells, strict=True):
         joined = join_runs([next(results) for _ in group])
         for label, single in split_result(joined, batch).items():
-            outcomes.append(Outcome(batch.setting, label, single, single.manifest["seconds"]))
+            seconds, point = single.manifest["seconds"], batch.values[label]
+            outcomes.append(Outcome(batch.setting, label, single, seconds, batch.name, point))
     return tuple(outcomes)
 
 
-def _by_label(
+def _by_agent(
     batches: Sequence[Batch], cells: Sequence[Sequence[Cell]], progress: Progress
 ) -> Callable[[int, int, int], None]:
-    """Progress of numbered cells as progress of the agents they belong to, in episodes of all their runs.
+    """Progress of numbered cells as progress of the agents they belong to.
 
     Every agent is told of at the start, so that a listener knows how much there is to do.
     """
-    several = len({batch.setting for batch in batches}) > 1
-    labels = [f"{batch.setting}: {batch.label}" if several else batch.label for batch in batches]
-    owner = [(label, cell) for label, group in zip(labels, cells, strict=True) for cell in group]
-    work, played, seen = Counter(), Counter(), [0] * len(owner)
-    for label, cell in owner:
-        work[label] += cell.num_runs
-    for label in work:
-        progress(label, 0, owner[0][1].num_episodes)
+    agents = [(batch.setting, batch.label) for batch in batches]
+    owner = [(agent, cell) for agent, group in zip(agents, cells, strict=True) for cell in group]
+    runs, done, restored = Counter(), Counter(), Counter()
+    seen: dict[int, int] = {}
+    for agent, cell in owner:
+        runs[agent] += cell.num_runs
 
-    def report(number: int, done: int, total: int) -> None:
-        label, cell = owner[number]
-        played[label] += (done - seen[number]) * cell.num_runs
-        seen[number] = done
-        progress(label, played[label] // work[label], total)
+    def tell(agent: tuple[str, str], total: int) -> None:
+        played, read = (count[agent] // runs[agent] for count in (done, restored))
+        progress(Standing(*agent, done=played, total=total, restored=read))
 
+    def report(number: int, episodes: int, total: int) -> None:
+        agent, cell = owner[number]
+        if number not in seen:
+            restored[agent] += episodes * cell.num_runs
+        done[agent] += (episodes - seen.get(number, 0)) * cell.num_runs
+        seen[number] = episodes
+        tell(agent, total)
+
+    for agent in runs:
+        tell(agent, owner[0][1].num_episodes)
     return report

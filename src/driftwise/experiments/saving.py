@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -11,13 +13,14 @@ from typing import Any
 from driftwise import figures, storage
 from driftwise.experiments.building import make_environments
 from driftwise.experiments.experiment import Experiment
-from driftwise.experiments.provenance import commit, host
 from driftwise.experiments.running import Outcome
+from driftwise.results import joint_origin
+from driftwise.storage import FORMAT, MANIFEST, RESULTS
 
-FORMAT = 1  # of the folder; a reader can refuse what it does not know
 CHECKPOINTS = "cells"
 CLAIM = "run.json"
-FILES = ("results.parquet", "regret.png", "manifest.json")
+FILES = (RESULTS, "regret.png", MANIFEST)
+WORDS = ("summary", "finding")  # what an experiment says of itself, whatever it computes
 
 
 def claimed_by(
@@ -29,11 +32,39 @@ def claimed_by(
     """What a folder has to agree in with a run that writes to it."""
     return {
         "format": FORMAT,
-        "experiment": experiment.config,
+        "experiment": {key: value for key, value in experiment.config.items() if key not in WORDS},
         "episodes": experiment.episodes if num_episodes is None else num_episodes,
         "runs": experiment.runs if num_runs is None else num_runs,
         "seed": experiment.seed if seed is None else seed,
     }
+
+
+@contextlib.contextmanager
+def claimed(folder: Path, claim: Mapping[str, Any]) -> Iterator[Path]:
+    """Where to keep checkpoints, in a folder of no other run; a failure before the first leaves no claim."""
+    new = not (folder / CLAIM).exists()
+    storage.claim(folder, CLAIM, claim)
+    kept = folder / CHECKPOINTS
+    try:
+        yield kept
+    except BaseException:
+        if new and not (kept.exists() and any(kept.iterdir())):
+            (folder / CLAIM).unlink()
+            with contextlib.suppress(FileNotFoundError):
+                kept.rmdir()
+        raise
+
+
+def is_saved(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) -> bool:
+    """Whether the folder has the files of these outcomes already, whole."""
+    try:
+        found = storage.read_manifest(folder)
+        storage.read_table(folder, found, columns=[])
+    except ValueError:
+        return False
+    facts = json.loads(storage.compact_json(manifest(experiment, outcomes)))
+    same = all(found.get(key) == value for key, value in facts.items() if key != "written")
+    return same and all((folder / name).exists() for name in FILES)
 
 
 def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Path]:
@@ -55,10 +86,11 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
         title=experiment.finding if full_size and experiment.finding else experiment.summary,
         note=f"{experiment.name} · {runs}",
     )
+    table = storage.parquet_bytes(storage.results_table(results))
     writers = (
-        storage.parquet_writer(storage.results_table(results)),
+        lambda file: file.write(table),
         lambda file: figures.write_png(figure, file),
-        storage.json_writer(facts),
+        storage.json_writer(storage.sealed(facts, table)),
     )
     return storage.write_files(folder, dict(zip(FILES, writers, strict=True)))
 
@@ -66,9 +98,10 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
 def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Everything needed to know what was run, with what, and how long it took."""
     common = outcomes[0].result.manifest
-    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "device")
+    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "platform")
+    origin = joint_origin(outcome.result.manifest for outcome in outcomes)
+    writers = {name: version(name) for name in ("pyarrow", "matplotlib")}
     return {
-        "format": FORMAT,
         "experiment": experiment.name,
         "config": experiment.config,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -78,13 +111,14 @@ def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, A
             {
                 "environment": outcome.setting,
                 "label": outcome.label,
+                "name": outcome.name,
+                "point": dict(outcome.point),
                 "parameters": outcome.result.manifest["agent"],
                 "seconds": round(outcome.seconds, 3),
             }
             for outcome in outcomes
         ],
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
-        "commit": commit(),
-        "host": host(),
-        "versions": {**common["versions"], **{name: version(name) for name in ("pyarrow", "matplotlib")}},
+        **origin,
+        "versions": {**origin["versions"], **writers},
     }

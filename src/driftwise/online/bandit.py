@@ -54,6 +54,12 @@ class Bandit:
     def __init__(self, algorithm: str, *, dim: int, seed: int = 0, **parameters: Any) -> None:
         spec = Spec.bandit(dim=dim, num_arms=1)
         self.agent: Agent = lookup(algorithm)(spec, **parameters)
+        needs = getattr(self.agent, "needs", ())
+        if needs:
+            raise ValueError(
+                f"algorithm must learn from what it earns alone, got {algorithm!r}, which has to be told "
+                f"{' and '.join(needs)}"
+            )
         for name in _grids(self.agent):
             raise ValueError(f"{name} must be a single number, got a grid in {self.agent!r}")
         self._key = random.fold(random.key(require_count("seed", seed, at_least=0)), 0)

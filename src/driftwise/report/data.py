@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from driftwise.environments import ENVIRONMENTS
 from driftwise.environments.environment import Environment
-from driftwise.experiments.saving import FORMAT
 from driftwise.parts import from_config
 from driftwise.report.random_actions import random_regret
 from driftwise.results import Result
+from driftwise.statistics import average_ranks
+from driftwise.storage import MANIFEST, RESULTS, read_manifest, read_table
 
-MANIFEST, RESULTS = "manifest.json", "results.parquet"
 COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
 MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
 FEW_DRAWN = 12  # where there are more agents than that
@@ -77,8 +76,13 @@ class ReportData:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Agents from the lowest mean regret to the highest."""
-        return np.argsort(self.scores.mean(axis=0), kind="stable")
+        """Agents from the lowest mean regret to the highest; equal ones stay as they are listed."""
+        return np.argsort(self.ranks, kind="stable")
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """By mean regret, from 1, `[agents]`; equal ones share their places."""
+        return average_ranks(self.scores.mean(axis=0))
 
     @cached_property
     def drawn(self) -> tuple[str, ...]:
@@ -116,44 +120,29 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
     """Read a results folder; whatever is wrong with it is a `ValueError` that names the path."""
     if not folder.is_dir():
         raise ValueError(f"{folder} must be a results folder, but there is no such folder")
-    manifest = _read_manifest(folder / MANIFEST)
-    results = _read_results(folder / RESULTS, manifest)
+    manifest = read_manifest(folder)
+    if not _names_all(manifest.get("agents"), manifest.get("environments")):
+        raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
+    results = _read_results(folder / RESULTS, manifest, read_table(folder, manifest, COLUMNS))
     return {label: ReportData(manifest, label, curves) for label, curves in results.items()}
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise ValueError(f"{path} is damaged: it is not JSON") from None
-    found = manifest.get("format") if isinstance(manifest, dict) else None
-    if not isinstance(found, int):
-        raise ValueError(f"{path} is damaged: it has no format number")
-    if found > FORMAT:
-        raise ValueError(
-            f"{path} has format {found}, written by a newer driftwise; this one reads up to format {FORMAT}"
-        )
-    if not _names_all(manifest.get("agents"), manifest.get("environments")):
-        raise ValueError(f"{path} is damaged: it does not name the agents and the environments")
-    return manifest
-
-
 def _names_all(agents: Any, environments: Any) -> bool:
-    """Whether every environment is described, and every agent says where it was run."""
+    """Whether every environment is described, and every agent was run in each."""
     if not isinstance(agents, list) or not isinstance(environments, dict):
         return False
     if not all(isinstance(each, dict) for each in (*agents, *environments.values())):
         return False
-    return bool(agents) and {each.get("environment") for each in agents if "label" in each} == {*environments}
+    named = {(each.get("environment"), each.get("label")) for each in agents}
+    labels = {label for _, label in named}
+    return bool(agents) and None not in labels and named == {*itertools.product(environments, labels)}
 
 
-def _read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, Result]]:
-    """The curves by environment and agent."""
-    table = _read_table(path)
+def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> dict[str, dict[str, Result]]:
+    """The curves by environment and agent; `path` is what to blame."""
+    for name in COLUMNS:
+        if table[name].null_count:
+            raise ValueError(f"{path} is damaged: its column {name!r} has holes")
     cells = [(str(each["environment"]), str(each["label"])) for each in manifest["agents"]]
     environments, agents = list(manifest["environments"]), list(dict.fromkeys(label for _, label in cells))
     environment, agent = _places(table["environment"], environments), _places(table["agent"], agents)
@@ -169,21 +158,6 @@ def _read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str
         own = {name: column[environment == place] for name, column in rows.items()}
         results[label] = _curves(path, own, [name for each, name in cells if each == label])
     return results
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        columns = [name for name in COLUMNS if name in pq.read_schema(path).names]
-        table = pq.read_table(path, columns=columns)
-    except FileNotFoundError:
-        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} is damaged or cannot be read: {reason}") from None
-    for name in COLUMNS:
-        if name not in table.column_names or table[name].null_count:
-            raise ValueError(f"{path} is damaged: its column {name!r} is missing or has holes")
-    return table
 
 
 def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:

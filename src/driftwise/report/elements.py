@@ -1,4 +1,4 @@
-"""What panels are made of: escaped text, tables, figures for plotly.js and the legend they share."""
+"""What panels are made of: escaped text, tables, numbers, figures for plotly.js and the legend they share."""
 
 from __future__ import annotations
 
@@ -14,9 +14,35 @@ import numpy as np
 
 from driftwise.figures import COLOURS
 from driftwise.report.data import ReportData
+from driftwise.statistics.wording import counted, probability, shown, with_half_width, with_interval
+
+__all__ = [
+    "MANY",
+    "MAX_POINTS",
+    "Cell",
+    "Section",
+    "axis",
+    "bootstrap_caution",
+    "change_marks",
+    "counted",
+    "figure",
+    "legend",
+    "line",
+    "packed",
+    "paragraph",
+    "plotly_text",
+    "probability",
+    "shown",
+    "sortable_table",
+    "thinned",
+    "with_half_width",
+    "with_interval",
+    "worded",
+]
 
 MAX_POINTS = 400  # of a curve: about as many as a screen shows
 MAX_ROWS = 30  # of a table that shows them all; `page.css` says how many of a longer one are seen at first
+FEW_RUNS = 10  # fewer of them are too few to resample
 MANY = 12  # rows or columns of a heat map, beyond which they are narrow
 DASHES = ("solid", "dash", "dot", "dashdot")
 STROKES = ("", "7 4", "2 3", "8 3 2 3")  # the same in the legend
@@ -50,6 +76,23 @@ class Cell:
 
 def paragraph(text: str, css: str = "note") -> str:
     return f'<p class="{css}">{escape(text)}</p>'
+
+
+def worded(value: Any) -> str:
+    """A fact of a manifest, or several of them where parts of a run were computed differently."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {worded(each)}" for name, each in value.items())
+    return " or ".join(map(worded, value)) if isinstance(value, list) else str(value)
+
+
+def bootstrap_caution(data: ReportData) -> str:
+    """What to say after a word on bootstrap intervals."""
+    few = 1 < data.num_runs < FEW_RUNS
+    return (
+        f" With {data.num_runs} runs, which are few to resample, such intervals are too narrow."
+        if few
+        else ""
+    )
 
 
 def sortable_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, name: str) -> str:
@@ -110,7 +153,7 @@ def legend(data: ReportData) -> str:
         )
     hidden = len(data.labels) - len(data.drawn)
     note = (
-        paragraph(f"Figures show the {len(data.drawn)} agents of lowest regret; the tables have all.")
+        paragraph(f"Figures show the {len(data.drawn)} agents of lowest regret; the final table has all.")
         if hidden
         else ""
     )
@@ -170,27 +213,3 @@ def plotly_text(text: str) -> str:
 def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:
     """At most `limit` places from the first to the last."""
     return np.unique(np.linspace(0, size - 1, min(size, max(limit, 2))).round().astype(int))
-
-
-def shown(value: float, digits: int = 4, *, like: float | None = None) -> str:
-    """A number as one reads it, to as many decimals as `digits` of it (or of `like`) take."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    size = abs(value if like is None else like)
-    if size and not 1e-4 <= size < 1e7:
-        return f"{value:.2e}".replace("-", "−")
-    decimals = min(max(0, digits - 1 - math.floor(math.log10(size))), 6) if size else 0
-    return f"{value:,.{decimals}f}".replace("-", "−")
-
-
-def with_interval(value: float, low: float, high: float) -> str:
-    if math.isnan(low):
-        return shown(value)
-    like = max(abs(value), abs(low), abs(high))
-    return f"{shown(value, like=like)} [{shown(low, like=like)}, {shown(high, like=like)}]"
-
-
-def with_half_width(value: float, half_width: float) -> str:
-    return shown(value) if math.isnan(half_width) else f"{shown(value)} ± {shown(half_width, like=value)}"

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
+import numpy as np
 from plotly.offline import get_plotlyjs
 
 from driftwise.report.data import Report, ReportData
-from driftwise.report.elements import Section, paragraph, with_half_width, with_interval
+from driftwise.report.elements import (
+    Section,
+    counted,
+    paragraph,
+    shown,
+    with_half_width,
+    with_interval,
+    worded,
+)
 from driftwise.report.panels import CLOSING, OPENING, PANELS
 from driftwise.report.standings import standings
 from driftwise.report.summary import differences_to_best
-from driftwise.statistics import mean_interval
+from driftwise.statistics import difference, lowest, mean_interval
 
 # The browser itself holds the page to its word: nothing is loaded from anywhere.
 POLICY = "; ".join(
@@ -24,6 +33,7 @@ POLICY = "; ".join(
         "img-src data: blob:",  # a figure saved as PNG passes through one
     )
 )
+MAX_NAMED = 4  # agents that share the lead, by name
 ICON = '<link rel="icon" href="data:,">'  # or a browser would ask for one
 
 PAGE = """<!doctype html>
@@ -71,7 +81,7 @@ def html_page(report: Report) -> str:
         lead=paragraph(_finding(data) if len(report) == 1 else _finding_over_all(report), "lead"),
         navigation=_navigation(report),
         body=_body(report),
-        footer=escape(f"Written by driftwise {version}".strip()),
+        footer=escape(f"Written by driftwise {worded(version)}".strip()),
         plotly=get_plotlyjs().replace("</script", "<\\/script"),
         script=parts.joinpath("page.js").read_text(encoding="utf-8"),
     )
@@ -121,9 +131,9 @@ def _sections(sections: Iterable[Section | None], level: int = 2) -> str:
 
 def _kicker(report: Report, experiment: str) -> str:
     data = next(iter(report.values()))
-    runs = "1 run" if data.num_runs == 1 else f"{data.num_runs:,} runs"
-    environments = data.environment_label if len(report) == 1 else f"{len(report)} environments"
-    return f"{experiment} · {environments} · {data.num_episodes:,} episodes · {runs}"
+    environments = data.environment_label if len(report) == 1 else counted(len(report), "environment")
+    sizes = counted(data.num_episodes, "episode"), counted(data.num_runs, "run")
+    return " · ".join((experiment, environments, *sizes))
 
 
 def _heading(data: ReportData, experiment: str) -> str:
@@ -135,23 +145,38 @@ def _heading(data: ReportData, experiment: str) -> str:
 
 def _finding(data: ReportData) -> str:
     """What these runs say, and how sure that is."""
-    best, *others = (int(index) for index in data.order)
-    mean, half_width = (float(each[best]) for each in mean_interval(data.scores))
-    text = f"{data.labels[best]} ends with the lowest cumulative regret, {with_half_width(mean, half_width)}."
-    if not others or data.num_runs < 2:
-        return text
-    found, adjusted = differences_to_best(data)
-    difference = with_interval(*(float(each[0]) for each in found[:3]))
-    told = "" if adjusted[0] <= 0.05 else " – not enough to tell the two apart with this many runs and agents"
-    return f"{text} Next is {data.labels[others[0]]}, {difference} more, paired by run{told}."
+    means, half_widths = mean_interval(data.scores)
+    leaders, others = np.split(data.order, [lowest(means).sum()])
+    best = leaders[0]
+    names = _listed([data.labels[index] for index in leaders])
+    text = (
+        f"{names} {'ends with' if len(leaders) == 1 else 'share'} "
+        f"the lowest cumulative regret, {with_half_width(float(means[best]), float(half_widths[best]))}"
+    )
+    if len(leaders) > 1 and not difference(data.scores[:, leaders], data.scores[:, [best]]).any():
+        text += ", and are identical in every run"
+    if len(others) == 0 or data.num_runs < 2:
+        return f"{text}."
+    found, _, _, adjusted = differences_to_best(data)
+    place = len(leaders) - 1  # of the next one among those that are not the best
+    more = with_interval(*(float(each[place]) for each in found[:3]))
+    told = adjusted[place] <= 0.05
+    doubt = "" if told else " – not enough to tell them apart with this many runs and agents"
+    return f"{text}. Next is {data.labels[others[0]]}, {more} more, paired by run{doubt}."
 
 
 def _finding_over_all(report: Report) -> str:
     """Who leads over the environments, and where it wins."""
-    first, *others = standings(report)
-    leaders = [first, *(other for other in others if other.average_rank == first.average_rank)]
-    rank = f"the lowest average rank over {len(report)} environments, {first.average_rank:.3g}"
+    found = standings(report)
+    leaders = [standing for standing in found if standing.leads]
+    rank = f"the lowest average rank over {len(report)} environments, {shown(leaders[0].rank, 3)}"
     if len(leaders) > 1:
-        return f"{', '.join(leader.agent for leader in leaders)} share {rank}."
-    wins = sum(score.best for score in first.scores.values()) or "none"
-    return f"{first.agent} has {rank}, and the lowest final regret in {wins} of them."
+        return f"{_listed([leader.agent for leader in leaders])} share {rank}."
+    wins = sum(score.best for score in leaders[0].scores.values()) or "none"
+    return f"{leaders[0].agent} has {rank}, and the lowest final regret in {wins} of them."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names in a sentence, the first few of many."""
+    few = list(names) if len(names) <= MAX_NAMED else [*names[:MAX_NAMED], f"{len(names) - MAX_NAMED:,} more"]
+    return " and ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise.report.data import Report
-from driftwise.statistics import average_ranks, mean_interval
+from driftwise.statistics import lowest, mean_interval, rank_table
 
 
 @dataclass(frozen=True)
@@ -16,29 +16,43 @@ class Score:
 
     mean: float
     half_width: float
-    rank: float  # by the mean; equal ones share their places
-    best: bool
+    best: bool  # the lowest mean, or equal to it
 
 
 @dataclass(frozen=True)
 class Standing:
-    """An agent, and its scores by the environments that it was run in."""
+    """An agent over all environments."""
 
     agent: str
-    scores: dict[str, Score]
-
-    @property
-    def average_rank(self) -> float:
-        return float(np.mean([score.rank for score in self.scores.values()]))
+    rank: float  # mean over runs and environments of its rank in each, with a bootstrap interval
+    low: float
+    high: float
+    leads: bool  # the lowest rank, or equal to it
+    scores: dict[str, Score]  # by environment
 
 
 def standings(report: Report) -> tuple[Standing, ...]:
-    """All agents, from the lowest average rank to the highest."""
-    scores: dict[str, dict[str, Score]] = {}
-    for environment, data in report.items():
-        mean, half_width = mean_interval(data.scores)
-        columns = (data.labels, mean.tolist(), half_width.tolist(), average_ranks(mean).tolist())
-        for agent, *numbers in zip(*columns, (mean == mean.min()).tolist(), strict=True):
-            scores.setdefault(agent, {})[environment] = Score(*numbers)
-    found = (Standing(agent, own) for agent, own in scores.items())
-    return tuple(sorted(found, key=lambda standing: standing.average_rank))
+    """All agents, from the lowest rank to the highest."""
+    labels = next(iter(report.values())).labels
+    columns = [[data.labels.index(label) for label in labels] for data in report.values()]
+    finals = np.stack(
+        [data.scores[:, order] for data, order in zip(report.values(), columns, strict=True)], axis=1
+    )  # [runs, environments, agents]
+    ranks = rank_table({label: finals[:, :, place] for place, label in enumerate(labels)}).overall
+    means, half_widths = mean_interval(finals)
+    best, leads = np.stack([lowest(row) for row in means]), lowest(ranks.estimate)
+    found = [
+        Standing(
+            label,
+            *(float(each[place]) for each in ranks),
+            leads=bool(leads[place]),
+            scores={
+                environment: Score(
+                    float(means[at, place]), float(half_widths[at, place]), bool(best[at, place])
+                )
+                for at, environment in enumerate(report)
+            },
+        )
+        for place, label in enumerate(labels)
+    ]
+    return tuple(sorted(found, key=lambda standing: standing.rank))

@@ -11,8 +11,8 @@ import numpy as np
 from driftwise.report.data import ReportData
 from driftwise.statistics import (
     PairedDifference,
-    average_ranks,
     bootstrap_interval,
+    difference,
     holm,
     mean_interval,
     paired_difference,
@@ -42,21 +42,21 @@ class Row:
 
     @property
     def mean_recovery(self) -> float:
-        """Over the changes; infinite if one is never recovered from."""
-        return sum(self.recovery) / len(self.recovery) if self.recovery else math.nan
+        """Over the changes that can be judged; infinite if one is never recovered from."""
+        judged = [time for time in self.recovery if not math.isnan(time)]
+        return sum(judged) / len(judged) if judged else math.nan
 
 
 def summary(data: ReportData) -> tuple[Row, ...]:
     """The rows from the best agent to the worst."""
     mean, half_width = mean_interval(data.scores)
     iqm = bootstrap_interval(data.scores)
-    ranks = average_ranks(mean)
     recovery = recoveries(data)
     rows = [
         Row(
             environment=data.environment_label,
             agent=label,
-            rank=float(ranks[index]),
+            rank=float(data.ranks[index]),
             mean=float(mean[index]),
             half_width=float(half_width[index]),
             iqm=float(iqm.estimate[index]),
@@ -75,14 +75,20 @@ class Differences(NamedTuple):
     """How the other agents differ from the best, from the next one to the worst."""
 
     found: PairedDifference  # arrays [agents − 1]
-    adjusted: np.ndarray  # p-values of the t-test, after Holm's correction
+    identical: np.ndarray  # in every run, but for rounding: there is nothing to test
+    p: np.ndarray  # of the t-test; NaN where nothing is tested
+    adjusted: np.ndarray  # after Holm's correction for the number of tests
 
 
 def differences_to_best(data: ReportData) -> Differences:
     """Paired differences in final cumulative regret; at least two agents and two runs are needed."""
     best, others = data.order[0], data.order[1:]
-    found = paired_difference(data.scores[:, others], np.repeat(data.scores[:, [best]], len(others), axis=1))
-    return Differences(found, holm(found.p_t))
+    first, second = data.scores[:, others], np.repeat(data.scores[:, [best]], len(others), axis=1)
+    found, identical = paired_difference(first, second), (difference(first, second) == 0).all(axis=0)
+    p = np.where(identical, math.nan, found.p_t)
+    adjusted = p.copy()
+    adjusted[~identical] = holm(p[~identical])
+    return Differences(found, identical, p, adjusted)
 
 
 def smoothing(data: ReportData) -> int:

@@ -5,23 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterator
 
+from driftwise.report import latex
 from driftwise.report.data import Report
 from driftwise.report.summary import Row, summary
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "ε": r"$\varepsilon$",
-    "γ": r"$\gamma$",
-    "β": r"$\beta$",
-    "λ": r"$\lambda$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
+from driftwise.statistics.wording import counted, shown, with_half_width, with_interval
 
 
 def csv_table(report: Report) -> str:
@@ -57,44 +46,36 @@ def latex_table(report: Report) -> str:
     headings = ["Environment", "Agent", "Final regret", r"IQM [95\,\%]", "Area"]
     headings += ["Recovery"] if recovery else []
     lines = [
-        f"% {_comment(report)}",
+        *(f"% {comment}" for comment in _comments(report)),
         rf"\begin{{tabular}}{{ll{'r' * (len(headings) - 2)}}}",
         r"\toprule",
         rf"{' & '.join(headings)} \\",
     ]
     for label, data in report.items():
         lines.append(r"\midrule")
-        names = [latex_escaped(label), *[""] * (len(data.labels) - 1)]  # once for all its rows
+        names = [latex.escaped(label), *[""] * (len(data.labels) - 1)]  # once for all its rows
         rows = zip(names, summary(data), strict=True)
         lines += [rf"{' & '.join([name, *_latex_cells(row, recovery)])} \\" for name, row in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def latex_escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
-    return "".join(LATEX.get(character, character) for character in text)
-
-
 def _latex_cells(row: Row, recovery: bool) -> list[str]:
-    mean, iqm = f"${row.mean:.1f}$", f"${row.iqm:.1f}$"
-    if not math.isnan(row.half_width):
-        mean = rf"${row.mean:.1f} \pm {row.half_width:.1f}$"
-    if not math.isnan(row.iqm_low):
-        iqm = rf"${row.iqm:.1f}$ $[{row.iqm_low:.1f}, {row.iqm_high:.1f}]$"
-    cells = [
-        latex_escaped(row.agent),
-        mean,
-        iqm,
-        f"${row.area:.3g}$" if row.area < 1e4 else f"${row.area:.0f}$",
+    numbers = [
+        with_half_width(row.mean, row.half_width),
+        with_interval(row.iqm, row.iqm_low, row.iqm_high),
+        shown(row.area, 3),
+        *([shown(row.mean_recovery, 3)] if recovery else []),
     ]
-    if recovery:
-        time = row.mean_recovery
-        cells.append("--" if math.isnan(time) else r"$\infty$" if math.isinf(time) else f"${time:g}$")
-    return cells
+    return [latex.escaped(row.agent), *map(latex.number, numbers)]
 
 
-def _comment(report: Report) -> str:
-    """What the table is of; a line break would end the comment."""
+def _comments(report: Report) -> Iterator[str]:
+    """What the table is of, and what it takes to print it; a line break would end a comment."""
     data = next(iter(report.values()))
-    facts = f"{data.manifest.get('experiment', '')}: {data.num_episodes} episodes, {data.num_runs} runs"
-    return " ".join(f"{facts}; mean and 95 % interval, the lowest regret first".split())
+    sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
+    interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
+    yield " ".join(
+        f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest regret first".split()
+    )
+    if characters := latex.unknown("".join([*report, *data.labels])):
+        yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"

@@ -1,7 +1,8 @@
 """Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
 
 `intervals` says how sure a number is, `comparisons` which agent is better, `curves` what a regret curve is
-worth in one number. Only NumPy and `scipy.special` are needed; whatever is random has a fixed seed.
+worth in one number, `rounding` what is no difference, and `wording` writes numbers out. Only NumPy and
+`scipy.special` are needed; whatever is random has a fixed seed.
 """
 
 from driftwise.statistics.comparisons import (
@@ -24,8 +25,10 @@ from driftwise.statistics.curves import (
     regret_area,
 )
 from driftwise.statistics.intervals import Interval, bootstrap_interval, interquartile_mean, mean_interval
+from driftwise.statistics.rounding import ROUNDING, difference, equality, lowest
 
 __all__ = [
+    "ROUNDING",
     "Interval",
     "Pair",
     "PairedDifference",
@@ -34,9 +37,12 @@ __all__ = [
     "all_pairs",
     "average_ranks",
     "bootstrap_interval",
+    "difference",
+    "equality",
     "growth_exponent",
     "holm",
     "interquartile_mean",
+    "lowest",
     "mean_interval",
     "paired_difference",
     "rank_table",

@@ -12,6 +12,7 @@ from scipy.special import stdtr
 
 from driftwise.statistics.checks import require_runs
 from driftwise.statistics.intervals import Interval, bootstrap_interval, mean_interval, standard_error
+from driftwise.statistics.rounding import difference, rounding
 from driftwise.validation import require_array, require_choice, require_count
 
 EXACT_RUNS = 12  # up to here all 2^n sign flips are looked at
@@ -58,8 +59,9 @@ def paired_difference(
     """`first − second` run by run, both `[runs, ...]`: what common draws do to both cancels.
 
     The variance of the difference is `Var(x) + Var(y) − 2 Cov(x, y)`, so the interval is narrower than that
-    of two unpaired means whenever runs that are hard for one agent are hard for the other. `seed` and
-    `num_resamples` are those of `sign_flip_test`. With one run the interval and `p_t` are NaN.
+    of two unpaired means whenever runs that are hard for one agent are hard for the other. A difference up to
+    1e-9 of the largest score is rounding, and counts as none. `seed` and `num_resamples` are those of
+    `sign_flip_test`. With one run the interval and `p_t` are NaN.
     """
     first, second = require_runs("first", first), require_runs("second", second)
     require_choice("better", better, DIRECTIONS)
@@ -69,7 +71,7 @@ def paired_difference(
         )
     if first.shape != second.shape:
         raise ValueError(f"first and second must have the same shape, got {first.shape} and {second.shape}")
-    differences = first - second
+    differences = difference(first, second)
     mean, half_width = mean_interval(differences, level)
     wins = differences < 0 if better == "lower" else differences > 0
     return PairedDifference(
@@ -153,6 +155,8 @@ def all_pairs(
     """
     require_choice("test", test, ("t", "sign_flip"))
     scores = _common_runs(scores, num_axes=1)
+    if len(scores) < 2:
+        raise ValueError(f"scores must be of at least two agents, got {list(scores)}")
     compare = functools.partial(
         paired_difference, better=better, level=level, num_resamples=num_resamples, seed=seed
     )
@@ -166,13 +170,23 @@ def all_pairs(
 def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
     """Ranks along the last axis from 1, the best; equal scores share the mean of their places.
 
-    `rank(a) = 1 + #{b better than a} + (#{b equal to a} − 1)/2`, `a` itself among the equal ones.
+    `rank(a) = ½ + ½ #{b better than a} + ½ #{b better than or equal to a}`, `a` itself among the latter;
+    scores that differ by rounding alone are equal.
     """
     scores = require_runs("scores", scores)
     require_choice("better", better, DIRECTIONS)
-    own, other = scores[..., :, None], scores[..., None, :]
-    beaten = other < own if better == "lower" else other > own
-    return 0.5 + beaten.sum(axis=-1) + (other == own).sum(axis=-1) / 2
+    losses = scores if better == "lower" else -scores
+    margin = rounding(losses)
+
+    def ranks(row: np.ndarray) -> np.ndarray:
+        ordered = np.sort(row)
+        better_ones, or_equal = (
+            ordered.searchsorted(row - margin),
+            ordered.searchsorted(row + margin, "right"),
+        )
+        return (1 + better_ones + or_equal) / 2
+
+    return np.apply_along_axis(ranks, -1, losses)
 
 
 def rank_table(
@@ -213,12 +227,12 @@ def rank_table(
 
 
 def _common_runs(scores: Mapping[str, np.ndarray], *, num_axes: int) -> dict[str, np.ndarray]:
-    """Scores of at least two agents in one shape, `[runs]` or `[runs, tasks]`."""
+    """Scores of at least one agent in one shape, `[runs]` or `[runs, tasks]`."""
     arrays = {name: require_runs(f"scores of {name!r}", array) for name, array in scores.items()}
     if num_axes == 2:
         arrays = {name: array[:, None] if array.ndim == 1 else array for name, array in arrays.items()}
-    if len(arrays) < 2:
-        raise ValueError(f"scores must be of at least two agents, got {list(arrays)}")
+    if not arrays:
+        raise ValueError("scores must be of at least one agent, got none")
     shape = next(iter(arrays.values())).shape
     for name, array in arrays.items():
         require_array(f"scores of {name!r}", array, (None,) * num_axes)

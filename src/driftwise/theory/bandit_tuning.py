@@ -6,12 +6,14 @@ Each tuning is a memory: a window, a restart period, or what exponential weights
 | `tuning` | memory in rounds | regret |
 |---|---|---|
 | `"published"` | $(dK/\Delta)^{2/3}$ | claimed: $d^{2/3}\Delta^{1/3}K^{2/3}$ |
-| `"corrected"`, $\lambda=1$ | $d^{1/4}(K/\Delta)^{1/2}$ | $d^{7/8}\Delta^{1/4}K^{3/4}$ |
-| `"corrected"`, $\lambda=d$ | $(dK/\Delta)^{1/2}$ | $d^{3/4}\Delta^{1/4}K^{3/4}$ (ours) |
+| `"corrected"` | $((d\lambda)^{1/2}K/\Delta)^{1/2}$ | as follows |
+| the same, $\lambda=1$ | $d^{1/4}(K/\Delta)^{1/2}$ | $d^{7/8}\Delta^{1/4}K^{3/4}$ |
+| the same, $\lambda=d$ | $(dK/\Delta)^{1/2}$ | $d^{3/4}\Delta^{1/4}K^{3/4}$ |
 | `"orthogonal"` | $(dK/\Delta)^{2/3}$ | $d^{2/3}\Delta^{1/3}K^{2/3}$ for orthogonal arms |
 
-The published tunings rest on a step that fails for general arms (Touati & Vincent 2020, Section 4); for
-orthogonal arms it holds.
+$\lambda = d$ is Wang, Zhao & Zhou's (2023) for WeightUCB, with a published memory of $\sqrt{dK/\Delta}$, at
+most $K$; for the others it is our derivation. The other published tunings rest on a step that fails for
+general arms (Touati & Vincent 2020, Section 4); for orthogonal arms it holds.
 """
 
 from __future__ import annotations
@@ -28,10 +30,15 @@ TUNINGS = ("published", "corrected", "orthogonal")
 
 def bandit_ridge(*, dim: int, ridge: RidgeRule | float) -> float:
     """`λ = 1`, or `λ = d`, which takes a `√d` out of the bias; or any other number."""
-    if isinstance(ridge, (int, float)):
+    dim = require_count("dim", dim)
+    if not isinstance(ridge, str):
         return require_number("ridge", ridge, above=0)
-    require_choice("ridge", ridge, ("one", "dim"))
-    return float(require_count("dim", dim)) if ridge == "dim" else 1.0
+    return {"one": 1.0, "dim": float(dim)}[require_choice("ridge", ridge, ("one", "dim"))]
+
+
+def check_bandit_run(*, num_episodes: int, variation: float, tuning: Tuning) -> None:
+    """Refuse a run that a tuned form is told of, where nothing it is made from depends on it."""
+    bandit_memory(dim=1, num_episodes=num_episodes, variation=variation, tuning=tuning)
 
 
 def bandit_memory(
@@ -49,12 +56,10 @@ def bandit_memory(
     dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
     variation = require_number("variation", variation, at_least=0)
     require_choice("tuning", tuning, TUNINGS)
-    bandit_ridge(dim=dim, ridge=ridge)
+    ridge = bandit_ridge(dim=dim, ridge=ridge)
     calm = num_episodes / variation if variation else math.inf
-    if tuning != "corrected":
-        memory = (dim * calm) ** (2 / 3)
-    else:
-        memory = math.sqrt((dim if ridge == "dim" else math.sqrt(dim)) * calm)
+    corrected = tuning == "corrected"
+    memory = math.sqrt(math.sqrt(dim * ridge) * calm) if corrected else (dim * calm) ** (2 / 3)
     return max(memory, 1.0)
 
 

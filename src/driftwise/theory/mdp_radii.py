@@ -15,8 +15,8 @@ from driftwise.validation import require_numeric
 class MixtureRadius:
     r"""$\beta = c\,H\sqrt{J\log(JT/\delta)}$ with $T = KH$, for a mixture of $J$ known kernels.
 
-    Cai, Yang, Jin & Wang 2019, Theorem 4.2, with `scale` the constant $c$ that it leaves open; $J$ is the
-    dimension of the regression.
+    Cai, Yang, Jin & Wang 2019, in the theorem on the regret of OPPO, with `scale` the constant $c$ that it
+    leaves open; $J$ is the dimension of the regression.
     """
 
     horizon: Numeric = number(at_least=1, integer=True)

@@ -5,13 +5,16 @@ $\|\theta\| \le S$ and $\|x\| \le 1$; they differ in the information term $\ell$
 
 The deviation inequality for weighted sums that D-LinUCB rests on is stated for all rounds at once, but it
 holds at each fixed round only (Y.-S. Wu, 2026). A radius for weighted or windowed samples therefore spreads
-$\delta$ over the rounds, see `spread`.
+$\delta$ over the rounds, see `spread`. The inequality without weights does hold for all rounds at once, but
+of one epoch: with restarts $\delta$ is spread over the epochs.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any, Literal
+
+import numpy as np
 
 from driftwise.arrays import namespace
 from driftwise.parts import choice, number, part
@@ -22,14 +25,18 @@ Spread = Literal["horizon", "anytime", "published"]
 
 @part
 class SelfNormalisedRadius:
-    r"""$\ell = \log(\det\Lambda/\lambda^d)$, $\delta' = \delta$: without weights, for all rounds at once.
+    r"""$\ell = \log(\det\Lambda/\lambda^d)$: without weights, for all rounds of all epochs at once.
 
-    With restarts it holds within each epoch. Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 2.
+    Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 2, for one epoch, with $\delta$ spread over `num_epochs`.
+    Where these are not known, `spread="anytime"` finds out from the `period` of restarts which one it is in.
     """
 
     noise_scale: Numeric = number(at_least=0)
     norm_bound: Numeric = number(at_least=0, default=1.0)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+    num_epochs: Numeric = number(at_least=1, default=1)
+    spread: Spread = choice("horizon", "anytime", "published", default="horizon")
     scale: Numeric = number(at_least=0, default=1.0)
 
     def given(self, moments: Moments) -> Array:
@@ -37,12 +44,12 @@ class SelfNormalisedRadius:
         factor = xp.linalg.cholesky(moments.gram)
         roots = xp.linalg.diagonal(factor)
         information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
-        return _radius(self, moments, -xp.log(_array(self.delta, moments)), information)
+        return _radius(self, moments, _over_epochs(self, moments), information)
 
 
 @part
 class CountingRadius:
-    r"""$\ell = d\log(1 + n/(\lambda d))$ for the $n$ samples of this epoch, $\delta' = \delta$.
+    r"""$\ell = d\log(1 + n/(\lambda d))$ for the $n$ samples of this epoch.
 
     What the determinant of `SelfNormalisedRadius` can be at most (Abbasi-Yadkori et al. 2011, Lemma 10), so
     it holds wherever that does. `period` is that of restarts, 0 if there are none.
@@ -52,13 +59,13 @@ class CountingRadius:
     norm_bound: Numeric = number(at_least=0, default=1.0)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     period: Numeric = number(at_least=0, integer=True, default=0)
+    num_epochs: Numeric = number(at_least=1, default=1)
+    spread: Spread = choice("horizon", "anytime", "published", default="horizon")
     scale: Numeric = number(at_least=0, default=1.0)
 
     def given(self, moments: Moments) -> Array:
-        xp = namespace(moments.gram)
-        period = xp.asarray(self.period)
-        count = xp.where(period > 0, moments.tick % xp.where(period > 0, period, 1), moments.tick)
-        return _radius(self, moments, -xp.log(_array(self.delta, moments)), _information(moments, count))
+        _, count = _epoch(self, moments)
+        return _radius(self, moments, _over_epochs(self, moments), _information(moments, count))
 
 
 @part
@@ -73,12 +80,15 @@ class WindowRadius:
     noise_scale: Numeric = number(at_least=0)
     norm_bound: Numeric = number(at_least=0, default=1.0)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
-    num_rounds: Numeric = number(at_least=1, default=1)
+    num_rounds: Numeric = number(at_least=0, default=0)  # of the run; for spread="horizon"
     spread: Spread = choice("horizon", "anytime", "published", default="anytime")
     scale: Numeric = number(at_least=0, default=1.0)
 
+    def __post_init__(self) -> None:
+        _require_num_rounds(self)
+
     def given(self, moments: Moments) -> Array:
-        return _radius(self, moments, _spread(self, moments), _information(moments, self.length))
+        return _radius(self, moments, _over_rounds(self, moments), _information(moments, self.length))
 
 
 @part
@@ -93,9 +103,12 @@ class WeightedRadius:
     noise_scale: Numeric = number(at_least=0)
     norm_bound: Numeric = number(at_least=0, default=1.0)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
-    num_rounds: Numeric = number(at_least=1, default=1)
+    num_rounds: Numeric = number(at_least=0, default=0)  # of the run; for spread="horizon"
     spread: Spread = choice("horizon", "anytime", "published", default="anytime")
     scale: Numeric = number(at_least=0, default=1.0)
+
+    def __post_init__(self) -> None:
+        _require_num_rounds(self)
 
     def given(self, moments: Moments) -> Array:
         xp = namespace(moments.gram)
@@ -104,7 +117,7 @@ class WeightedRadius:
         forgets = decay < 0
         quotient = xp.expm1(count * decay) / xp.where(forgets, xp.expm1(decay), -1.0)
         information = _information(moments, xp.where(forgets, quotient, count))
-        return _radius(self, moments, _spread(self, moments), information)
+        return _radius(self, moments, _over_rounds(self, moments), information)
 
 
 def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = math) -> Any:
@@ -112,6 +125,7 @@ def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = mat
 
     `"horizon"`: $\delta' = \delta/K$. `"anytime"`: $\delta' = \delta/(2t(1+\ln t)^2)$, which sums to at most
     $\delta$. `"published"`: $\delta' = \delta$ as printed, which covers each round but not all of them.
+    The same with epochs in place of rounds.
     """
     if kind == "horizon":
         return xp.log(num_rounds) - xp.log(delta)
@@ -120,11 +134,34 @@ def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = mat
     return -xp.log(delta)
 
 
-def _spread(radius: WindowRadius | WeightedRadius, moments: Moments) -> Array:
-    delta, num_rounds, rounds = (
-        _array(value, moments) for value in (radius.delta, radius.num_rounds, moments.tick + 1)
-    )
-    return spread(radius.spread, delta, num_rounds, rounds, namespace(moments.gram))
+def _over_rounds(radius: WindowRadius | WeightedRadius, moments: Moments) -> Array:
+    return _spread(radius, moments, radius.num_rounds, moments.tick + 1)
+
+
+def _over_epochs(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> Array:
+    epoch, _ = _epoch(radius, moments)
+    return _spread(radius, moments, radius.num_epochs, epoch + 1)
+
+
+def _spread(radius: Any, moments: Moments, number: Numeric, current: Array) -> Array:
+    delta, number, current = (_array(value, moments) for value in (radius.delta, number, current))
+    return spread(radius.spread, delta, number, current, namespace(moments.gram))
+
+
+def _epoch(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> tuple[Array, Array]:
+    """The epoch, from 0, and the samples in it; without restarts all samples are of the first."""
+    xp = namespace(moments.gram)
+    period = xp.asarray(radius.period)
+    restarts, length = period > 0, xp.where(period > 0, period, 1)
+    epoch = xp.where(restarts, moments.tick // length, 0)
+    return epoch, moments.tick - epoch * length
+
+
+def _require_num_rounds(radius: WindowRadius | WeightedRadius) -> None:
+    if radius.spread == "horizon" and np.min(radius.num_rounds) < 1:
+        raise ValueError(
+            f"num_rounds must be a number of at least 1 for spread='horizon', got {radius.num_rounds!r}"
+        )
 
 
 def _information(moments: Moments, count: Numeric) -> Array:

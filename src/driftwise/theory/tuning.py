@@ -64,7 +64,7 @@ def restart_period_if_told(*, dim: int, horizon: int, num_episodes: int, variati
 
 
 def mirror_descent_step(*, num_actions: int, horizon: int, num_episodes: int) -> float:
-    r"""$\alpha = \sqrt{2\log A/(HT)}$ with $T = KH$: the step size of OPPO (Cai et al. 2019, Theorem 4.2)."""
+    r"""$\alpha = \sqrt{2\log A/(HT)}$ with $T = KH$: the step size of OPPO (Cai et al. 2019)."""
     num_actions = require_count("num_actions", num_actions)
     _, horizon, num_episodes, _ = _check(1, horizon, num_episodes, 0.0)
     return math.sqrt(2 * math.log(num_actions) / num_episodes) / horizon

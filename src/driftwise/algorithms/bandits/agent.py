@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.radii import CountingRadius, SelfNormalisedRadius
+from driftwise.theory.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
 from driftwise.types import Exploration, Forgetting, Numeric, Radius, Spec
 from driftwise.validation import require_choice, require_numeric
 
@@ -26,7 +28,7 @@ def bandit_agent(
 def given_or_from(
     lemma: Callable[..., Radius],
     *,
-    radius: Numeric | None,
+    radius: Numeric | Radius | None,
     noise_scale: Numeric | None,
     radius_scale: Numeric,
     **assumptions: Any,
@@ -42,9 +44,7 @@ def given_or_from(
 
 def spread_over(num_episodes: Numeric | None, confidence: Confidence) -> dict[str, Any]:
     """How weighted and windowed radii spread δ: over the rounds of a known run, over all, or not at all."""
-    require_choice("confidence", confidence, ("uniform", "published"))
-    if num_episodes is not None:
-        num_episodes = require_numeric("num_episodes", num_episodes, at_least=1, integer=True)
+    num_episodes = _checked_run(num_episodes, confidence)
     if confidence == "published":
         return dict(spread="published")
     if num_episodes is None:
@@ -52,11 +52,36 @@ def spread_over(num_episodes: Numeric | None, confidence: Confidence) -> dict[st
     return dict(spread="horizon", num_rounds=num_episodes)
 
 
-def unweighted_radius(
-    *, information: Information, period: Numeric = 0, **assumptions: Any
+def epoch_radius(
+    *,
+    period: Numeric,
+    num_episodes: Numeric | None,
+    confidence: Confidence,
+    information: Information,
+    **assumptions: Any,
 ) -> Numeric | Radius:
-    """The radius without weights: samples are counted, or the determinant of their gram is taken."""
+    """The radius of the current epoch, with δ spread over those of a known run, or over all.
+
+    As published it is the same in all rounds, that of a whole epoch, and δ is not spread.
+    """
+    lemma, num_episodes = unweighted(information), _checked_run(num_episodes, confidence)
+    period = require_numeric("period", period, at_least=1, integer=True)
+    if confidence == "published":
+        return given_or_from(WindowRadius, length=period, spread="published", **assumptions)
+    if num_episodes is None:
+        return given_or_from(lemma, period=period, spread="anytime", **assumptions)
+    num_epochs = -(-np.asarray(num_episodes) // np.asarray(period))
+    return given_or_from(lemma, period=period, num_epochs=num_epochs, **assumptions)
+
+
+def unweighted(information: Information) -> Callable[..., Radius]:
+    """The lemma without weights: samples are counted, or the determinant of their gram is taken."""
     require_choice("information", information, ("count", "determinant"))
-    if information == "determinant":
-        return given_or_from(SelfNormalisedRadius, **assumptions)
-    return given_or_from(CountingRadius, period=period, **assumptions)
+    return CountingRadius if information == "count" else SelfNormalisedRadius
+
+
+def _checked_run(num_episodes: Numeric | None, confidence: Confidence) -> Numeric | None:
+    require_choice("confidence", confidence, ("uniform", "published"))
+    if num_episodes is None:
+        return None
+    return require_numeric("num_episodes", num_episodes, at_least=1, integer=True)

@@ -53,6 +53,7 @@ def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0)
     Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
     (corrected version), D-LinTS.
 
-    Deviations from the paper: the root of $\tilde V_t$ is Cholesky's, which gives the same distribution.
+    Deviations from the paper: the root of $\tilde V_t$ is Cholesky's, which gives the same distribution. The
+    tuned form has D-LinUCB's rates, `"published"` too, which leave out the log of the arms in the bound.
     """
     return bandit_agent(spec, ExponentialWeights(rate), Thompson(scale), ridge)

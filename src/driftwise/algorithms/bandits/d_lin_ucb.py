@@ -12,13 +12,19 @@ from driftwise.forgetting import ExponentialWeights
 from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.radii import WeightedRadius
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()
-def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
+def tuned(
+    spec: Spec,
+    run: dict[str, Any],
+    assumed: dict[str, Any],
+    *,
+    norm: Literal["sandwich", "single"] = "sandwich",
+) -> LeastSquares:
     """D-LinUCB with the rate of a `tuning` and its radius for the whole run (or as published)."""
-    return d_lin_ucb(spec, rate=bandit_rate(**run), **assumed, **confidence_of(run))
+    return d_lin_ucb(spec, rate=bandit_rate(**run), norm=norm, **assumed, **confidence_of(run))
 
 
 @register(
@@ -34,7 +40,7 @@ def d_lin_ucb(
     *,
     rate: Numeric,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     num_episodes: Numeric | None = None,
@@ -56,7 +62,8 @@ def d_lin_ucb(
       spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
-      radius: $\beta \ge 0$ instead of $\beta_t$; nothing that $\beta_t$ is made from counts then.
+      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`, instead of $\beta_t$; nothing that
+        $\beta_t$ is made from counts then.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta$, the chance of failure.
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
@@ -68,7 +75,8 @@ def d_lin_ucb(
     Reference: Russac, Vernade & Cappé, "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS
     2019, Algorithm 1 and Theorem 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
 
-    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random.
+    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random. The authors' public
+    code deviates as well: it rebuilds $\tilde V_t$ from $V_t$ in every round.
     """
     beta = given_or_from(
         WeightedRadius,

@@ -12,13 +12,19 @@ from driftwise.forgetting import ExponentialWeights
 from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.radii import WeightedRadius
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()
-def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
+def tuned(
+    spec: Spec,
+    run: dict[str, Any],
+    assumed: dict[str, Any],
+    *,
+    sign: Literal["folded", "signed"] = "folded",
+) -> LeastSquares:
     """D-RandLinUCB with rate and radius as D-LinUCB has them; `radius_scale` is the scale of the draws."""
-    return d_rand_lin_ucb(spec, rate=bandit_rate(**run), **assumed, **confidence_of(run))
+    return d_rand_lin_ucb(spec, rate=bandit_rate(**run), sign=sign, **assumed, **confidence_of(run))
 
 
 @register(
@@ -34,7 +40,7 @@ def d_rand_lin_ucb(
     *,
     rate: Numeric,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     num_episodes: Numeric | None = None,

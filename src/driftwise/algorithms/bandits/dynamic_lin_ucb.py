@@ -11,10 +11,9 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import NoForgetting
 from driftwise.model_pool import ModelPool
-from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
 from driftwise.theory.radii import CountingRadius
-from driftwise.theory.tuning import check_run
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 from driftwise.validation import require_numeric
 
 
@@ -26,11 +25,12 @@ def tuned(
     noise_scale: float,
     norm_bound: float = 1.0,
     delta: float = 0.01,
+    tuning: Tuning = "corrected",
     ridge: RidgeRule | float = "one",
     radius_scale: float = 1.0,
 ) -> ModelPool:
-    """dLinUCB with its usual window and levels. It detects changes: `variation` is not used."""
-    check_run(num_episodes, variation)
+    """dLinUCB as usual. It detects changes: no use is made of the run and its `tuning`."""
+    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
     return dynamic_lin_ucb(
         spec,
         noise_scale=noise_scale,
@@ -53,7 +53,7 @@ def dynamic_lin_ucb(
     spec: Spec,
     *,
     noise_scale: Numeric,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.01,
     window: Numeric = 200,
@@ -78,7 +78,8 @@ def dynamic_lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$.
-      radius: $\beta \ge 0$; without it $\beta_m$ is that of `CountingRadius` for the samples the model took.
+      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`; without it $\beta_m$ is that of
+        `CountingRadius` for the samples the model took.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.

@@ -50,6 +50,6 @@ def epsilon_greedy(
       rate: $\eta \in (0, 1]$; 1 never forgets.
       ridge: $\lambda > 0$.
 
-    Deviations from the paper: there is none.
+    There is no paper.
     """
     return bandit_agent(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), ridge)

@@ -7,14 +7,21 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Greedy
 from driftwise.forgetting import NoForgetting
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.tuning import check_run
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
 from driftwise.types import Numeric, Spec
 
 
-def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> LeastSquares:
-    """The same as `greedy(spec)`: there is nothing to tune."""
-    check_run(num_episodes, variation)
-    return greedy(spec)
+def tuned(
+    spec: Spec,
+    *,
+    num_episodes: int = 1,
+    variation: float = 0.0,
+    tuning: Tuning = "corrected",
+    ridge: RidgeRule | float = "one",
+) -> LeastSquares:
+    """`greedy` with `λ = 1` or `λ = d`. Nothing is forgotten: no use is made of the run and its `tuning`."""
+    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
+    return greedy(spec, ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
 
 
 @register(
@@ -32,6 +39,6 @@ def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
       spec: sizes of the problem, `environment.spec`.
       ridge: $\lambda > 0$.
 
-    Deviations from the paper: there is none.
+    There is no paper.
     """
     return bandit_agent(spec, NoForgetting(), Greedy(), ridge)

@@ -7,8 +7,7 @@ from driftwise.algorithms.registry import register
 from driftwise.exploration import Thompson
 from driftwise.forgetting import NoForgetting
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
-from driftwise.theory.tuning import check_run
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
 from driftwise.types import Numeric, Spec
 
 
@@ -18,10 +17,11 @@ def tuned(
     scale: float,
     num_episodes: int = 1,
     variation: float = 0.0,
+    tuning: Tuning = "corrected",
     ridge: RidgeRule | float = "one",
 ) -> LeastSquares:
-    """LinTS with `λ = 1` or `λ = d`; it needs neither `num_episodes` nor `variation`."""
-    check_run(num_episodes, variation)
+    """LinTS with `λ = 1` or `λ = d`. Nothing is forgotten: no use is made of the run and its `tuning`."""
+    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
     return lin_ts(spec, scale=scale, ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
 
 

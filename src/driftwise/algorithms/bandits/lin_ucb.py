@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, unweighted_radius
+from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
 from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import NoForgetting
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
-from driftwise.theory.tuning import check_run
-from driftwise.types import Numeric, Spec
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
+from driftwise.types import Numeric, Radius, Spec
 
 
 def tuned(
@@ -20,11 +19,12 @@ def tuned(
     variation: float = 0.0,
     norm_bound: float = 1.0,
     delta: float = 0.05,
+    tuning: Tuning = "corrected",
     ridge: RidgeRule | float = "one",
     radius_scale: float = 1.0,
 ) -> LeastSquares:
-    """LinUCB with its radius for all rounds; it needs neither `num_episodes` nor `variation`."""
-    check_run(num_episodes, variation)
+    """LinUCB with its radius. Nothing is forgotten: no use is made of the run and its `tuning`."""
+    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
     return lin_ucb(
         spec,
         noise_scale=noise_scale,
@@ -47,7 +47,7 @@ def lin_ucb(
     spec: Spec,
     *,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     information: Information = "count",
@@ -65,7 +65,8 @@ def lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
-      radius: $\beta \ge 0$ instead of $\beta_t$; nothing that $\beta_t$ is made from counts then.
+      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`, instead of $\beta_t$; nothing that
+        $\beta_t$ is made from counts then.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta$, the chance of failure in any round.
       information: `"count"` is $\ell_t$ as above; `"determinant"` is what it bounds, smaller and dearer.
@@ -77,8 +78,8 @@ def lin_ucb(
 
     Deviations from the paper: `information="count"` bounds the determinant; ties are broken at random.
     """
-    beta = unweighted_radius(
-        information=information,
+    beta = given_or_from(
+        unweighted(information),
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,

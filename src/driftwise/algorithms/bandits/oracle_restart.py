@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, unweighted_radius
+from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
 from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import RestartAt
 from driftwise.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
-from driftwise.theory.tuning import check_run
-from driftwise.types import Numeric, Spec
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
+from driftwise.types import Numeric, Radius, Spec
 
 
 def tuned(
@@ -21,11 +20,12 @@ def tuned(
     variation: float = 0.0,
     norm_bound: float = 1.0,
     delta: float = 0.05,
+    tuning: Tuning = "corrected",
     ridge: RidgeRule | float = "one",
     radius_scale: float = 1.0,
 ) -> LeastSquares:
-    """Oracle restart with LinUCB's radius; it needs the `changes`, not `num_episodes` or `variation`."""
-    check_run(num_episodes, variation)
+    """Oracle restart with its radius. Told the `changes`, it makes no use of the run and its `tuning`."""
+    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
     return oracle_restart(
         spec,
         changes=changes,
@@ -50,30 +50,33 @@ def oracle_restart(
     *,
     changes: tuple[int, ...],
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     information: Information = "determinant",
     radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
 ) -> LeastSquares:
-    """LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
+    r"""LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
 
     Args:
       spec: sizes of the problem, `environment.spec`.
       changes: rounds, from 0, that are the first of a new world: `environment.changes(num_episodes)`.
-      noise_scale, radius, norm_bound, delta, radius_scale, ridge: as of `lin_ucb`.
+      noise_scale, radius, norm_bound, radius_scale, ridge: as of `lin_ucb`.
+      delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
       information: as of `lin_ucb`; the determinant is that of the rounds since the last change, whereas
         `"count"` counts all rounds since the start.
 
-    Deviations from the paper: there is none.
+    There is no paper.
     """
-    beta = unweighted_radius(
-        information=information,
+    restarts = RestartAt(changes)
+    beta = given_or_from(
+        unweighted(information),
+        num_epochs=len(restarts.changes) + 1,
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,
         delta=delta,
         radius_scale=radius_scale,
     )
-    return bandit_agent(spec, RestartAt(changes), Ucb(beta), ridge)
+    return bandit_agent(spec, restarts, Ucb(beta), ridge)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, unweighted_radius
-from driftwise.algorithms.bandits.tuned import tuned_to_drift
+from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, epoch_radius
+from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.forgetting import PeriodicRestart
 from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_window
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()
 def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
-    """RestartLinUCB with the period of a `tuning`, and the radius of LinUCB in each epoch."""
-    return restart_lin_ucb(spec, period=bandit_window(**run), **assumed)
+    """RestartLinUCB with the period of a `tuning` and its radius for the whole run (or as published)."""
+    return restart_lin_ucb(spec, period=bandit_window(**run), **assumed, **confidence_of(run))
 
 
 @register(
@@ -33,30 +33,41 @@ def restart_lin_ucb(
     *,
     period: Numeric,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
+    num_episodes: Numeric | None = None,
+    confidence: Confidence = "uniform",
     information: Information = "count",
     radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
 ) -> LeastSquares:
     r"""LinUCB on the rounds of the current epoch, $\tau \ge \lfloor t/E \rfloor E$ (RestartUCB in the paper).
 
+    The radius is that of `lin_ucb` for the $n$ rounds of the epoch so far,
+    $$\beta_t = \sqrt\lambda S
+      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)}.$$
+
     Args:
       spec: sizes of the problem, `environment.spec`.
       period: $E$, rounds in an epoch.
       noise_scale, radius, norm_bound, delta, radius_scale, ridge: as of `lin_ucb`.
+      num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$, a share for each epoch; without
+        it $\delta' = \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
+      confidence: `"published"` is the paper's radius, with $n = E$ from the start and $\delta' = \delta$,
+        which does not cover all epochs at once; `information` does not count then.
       information: as of `lin_ucb`; the rounds that are counted are those of the epoch.
 
     Reference: Zhao, Zhang, Jiang & Zhou, "A Simple Approach for Non-stationary Linear Bandits", AISTATS 2020,
     Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
 
-    Deviations from the paper: the radius grows with the rounds of the epoch, where the paper's has the whole
-    epoch in it from the start; ties are broken at random.
+    Deviations from the paper: the radius, see `confidence`; ties are broken at random.
     """
-    beta = unweighted_radius(
-        information=information,
+    beta = epoch_radius(
         period=period,
+        num_episodes=num_episodes,
+        confidence=confidence,
+        information=information,
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,

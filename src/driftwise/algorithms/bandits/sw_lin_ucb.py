@@ -12,7 +12,7 @@ from driftwise.forgetting import SlidingWindow
 from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_window
 from driftwise.theory.radii import WindowRadius
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()
@@ -34,7 +34,7 @@ def sw_lin_ucb(
     *,
     length: Numeric,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     num_episodes: Numeric | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,17 +10,16 @@ from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge
 from driftwise.types import Spec
 
-Build = Callable[[Spec, dict[str, Any], dict[str, Any]], LeastSquares]
-
 
 def tuned_to_drift(*, ridge: RidgeRule | float = "one"):
-    """Give `build(spec, run, assumed)` the signature of a tuned form, with `ridge` as the usual λ.
+    """Give `build(spec, run, assumed, ...)` the signature of a tuned form, with `ridge` as the usual λ.
 
     `run` is what `driftwise.theory.bandit_tuning` asks for; `assumed` is λ and what every radius asks for.
+    Keywords that `build` has besides are keywords of the tuned form.
     """
-    usual_ridge: RidgeRule | float | float = ridge
+    usual_ridge: RidgeRule | float = ridge
 
-    def decorate(build: Build):
+    def decorate(build: Callable[..., LeastSquares]):
         def tuned(
             spec: Spec,
             *,
@@ -31,6 +31,7 @@ def tuned_to_drift(*, ridge: RidgeRule | float = "one"):
             tuning: Tuning = "corrected",
             ridge: RidgeRule | float = usual_ridge,
             radius_scale: float = 1.0,
+            **options: Any,
         ) -> LeastSquares:
             run = dict(
                 dim=spec.dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
@@ -42,10 +43,16 @@ def tuned_to_drift(*, ridge: RidgeRule | float = "one"):
                 radius_scale=radius_scale,
                 ridge=bandit_ridge(dim=spec.dim, ridge=ridge),
             )
-            return build(spec, run, assumed)
+            return build(spec, run, assumed, **options)
 
-        tuned.__doc__ = build.__doc__
-        tuned.__module__ = build.__module__
+        for name in ("__doc__", "__module__", "__name__", "__qualname__"):
+            setattr(tuned, name, getattr(build, name))
+        signature = inspect.signature(tuned)
+        *common, _ = signature.parameters.values()
+        own = [
+            each for each in inspect.signature(build).parameters.values() if each.kind is each.KEYWORD_ONLY
+        ]
+        setattr(tuned, "__signature__", signature.replace(parameters=[*common, *own]))  # noqa: B010
         return tuned
 
     return decorate

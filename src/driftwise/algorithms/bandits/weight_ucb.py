@@ -10,7 +10,7 @@ from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
 from driftwise.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_rate, weight_ucb_rate
-from driftwise.types import Numeric, Spec
+from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift(ridge="dim")
@@ -39,7 +39,7 @@ def weight_ucb(
     *,
     rate: Numeric,
     noise_scale: Numeric | None = None,
-    radius: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
     norm_bound: Numeric = 1.0,
     delta: Numeric = 0.05,
     num_episodes: Numeric | None = None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
 from driftwise.policy_optimisation import PolicyOptimisation
@@ -20,12 +22,12 @@ def tuned(
     delta: float = 0.05,
     beta_scale: float = 1.0,
 ) -> PolicyOptimisation:
-    """OPPO with the step size and the radius of its Theorem 4.2.
+    """OPPO with the step size and the radius of its regret theorem.
 
     Without forgetting, `variation` is not used. With any, the policy starts anew after LSVI-UCB-Restart's
     period, with the step size for as many episodes; this is ours.
     """
-    run = dict(num_episodes=num_episodes, variation=variation)
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     forgets = tuned_forgetting(spec, forgetting, **run)
     stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if forgets else num_episodes
     step_size = mirror_descent_step(num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch)
@@ -62,7 +64,7 @@ def oppo(
     r"""Optimistic proximal policy optimisation.
 
     It has to be told the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture
-    $P_h = \sum_j c_j \psi_{j,h}$, and after each episode its rewards. With $V_{k,H+1} = 0$, for $h = H, \dots, 1$:
+    $P_h = \sum_j c_j \psi_{j,h}$, and after each episode its rewards. From $V_{k,H+1} = 0$ backwards:
     $$\phi_{k,h}(s,a)_j = \sum_{s'} \psi_{j,h}(s' \mid s,a) V_{k,h+1}(s'), \qquad
       w_{k,h} = \Lambda_{k,h}^{-1} \sum_{\tau<k} \phi_{\tau,h} V_{\tau,h+1}(s_{\tau,h+1}), \qquad
       \Lambda_{k,h} = \sum_{\tau<k} \phi_{\tau,h} \phi_{\tau,h}^\top + \lambda I,$$
@@ -70,8 +72,8 @@ def oppo(
       H-h+1\}^+, \qquad V_{k,h} = \langle Q_{k,h}, \pi_{k,h} \rangle, \qquad
       \pi_{k+1,h} \propto \pi_{k,h} \exp(\alpha Q_{k,h}),$$
 
-    where $\phi_{\tau,h}$ without an argument is that of the pair visited in episode $\tau$. The first policy is
-    uniform. Since $\psi_j$ are probabilities, $\|\phi\| \le H\sqrt J$ and $\|c\| \le 1$, as the paper assumes.
+    where $\phi_{\tau,h}$ without an argument is that of the pair visited in episode $\tau$. The first policy
+    is uniform. As $\psi_j$ are probabilities, $\|\phi\| \le H\sqrt J$ and $\|c\| \le 1$: the paper's bounds.
 
     Args:
       spec: sizes of the problem, `environment.spec`.
@@ -85,11 +87,11 @@ def oppo(
         0 without one.
 
     Reference: Cai, Yang, Jin & Wang, "Provably Efficient Exploration in Policy Optimization", 2019,
-    Algorithm 1 and Equations (3.2), (3.6) and (3.8).
+    Algorithm 1.
 
-    Deviations from the paper: none without forgetting. Forgetting and the restarts of the policy are ours; the
-    combination of a window for the estimate with restarts of the policy is also that of PROPO (Zhong, Yang,
-    Wang & Szepesvári 2021).
+    Deviations from the paper: none without forgetting. Forgetting and restarts of the policy are additions;
+    a window for the estimate with restarts of the policy is the combination of PROPO (Zhong, Yang, Wang &
+    Szepesvári 2021).
     """
     if policy_period is None:
         policy_period = 0 if period is None else period

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from driftwise.arms import orthogonal_arms
 from driftwise.environments.linear_bandit import LinearBandit
 from driftwise.environments.registry import register
@@ -15,12 +17,13 @@ def cheung_two_armed(
 ) -> LinearBandit:
     """Two arms without anything in common, whose means swing against each other.
 
-    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` for the variation budget B. Reference: Cheung, Simchi-Levi & Zhu,
-    "Learning to Optimize under Non-Stationarity", AISTATS 2019.
+    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` at the rounds `t = 1, 2, …, T`. The paper calls B its `budget`; the path is
+    `3√2 B` long. Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS
+    2019.
     """
     num_rounds = require_count("num_rounds", num_rounds)
     budget = require_number("budget", budget, above=0)
-    swing = Sinusoid(
-        centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(0.0, 0.0), period=2 * num_rounds / (5 * budget)
-    )
+    period = 2 * num_rounds / (5 * budget)
+    first = 2 * math.pi / period  # paths count rounds from 0
+    swing = Sinusoid(centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(first, first), period=period)
     return LinearBandit(orthogonal_arms(2), swing, "gaussian", noise_scale)

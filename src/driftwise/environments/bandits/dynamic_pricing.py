@@ -25,8 +25,9 @@ def dynamic_pricing(
 
     At the price p the demand is `a − bp`, so the revenue `ap − bp²` is linear in the features `(p, −p²)`;
     both are divided by the longest of them, and the parameter multiplied, so that features stay in the unit
-    ball. Each of `demands` is a pair `(a, b)`, an anchor of the drift; a drift with fewer anchors takes the
-    first ones.
+    ball. The parameter may be longer than 1, which recipes assume unless told: see `norm_bound` of the
+    environment. Each of `demands` is a pair `(a, b)`, an anchor of the drift; a drift with fewer anchors
+    takes the first ones, and without a `drift` the first demand stays.
     """
     drift = checked_drift(drift)
     num_prices = require_count("num_prices", num_prices, at_least=2)

@@ -25,7 +25,8 @@ def news(
 
     A page is one of `num_pages` selections of at least half of `num_articles` articles; an article is a
     mixture of topics (drawn from `seed`), and the probability of a click is the mixture of the topics'
-    appeals, between 0.02 and 0.3. Every anchor of the drift has other favourites.
+    appeals, between 0.02 and 0.3. Every anchor of the drift has other favourites; without
+    a `drift` tastes stay as they are.
     """
     drift = checked_drift(drift)
     num_articles = require_count("num_articles", num_articles, at_least=2)

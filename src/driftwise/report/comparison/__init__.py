@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftwise.report.comparison.facts import Cell, Fact, differing_facts
-from driftwise.report.comparison.rows import ALPHA, METRICS, ROUNDING, Row, adjusted, compared_row
+from driftwise.report.comparison.rows import ALPHA, METRICS, Row, adjusted, compared_row
 from driftwise.report.data import Report
+from driftwise.statistics import ROUNDING
 from driftwise.validation import require_choice
 
 __all__ = ["METRICS", "Cell", "Comparison", "Fact", "Row", "compare"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from driftwise.experiments.experiment import dotted
 
-OF_THE_MOMENT = ("written", "seconds")  # differ between any two runs
+OF_THE_MOMENT = ("written", "seconds", "sha256")  # differ between any two runs
 
 
 class Cell(NamedTuple):

@@ -13,11 +13,11 @@ from scipy.special import stdtr, stdtrit
 from driftwise.report.comparison.facts import Cell
 from driftwise.report.data import ReportData
 from driftwise.results import Result
-from driftwise.statistics import holm, mean_interval, t_test
+from driftwise.statistics import difference, equality, holm, mean_interval, t_test
 from driftwise.statistics.intervals import standard_error
+from driftwise.statistics.rounding import rounding
 
 LEVEL, ALPHA = 0.95, 0.05
-ROUNDING = 1e-9  # of the largest number of two curves
 
 METRICS: dict[str, Callable[[Result], np.ndarray]] = {
     "regret": lambda result: result.cumulative_regret,
@@ -47,7 +47,7 @@ class Row:
     difference: float  # second − first
     low: float
     high: float
-    differs_from: int | None  # the first episode recorded by both at which the mean curves differ
+    differs_from: int | None  # the first episode recorded by both at which runs that belong together part
     p: float  # NaN where nothing is tested
     p_adjusted: float
     verdict: str  # lower, higher, unclear; identical, rounding; not tested
@@ -74,8 +74,8 @@ def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: s
     scores = [curve[:, -1] for curve in curves]
     found = (paired_test if paired else welch_test)(*scores)
     means = [curve.mean(axis=0) for curve in curves]
-    apart = np.flatnonzero(np.abs(means[1] - means[0]) > _tolerance(*curves))
-    equality = _equality(*curves)
+    apart = np.flatnonzero(paired & (np.abs(means[1] - means[0]) > rounding(*curves)))
+    equal = equality(*curves)
     return Row(
         *cell,
         episode=int(episodes[-1]),
@@ -87,9 +87,9 @@ def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: s
         low=found.estimate - found.half_width,
         high=found.estimate + found.half_width,
         differs_from=int(episodes[apart[0]]) if len(apart) else None,
-        p=math.nan if equality else found.p,
+        p=math.nan if equal else found.p,
         p_adjusted=math.nan,
-        verdict=equality or "not tested",
+        verdict=equal or "not tested",
     )
 
 
@@ -106,8 +106,9 @@ def adjusted(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def paired_test(first: np.ndarray, second: np.ndarray) -> Difference:
     """`second − first` of runs that belong together: Student's test on their differences."""
-    mean, half_width = mean_interval(second - first, LEVEL)
-    return Difference(float(mean), float(half_width), float(t_test(second - first)))
+    differences = difference(second, first)
+    mean, half_width = mean_interval(differences, LEVEL)
+    return Difference(float(mean), float(half_width), float(t_test(differences)))
 
 
 def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
@@ -120,6 +121,8 @@ def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
     Are Involved*, Biometrika 1947.
     """
     estimate = float(second.mean() - first.mean())
+    if abs(estimate) <= rounding(first, second):
+        estimate = 0.0
     errors = np.array([standard_error(first), standard_error(second)])
     error = np.hypot(*errors)
     if error == 0:  # as in `t_test`
@@ -128,15 +131,3 @@ def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
     freedom = 1 / np.sum((errors / error) ** 4 / spare)
     half_width = stdtrit(freedom, (1 + LEVEL) / 2) * error
     return Difference(estimate, float(half_width), float(2 * stdtr(freedom, -abs(estimate) / error)))
-
-
-def _equality(first: np.ndarray, second: np.ndarray) -> str | None:
-    if first.shape != second.shape:
-        return None
-    if np.array_equal(first, second):
-        return "identical"
-    return "rounding" if (np.abs(second - first) <= _tolerance(first, second)).all() else None
-
-
-def _tolerance(first: np.ndarray, second: np.ndarray) -> float:
-    return ROUNDING * max(np.abs(first).max(), np.abs(second).max())

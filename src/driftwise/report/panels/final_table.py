@@ -8,6 +8,7 @@ from driftwise.report.data import ReportData
 from driftwise.report.elements import (
     Cell,
     Section,
+    bootstrap_caution,
     paragraph,
     shown,
     sortable_table,
@@ -26,8 +27,9 @@ def final_table(data: ReportData) -> Section:
     headings += ["mean recovery"] if len(data.changes) > MAX_CHANGES else []
     notes = [
         "Final regret: cumulative regret after the last episode, mean ± 95 % half-width (Student’s t). "
-        "IQM: mean of the middle half of the runs, with a bootstrap interval. Area: under the curve of "
-        "cumulative regret, divided by K²/2, so that a constant regret of r in each episode gives r."
+        f"IQM: mean of the middle half of the runs, with a bootstrap interval.{bootstrap_caution(data)} "
+        "Area: under the curve of cumulative regret, divided by K²/2, so that a constant regret of r in each "
+        "episode gives r."
     ]
     if data.changes:
         notes.append(_recovery_note(data))
@@ -45,8 +47,9 @@ def _recovery_note(data: ReportData) -> str:
     return (
         f"Recovery: median episodes from a change until the regret of an episode{averaged} is down to "
         f"{shown(threshold, 3)}{held}. That is a quarter of the mean regret of random actions: the same "
-        "for all agents, and the same in every report on this environment. 0: the agent never rose above it. "
-        "∞: half of the runs or more do not recover until the next change or the end."
+        "for all agents, and in every report on this environment with as many episodes, recorded as often. "
+        "0: the agent never rose above it. ∞: half of the runs or more do not recover until the next change "
+        "or the end. –: too little was recorded after the change to judge."
     )
 
 
@@ -58,6 +61,6 @@ def _cells(row: Row, columns: int) -> list[Cell]:
         Cell(with_half_width(row.mean, row.half_width), row.mean),
         Cell(with_interval(row.iqm, row.iqm_low, row.iqm_high), row.iqm),
         Cell(shown(row.area, 3), row.area),
-        *(Cell(f"{time:g}" if math.isfinite(time) else shown(time), time) for time in recovery),
-        Cell(f"{row.seconds:.1f}" if math.isfinite(row.seconds) else "–", row.seconds),
+        *(Cell(shown(time, 3), time) for time in recovery),
+        Cell(shown(row.seconds, 3), row.seconds),
     ]

@@ -10,6 +10,7 @@ from driftwise.report.elements import (
     Cell,
     Section,
     axis,
+    bootstrap_caution,
     change_marks,
     figure,
     legend,
@@ -40,7 +41,10 @@ def growth(data: ReportData) -> Section | None:
         "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
         f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
         "describes that stretch and proves no rate; a change that falls into it may push α above 1."
+        f"{bootstrap_caution(data)}"
     )
+    if len(data.drawn) < len(data.labels):
+        note += f" The table has the {len(data.drawn)} agents drawn."
     return Section(
         "How regret grows",
         legend(data)

@@ -33,51 +33,25 @@ def heat_map(data: ReportData) -> Section | None:
 
 
 def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[Grid]:
-    """The full two-parameter grids among the manifest's agents."""
-    groups: dict[Any, dict[str, dict[str, Any]]] = defaultdict(dict)
+    """The full two-parameter grids among the manifest's agents, whose `point` says where in one they are."""
+    groups: dict[Any, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for agent in agents:
-        flat = _flat(agent.get("parameters") or {})
-        groups[str(agent["label"]).split(" (")[0], frozenset(flat)][str(agent["label"])] = flat
-    return [grid for (name, _), members in groups.items() if (grid := _grid(name, members))]
+        if agent.get("point"):
+            groups[str(agent.get("name")), frozenset(agent["point"])][str(agent["label"])] = agent["point"]
+    return [grid for (name, _), points in groups.items() if (grid := _grid(name, points))]
 
 
-def _grid(name: str, members: Mapping[str, Mapping[str, Any]]) -> Grid | None:
-    flats = list(members.values())
-    varying = [key for key in flats[0] if len({flat[key] for flat in flats}) > 1]
-    keys: list[str] = []
-    for key in varying:  # one that follows from another, as a capacity from a length, is no parameter
-        if not any(
-            _follows(key, other, flats)
-            for other in varying
-            if other in keys or not _follows(other, key, flats)
-        ):
-            keys.append(key)
-    if len(keys) != 2:
+def _grid(name: str, points: Mapping[str, Mapping[str, Any]]) -> Grid | None:
+    keys = list(next(iter(points.values())))
+    values = [sorted({point[key] for point in points.values()}, key=_order) for key in keys]
+    varying = [(key, own) for key, own in zip(keys, values, strict=True) if len(own) > 1]
+    if len(varying) != 2:
         return None
-    first, second = keys
-    agents = {(flat[first], flat[second]): label for label, flat in members.items()}
-    values = tuple(sorted({flat[key] for flat in flats}, key=_order) for key in keys)
-    if len(agents) != len(members) or len(agents) != len(values[0]) * len(values[1]):
+    (first, rows), (second, columns) = varying
+    agents = {(point[first], point[second]): label for label, point in points.items()}
+    if len(agents) != len(rows) * len(columns):
         return None
-    return Grid(name, (first, second), (values[0], values[1]), agents)
-
-
-def _follows(key: str, other: str, flats: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the value of `other` fixes that of `key`."""
-    if key == other:
-        return False
-    return len({(flat[other], flat[key]) for flat in flats}) == len({flat[other] for flat in flats})
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested parameters as dotted ones."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value if isinstance(value, (int, float, str, bool)) else str(value)
-    return flat
+    return Grid(name, (first, second), (rows, columns), agents)
 
 
 def _order(value: Any) -> tuple[bool, Any]:
@@ -87,12 +61,12 @@ def _order(value: Any) -> tuple[bool, Any]:
 def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
     rows, columns = grid.values
     z = np.array([[scores[grid.agents[row, column]] for column in columns] for row in rows])
-    names = [plotly_text(key.rsplit(".", 1)[-1]) for key in grid.keys]
+    names = [plotly_text(key) for key in grid.keys]
     trace = {
         "type": "heatmap",
         "x": _categories(columns),
         "y": _categories(rows),
-        "z": z.round(6).tolist(),
+        "z": z.tolist(),
         "text": [[shown(value) for value in row] for row in z.tolist()],
         "texttemplate": "%{text}" if len(columns) <= MANY else "",
         "colorscale": "Cividis",

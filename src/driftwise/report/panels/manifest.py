@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from driftwise.report.data import Report
-from driftwise.report.elements import Section
+from driftwise.report.elements import Section, worded
 
 
 def manifest(report: Report) -> Section:
@@ -30,16 +29,10 @@ def manifest(report: Report) -> Section:
         "versions": facts.get("versions"),
     }
     listed = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(_worded(value))}</dd>"
+        f"<dt>{escape(name)}</dt><dd>{escape(worded(value))}</dd>"
         for name, value in rows.items()
         if value not in (None, "", {})
     )
     whole = escape(json.dumps(facts, indent=2, ensure_ascii=False), quote=False)
     details = f"<details><summary>The whole manifest</summary><pre>{whole}</pre></details>"
     return Section("Manifest", f"<dl>{listed}</dl>{details}")
-
-
-def _worded(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {each}" for name, each in value.items())
-    return str(value)

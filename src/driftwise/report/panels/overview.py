@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 from driftwise.report.data import Report
-from driftwise.report.elements import Cell, Section, paragraph, sortable_table, with_half_width
-from driftwise.report.standings import Score, standings
+from driftwise.report.elements import (
+    Cell,
+    Section,
+    bootstrap_caution,
+    paragraph,
+    sortable_table,
+    with_half_width,
+    with_interval,
+)
+from driftwise.report.standings import standings
 
 
 def overview(report: Report) -> Section | None:
@@ -15,21 +21,19 @@ def overview(report: Report) -> Section | None:
     rows = [
         (
             Cell(standing.agent),
-            Cell(f"{standing.average_rank:.3g}", standing.average_rank),
-            *(_cell(standing.scores.get(environment)) for environment in report),
+            Cell(with_interval(standing.rank, standing.low, standing.high), standing.rank),
+            *(
+                Cell(with_half_width(score.mean, score.half_width), score.mean, best=score.best)
+                for score in standing.scores.values()
+            ),
         )
         for standing in standings(report)
     ]
     note = (
         "Final cumulative regret, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
-        "environment. Average rank: by that mean within each environment, then averaged over those that an "
-        "agent was run in, each counted alike whatever the size of its regret."
+        "environment. Average rank: by final regret within each run of each environment, averaged over all, "
+        "so that environments count alike whatever the size of their regret; the interval is a bootstrap "
+        f"over runs.{bootstrap_caution(next(iter(report.values())))}"
     )
-    headings = ("agent", "average rank", *report)
+    headings = ("agent", "average rank [95 %]", *report)
     return Section("Overview", sortable_table(headings, rows, name="overview") + paragraph(note))
-
-
-def _cell(score: Score | None) -> Cell:
-    if score is None:
-        return Cell("–", math.nan)
-    return Cell(with_half_width(score.mean, score.half_width), score.mean, best=score.best)

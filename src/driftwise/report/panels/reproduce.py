@@ -11,7 +11,7 @@ from typing import Any
 
 from driftwise.experiments import EXPERIMENTS
 from driftwise.report.data import Report
-from driftwise.report.elements import Section, paragraph
+from driftwise.report.elements import Section, paragraph, worded
 
 
 def reproduce(report: Report) -> Section:
@@ -21,6 +21,7 @@ def reproduce(report: Report) -> Section:
     command = ["driftwise", "run", name if built_in else f"{name}.toml"]
     command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_runs)]
     command += ["--seed", str(data.manifest.get("seed", 0))]
+    command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
     version = (data.manifest.get("versions") or {}).get("driftwise")
     body = f"<pre><code>{escape(shlex.join(command))}</code></pre>"
     if config and not built_in:
@@ -28,7 +29,7 @@ def reproduce(report: Report) -> Section:
     elif not built_in:
         body += paragraph("The manifest does not keep the experiment’s file.")
     if version:
-        body += paragraph(f"With driftwise {version}; the other versions are in the manifest.")
+        body += paragraph(f"With driftwise {worded(version)}; the other versions are in the manifest.")
     return Section("Run it again", body)
 
 

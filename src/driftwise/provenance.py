@@ -1,16 +1,32 @@
-"""Where numbers come from: the commit of this package and the machine it runs on."""
+"""Where numbers come from: versions, the commit of this package, and the machine it runs on."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
-import driftwise
+
+@functools.cache
+def provenance() -> dict[str, Any]:
+    """What computes in this process: `versions`, `commit` and `host`."""
+    return {"versions": versions(), "commit": commit(), "host": host()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in ("driftwise", "jax", "jaxlib", "numpy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
 
 
 def host() -> dict[str, Any]:
@@ -25,7 +41,7 @@ def host() -> dict[str, Any]:
 
 def commit() -> str | None:
     """The commit of driftwise that runs, marked where files were changed since; None if nobody knows."""
-    return _installed_commit() or _checked_out_commit(Path(driftwise.__file__).parent)
+    return _installed_commit() or _checked_out_commit(Path(__file__).parent)
 
 
 def _installed_commit() -> str | None:

@@ -1,0 +1,171 @@
+"""Contracts: what every agent and every environment keeps, for your own tests of your own.
+
+```python
+from driftwise.checks import check_agent, check_environment
+
+check_environment(mine)
+check_agent(my_agent, mine)
+```
+
+A broken contract is a `ContractError` that says which, in one sentence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftwise import random
+from driftwise.algorithms import uniform
+from driftwise.compiled import play_chunk
+from driftwise.environments import ENVIRONMENTS, Environment
+from driftwise.parts import from_config, to_config
+from driftwise.simulator import simulate
+from driftwise.types import Agent, FeatureTable, Key, Plan
+from driftwise.worlds.world import Record
+
+TOLERANCE = 1e-9
+
+
+class ContractError(AssertionError):
+    """An agent or an environment does not keep its word."""
+
+
+def check_environment(environment: Environment, *, num_episodes: int = 20) -> None:
+    """Raise a `ContractError` unless an environment is well-formed, repeatable, and has exact regret."""
+    _require(isinstance(environment, Environment), f"environment must be an Environment, got {environment!r}")
+    episodes = np.arange(num_episodes)
+    path = environment.at(episodes)
+    _require(len(path) == num_episodes, f"at must give {num_episodes} episodes, got {len(path)}")
+    again = np.concatenate([environment.at(part) for part in np.split(episodes, [num_episodes // 3])])
+    _require(np.array_equal(path, again), "at must not depend on which episodes are asked for together")
+    changes = environment.changes(num_episodes)
+    _require(
+        all(0 < a < b for a, b in itertools.pairwise((*changes, num_episodes))),
+        f"changes must be increasing episodes of the run, got {changes}",
+    )
+    variation = environment.variation(num_episodes)
+    moves = np.asarray(variation.reward) + np.asarray(variation.transition)
+    _require(moves.shape == (num_episodes - 1,), f"variation must have K − 1 moves, got shape {moves.shape}")
+    _require(bool((moves >= 0).all()), "variation must not be negative")
+    for change in changes:
+        _require(bool(moves[change - 1] > 0), f"changes must be moves, but nothing moves at {change}")
+    _require(environment.digest() == environment.digest(), "digest must be the same every time")
+    if environment.name in ENVIRONMENTS and environment.config:  # made by a registered maker
+        config = {key: from_config(value) for key, value in _plain(dict(environment.config)).items()}
+        twin = ENVIRONMENTS[environment.name](**config)
+        _require(twin.digest() == environment.digest(), "config must make the same environment again")
+    agent = uniform(environment.spec)
+    for played, other in zip(*(_played(agent, environment, num_episodes) for _ in "ab"), strict=True):
+        _require(played.record == other.record, "play must be the same for the same key")
+        _require(played.gap >= -TOLERANCE, f"regret must not be negative, got {played.gap}")
+
+
+def check_agent(
+    agent: Agent,
+    environment: Environment,
+    *,
+    num_episodes: int = 30,
+    num_runs: int = 2,
+    seed: int = 0,
+    optimistic: bool = False,
+) -> None:
+    """Raise a `ContractError` unless an agent keeps what all agents keep in this environment.
+
+    It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
+    simulator equals a NumPy loop; policies are probabilities; regret is not negative; states keep their
+    shapes; a second call compiles nothing. With `optimistic` its value of the first state is never below V*,
+    which is promised with a radius from theory and where nothing drifts.
+    """
+    _require(isinstance(agent, Agent), f"agent must be an Agent, got {agent!r}")
+    _require(from_config(_plain(to_config(agent))) == agent, "agent must survive the way to_config and back")
+    _require(type(agent).__name__ in repr(agent), f"agent must print its own name, got {agent!r}")
+    sizes: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
+    first = simulate(agent, environment, **sizes, keep_state=True)
+    programs = _num_programs()
+    second = simulate(agent, environment, **sizes)
+    _require(_num_programs() == programs, "a second call must not compile anything")
+    for name in ("returns", "values", "optimal_values"):
+        same = np.array_equal(getattr(first, name), getattr(second, name))
+        _require(same, f"{name} must be the same for the same seed")
+    gap = float((first.optimal_values - first.values).min())
+    _require(gap >= -TOLERANCE, f"regret must not be negative, got {gap}")
+    start = _layout(agent.init(environment.world(tell=_needs(agent)).shown))
+    for run in range(num_runs):
+        for t, played in enumerate(_played(agent, environment, num_episodes, seed=seed, run=run)):
+            where = f"in episode {t} of run {run}"
+            for name, compiled in (("value", first.values), ("reward", first.returns)):
+                away = abs(float(compiled[run, t]) - float(getattr(played.record, name)))
+                _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
+            _require(_layout(played.state) == start, f"state must keep its shapes and types, changed {where}")
+            if optimistic:
+                short = float(played.record.optimal - played.value)
+                _require(short <= TOLERANCE, f"the value must be at least V*, got {short} less {where}")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Played:
+    record: Record
+    state: Any
+    value: float  # the agent's own, of the first state
+
+    @property
+    def gap(self) -> float:
+        return float(self.record.optimal - self.record.value)
+
+
+class _Watched:
+    """An agent whose plans are seen, and found to be plans."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self.spec = agent, agent.spec
+        self.init, self.act, self.update = agent.init, agent.act, agent.update
+
+    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
+        self.last = self.agent.plan(state, features, key)
+        policy = np.asarray(self.last.policy)
+        sound = policy.min() >= 0 and np.abs(policy.sum(-1) - 1).max() <= TOLERANCE
+        _require(bool(sound), f"policy must be probabilities, got {policy}")
+        return self.last
+
+
+def _played(
+    agent: Agent, environment: Environment, num_episodes: int, *, seed: int = 0, run: int = 0
+) -> Iterator[_Played]:
+    watched, world = _Watched(agent), environment.world(tell=_needs(agent))
+    key = random.fold(random.key(seed), run)
+    state = agent.init(world.shown)
+    inputs = world.inputs(environment.at(np.arange(num_episodes)))
+    for t in range(num_episodes):
+        here = jax.tree.map(lambda leaf, t=t: leaf[t], inputs)
+        state, record, episode = world.play(watched, state, here, key, t)
+        value = float(np.asarray(watched.last.value)[episode.states[0]])
+        yield _Played(record, state, value)
+
+
+def _num_programs() -> int:
+    """How often the simulator was compiled in this process."""
+    return play_chunk._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _needs(agent: Agent) -> tuple[str, ...]:
+    return getattr(agent, "needs", ())
+
+
+def _layout(state: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
+    return [(np.shape(leaf), np.asarray(leaf).dtype) for leaf in jax.tree.leaves(state)]
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _require(kept: bool, sentence: str) -> None:
+    if not kept:
+        raise ContractError(sentence)

@@ -1,0 +1,75 @@
+"""Cells that play on only when a test lets them, so that no test has to guess how long things take."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftwise import checkpoints
+from driftwise.simulator import CHUNK
+from driftwise.sweep import Cell
+from tests.examples import NUM_RUNS, agent, make
+
+CHUNKS = 4  # of a cell behind a gate
+
+
+@dataclass(frozen=True)
+class Gate:
+    """No drift, but the second chunk is so slow that a checkpoint follows it, and a third needs a file."""
+
+    path: str
+
+    @property
+    def num_anchors(self) -> int:
+        return 1
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        checkpoints.SHARE = 1e9  # or a checkpoint would be put off where the disk is slow
+        if len(episodes) == CHUNK and episodes[0] == CHUNK:
+            time.sleep(checkpoints.SECONDS_BETWEEN + 0.1)
+        while episodes[0] >= 2 * CHUNK and not Path(self.path).exists():
+            time.sleep(0.02)
+        return np.ones((len(episodes), 1))
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return ()
+
+
+def gated_cell(gate: Path, *, seed: int = 0) -> Cell:
+    """A cell that stands at `2 * CHUNK` episodes, which its checkpoint has, until there is a file `gate`."""
+    environment = make(drift=Gate(str(gate)))
+    return Cell(agent("opt_wlsvi"), environment, CHUNKS * CHUNK, NUM_RUNS, seed=seed, record_every=CHUNK)
+
+
+def stands_at_the_gate(cell: Cell, folder: Path) -> bool:
+    """Whether the checkpoint of a cell has all that can be played without the file."""
+    path = folder / checkpoints.checkpoint_name(cell.simulation())
+    return path.exists() and int(np.load(path)["done"]) == 2 * CHUNK
+
+
+def processes_with(variable: str) -> list[int]:
+    """Processes that have `NAME=value` in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if variable.encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
+
+
+def wait_until(happened: Callable[[], object], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="looks for processes in /proc"
+)
