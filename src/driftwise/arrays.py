@@ -52,6 +52,14 @@ def after(array: Array, other: Array) -> Array:
     return array + 0 * other
 
 
+def where_tree(condition: Array, first: Any, second: Any) -> Any:
+    """`first` or `second`, trees of arrays in (named) tuples, alike in shape."""
+    if isinstance(first, tuple):
+        made = [where_tree(condition, *pair) for pair in zip(first, second, strict=True)]
+        return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
+    return None if first is None else namespace(second).where(condition, first, second)
+
+
 def write(buffer: Array, index: Any, value: Array) -> Array:
     """`buffer[index] = value`: in place where arrays are mutable, else a new buffer."""
     if hasattr(buffer, "at"):

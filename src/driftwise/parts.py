@@ -8,6 +8,7 @@ changing a rate never compiles anew. All other fields are part of the program's 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -89,6 +90,28 @@ def is_part(value: Any) -> bool:
 def numeric_fields(cls: type) -> tuple[str, ...]:
     """Names of the fields that become array leaves."""
     return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)
+
+
+def select(parts: Sequence[Any], index: Any) -> Any:
+    """The part at an index, which may be an array: `parts` are alike, and their numbers become arrays."""
+    first = parts[0]
+    made = object.__new__(type(first))
+    numeric = numeric_fields(type(first))
+    for field in dataclasses.fields(first):
+        values = [getattr(each, field.name, None) for each in parts]
+        if any(type(each) is not type(first) for each in parts):
+            raise ValueError(f"parts must be of one kind, got {list(parts)!r}")
+        if all(value == values[0] for value in values):
+            chosen = values[0]
+        elif all(is_part(value) for value in values):
+            chosen = select(values, index)
+        elif field.name in numeric:
+            xp = index.__array_namespace__() if hasattr(index, "__array_namespace__") else np
+            chosen = xp.asarray(values)[index]
+        else:
+            raise ValueError(f"parts must be alike but for their numbers, got {field.name} {values!r}")
+        object.__setattr__(made, field.name, chosen)
+    return made
 
 
 def to_config(value: Any) -> Any:
