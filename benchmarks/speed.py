@@ -93,7 +93,8 @@ def against_literal(sizes: list[int]) -> None:
 
 def all_algorithms(num_episodes: int, num_runs: int) -> None:
     print(f"\nAll algorithms, {num_runs} runs\n\n{'algorithm':>20} {'first call s':>13} {'µs/step':>8}")
-    env = environment(num_episodes)
+    drift = dw.drift.Abrupt(at=(max(1, num_episodes // 2),))
+    env = dw.environments.latent_chains(drift=drift)  # which can tell every agent what it needs
     known = dict(num_episodes=num_episodes, variation=env.variation(num_episodes).total)
     for name, algorithm in dw.algorithms.ALGORITHMS.items():
         if algorithm.problem == "linear bandit":

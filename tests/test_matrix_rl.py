@@ -28,11 +28,15 @@ FORGETTINGS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-def factored(seed: int, *, identity: bool = False) -> LinearMdp:
-    """A random path of models with `μ = Mψᵀ` for three features of six successors that overlap."""
+def factored(seed: int, *, identity: bool = False, alike: bool = True) -> LinearMdp:
+    """A random path of models with `μ = Mψᵀ` for three features of six successors that overlap.
+
+    Steps are `alike` in their transitions, not in their rewards.
+    """
     rng = np.random.default_rng(seed)
     psi = np.eye(6) if identity else rng.dirichlet(np.ones(6), size=3).T
     core = rng.dirichlet(np.ones(psi.shape[1]), size=(2, 3, 4))
+    core = np.repeat(core[:, :1], 3, axis=1) if alike else core
     return LinearMdp(
         features=rng.dirichlet(np.ones(4), size=(6, 2)),
         theta=rng.uniform(size=(2, 3, 4)),
@@ -60,7 +64,7 @@ def assert_play_alike(left: Agent, right: Agent, environment: LinearMdp) -> None
 @pytest.mark.parametrize("steps", ["shared", "apart"])
 @pytest.mark.parametrize("name", FORGETTINGS)
 def test_it_equals_the_textbook(name, steps):
-    environment, (chosen, weight) = factored(seed=1), FORGETTINGS[name]
+    environment, (chosen, weight) = factored(seed=1, alike=steps == "shared"), FORGETTINGS[name]
     psi = environment.successor_features
     assert psi is not None
     agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7, steps=steps, **chosen)
@@ -139,8 +143,15 @@ def test_environments_that_cannot_tell_are_refused_in_one_sentence():
     with pytest.raises(
         ValueError, match=r"^environment must have successor_features, which the agent needs, got LinearMdp"
     ):
-        dw.simulate(matrix_rl(SPEC, radius=1), make(), num_episodes=2)
-    with pytest.raises(ValueError, match=r"^environment must tell rewards and projection, which the agent"):
+        dw.simulate(matrix_rl(SPEC, radius=1, steps="apart"), make(), num_episodes=2)
+    uneven = factored(seed=1, alike=False)
+    with pytest.raises(
+        ValueError, match=r"^environment must have transitions that do not depend on the step"
+    ):
+        dw.simulate(matrix_rl(uneven.spec, radius=1), uneven, num_episodes=2)
+    with pytest.raises(
+        ValueError, match=r"^environment must tell rewards and projection and shared_steps, which the agent"
+    ):
         dw.simulate(matrix_rl(BANDIT, radius=1), make_bandit(), num_episodes=2)
     with pytest.raises(ValueError, match=r"^steps must be one of apart, shared, got 'pooled'"):
         matrix_rl(SPEC, radius=1, steps="pooled")  # pyright: ignore[reportArgumentType]

@@ -159,7 +159,7 @@ def test_a_grid_is_the_agents_one_by_one():
 
 def test_a_problem_without_kernels_is_refused_in_one_sentence():
     environment = make_bandit()
-    message = f"environment must tell rewards and kernels, which the agent needs, got {environment!r}"
+    message = f"environment must tell rewards and measures, which the agent needs, got {environment!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dw.simulate(oppo(BANDIT, step_size=0.1, radius=0.1), environment, num_episodes=3)
 
@@ -180,7 +180,7 @@ def test_bad_arguments_are_refused_by_name(given, message):
 def test_the_radius_of_its_theorem():
     """H √(J log(J K H/δ)): 3 √(2 log(2·40·3/0.1)) with two anchors, halved by the scale."""
     agent = oppo(SPEC, **AGENT)
-    moments = agent.init(FeatureTable(np.zeros((12, 12)), kernels=np.zeros((2, 3, 12, 6)))).moments
+    moments = agent.init(FeatureTable(np.zeros((12, 12)), measures=np.zeros((2, 3, 12, 6)))).moments
     radius = MixtureRadius(3, 40, delta=0.1, scale=0.5)
     assert radius.given(moments) == pytest.approx(0.5 * 3 * np.sqrt(2 * np.log(2400)))
 

@@ -12,10 +12,11 @@ A broken contract is a `ContractError` that says which, in one sentence.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -24,13 +25,14 @@ import numpy as np
 from driftwise import random
 from driftwise.algorithms import uniform
 from driftwise.compiled import play_chunk
-from driftwise.environments import ENVIRONMENTS, Environment
+from driftwise.environments import ENVIRONMENTS, Environment, LinearMdp
 from driftwise.parts import from_config, to_config
 from driftwise.simulator import simulate
-from driftwise.types import Agent, FeatureTable, Key, Plan
+from driftwise.types import Agent, Array, FeatureTable, Key, Plan
 from driftwise.worlds.world import Record
 
 TOLERANCE = 1e-9
+UNIFORMS = (np.arange(8) + 0.5) / 8  # what `act` is tried with, besides the number of the episode
 
 
 class ContractError(AssertionError):
@@ -56,15 +58,23 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
     _require(bool((moves >= 0).all()), "variation must not be negative")
     for change in changes:
         _require(bool(moves[change - 1] > 0), f"changes must be moves, but nothing moves at {change}")
-    _require(environment.digest() == environment.digest(), "digest must be the same every time")
+    same = copy.deepcopy(environment).digest() == environment.digest()
+    _require(same, "digest must be the same for a copy of the environment")
     if environment.name in ENVIRONMENTS and environment.config:  # made by a registered maker
         config = {key: from_config(value) for key, value in _plain(dict(environment.config)).items()}
         twin = ENVIRONMENTS[environment.name](**config)
         _require(twin.digest() == environment.digest(), "config must make the same environment again")
     agent = uniform(environment.spec)
-    for played, other in zip(*(_played(agent, environment, num_episodes) for _ in "ab"), strict=True):
-        _require(played.record == other.record, "play must be the same for the same key")
-        _require(played.gap >= -TOLERANCE, f"regret must not be negative, got {played.gap}")
+    twice = zip(*(_played(agent, environment, num_episodes) for _ in "ab"), strict=True)
+    for t, (played, other) in enumerate(twice):
+        record = played.record
+        _require(record == other.record, "play must be the same for the same key")
+        gap = float(record.optimal - record.value)
+        _require(gap >= -TOLERANCE, f"regret must not be negative, got {gap} in episode {t}")
+        if isinstance(environment, LinearMdp):
+            for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
+                away = abs(float(got - _induced(environment, t, over_actions)[played.start]))
+                _require(away <= TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
 
 
 def check_agent(
@@ -79,9 +89,10 @@ def check_agent(
     """Raise a `ContractError` unless an agent keeps what all agents keep in this environment.
 
     It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
-    simulator equals a NumPy loop; policies are probabilities; regret is not negative; states keep their
-    shapes; a second call compiles nothing. With `optimistic` its value of the first state is never below V*,
-    which is promised with a radius from theory and where nothing drifts.
+    simulator equals a NumPy loop; policies are probabilities, and actions are drawn from them; regret is not
+    negative; states keep their shapes; a second call compiles nothing. With `optimistic` its value of the
+    first state is never below V*, which is promised with a radius from theory and where nothing drifts; that
+    shows something only where some value is below the trivial bound H, so this is asked for too.
     """
     _require(isinstance(agent, Agent), f"agent must be an Agent, got {agent!r}")
     _require(from_config(_plain(to_config(agent))) == agent, "agent must survive the way to_config and back")
@@ -97,6 +108,7 @@ def check_agent(
     gap = float((first.optimal_values - first.values).min())
     _require(gap >= -TOLERANCE, f"regret must not be negative, got {gap}")
     start = _layout(agent.init(environment.world(tell=_needs(agent)).shown))
+    lowest = np.inf
     for run in range(num_runs):
         for t, played in enumerate(_played(agent, environment, num_episodes, seed=seed, run=run)):
             where = f"in episode {t} of run {run}"
@@ -104,28 +116,31 @@ def check_agent(
                 away = abs(float(compiled[run, t]) - float(getattr(played.record, name)))
                 _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
             _require(_layout(played.state) == start, f"state must keep its shapes and types, changed {where}")
+            lowest = min(lowest, played.value)
             if optimistic:
                 short = float(played.record.optimal - played.value)
                 _require(short <= TOLERANCE, f"the value must be at least V*, got {short} less {where}")
+    horizon = environment.spec.horizon
+    _require(
+        not optimistic or lowest < horizon,
+        f"some value must be below H = {horizon} for optimism to show anything, got none below {lowest}",
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Played:
     record: Record
     state: Any
+    start: int  # the first state
     value: float  # the agent's own, of the first state
-
-    @property
-    def gap(self) -> float:
-        return float(self.record.optimal - self.record.value)
 
 
 class _Watched:
-    """An agent whose plans are seen, and found to be plans."""
+    """An agent whose plans and actions are seen: plans are found to be plans, and actions to follow them."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent, self.spec = agent, agent.spec
-        self.init, self.act, self.update = agent.init, agent.act, agent.update
+        self.init, self.update = agent.init, agent.update
 
     def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
         self.last = self.agent.plan(state, features, key)
@@ -133,6 +148,17 @@ class _Watched:
         sound = policy.min() >= 0 and np.abs(policy.sum(-1) - 1).max() <= TOLERANCE
         _require(bool(sound), f"policy must be probabilities, got {policy}")
         return self.last
+
+    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array:
+        action, *tried = (self.agent.act(plan, h, state, u) for u in (uniform, *UNIFORMS))
+        policy = np.asarray(plan.policy)[h, state]
+        shares = np.bincount(tried, minlength=len(policy)) / len(tried)
+        drawn = policy[[action, *tried]].min() > 0 and np.abs(shares - policy).max() <= 1 / len(tried)
+        _require(
+            bool(drawn),
+            f"act must draw from the policy {policy}, got action {action} at {uniform} and shares {shares}",
+        )
+        return action
 
 
 def _played(
@@ -145,8 +171,16 @@ def _played(
     for t in range(num_episodes):
         here = jax.tree.map(lambda leaf, t=t: leaf[t], inputs)
         state, record, episode = world.play(watched, state, here, key, t)
-        value = float(np.asarray(watched.last.value)[episode.states[0]])
-        yield _Played(record, state, value)
+        start = int(episode.states[0])
+        yield _Played(record, state, start, float(np.asarray(watched.last.value)[start]))
+
+
+def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:
+    """Values `[S]` of the first step in episode `t`, by backward induction with the kernel `P = Φμ`."""
+    model, values = environment.model(t), np.zeros(environment.spec.num_states)
+    for theta, mu in zip(model.theta[::-1], model.mu[::-1], strict=True):
+        values = over_actions(environment.features @ theta + environment.features @ mu @ values, axis=-1)
+    return values
 
 
 def _num_programs() -> int:

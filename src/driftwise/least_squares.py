@@ -59,7 +59,11 @@ class LeastSquares:
     @property
     def needs(self) -> tuple[str, ...]:
         """What it has to be told besides features."""
-        told = {"rewards": self.rewards == "known", "projection": self.successors == "features"}
+        told = {
+            "rewards": self.rewards == "known",
+            "projection": self.successors == "features",
+            "shared_steps": self.steps == "shared",
+        }
         return tuple(name for name, needed in told.items() if needed)
 
     def init(self, features: FeatureTable) -> Moments:

@@ -54,21 +54,21 @@ class PolicyOptimisation:
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     ridge: Numeric = number(above=0, default=1.0)
     policy_period: Numeric = number(at_least=0, integer=True, default=0)
-    needs = ("rewards", "kernels")
+    needs = ("rewards", "measures")
 
     def init(self, features: FeatureTable) -> PolicyState:
-        kernels: Array = features.kernels
-        xp = namespace(kernels)
-        num_anchors, horizon, num_states = kernels.shape[0], kernels.shape[1], kernels.shape[-1]
-        steps = xp.zeros(horizon, dtype=kernels.dtype)
+        measures: Array = features.measures
+        xp = namespace(measures)
+        num_anchors, horizon, _, num_states = measures.shape
+        steps = xp.zeros(horizon, dtype=measures.dtype)
         shown = Sample(
-            features=xp.zeros((horizon, num_anchors), dtype=kernels.dtype),
+            features=xp.zeros((horizon, num_anchors), dtype=measures.dtype),
             reward=steps,
             successor=xp.zeros(horizon, dtype=xp.int32),
             count=steps,
         )
         moments = empty_moments(shown, 0, self.ridge, gram_sq=False)
-        even = xp.zeros((horizon, num_states, self.spec.num_actions), dtype=kernels.dtype)
+        even = xp.zeros((horizon, num_states, self.spec.num_actions), dtype=measures.dtype)
         return PolicyState(self.forgetting.init(moments, shown), normalised(even))
 
     def plan(self, state: PolicyState, features: FeatureTable, key: Key) -> Plan:
@@ -81,8 +81,8 @@ class PolicyOptimisation:
         most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # that can be had from each step on
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
-            policy, rewards, kernels, inverse, weights, radius, most = x
-            predictions = FeatureTable((kernels @ value).T)
+            policy, rewards, measures, inverse, weights, radius, most = x
+            predictions = FeatureTable(features.values @ (measures @ value).T)  # φᵀμ_j V: P is never built
             squared = quadratic(predictions, inverse)
             bonus = radius * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
             index = rewards + linear(predictions, weights) + bonus
@@ -90,8 +90,8 @@ class PolicyOptimisation:
             value = xp.sum(policy * q, axis=-1)
             return value, (xp.reshape(bonus, q.shape), q, predictions.values)
 
-        kernels = xp.moveaxis(features.kernels, 1, 0)  # [H, J, N, S]
-        xs = (policy, features.rewards, kernels, inverse, weights, radius, most)
+        measures = xp.moveaxis(features.measures, 1, 0)  # [H, J, d, S]
+        xs = (policy, features.rewards, measures, inverse, weights, radius, most)
         start = xp.zeros(num_states, dtype=policy.dtype)
         value, (bonus, q, predictions) = scan(step, start, xs, reverse=True)
         return Plan(weights, bonus, q, policy, value, predictions)

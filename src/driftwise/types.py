@@ -57,7 +57,7 @@ class FeatureTable(NamedTuple):
     pairs: Array | None = None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice), if not too large
     present: Array | None = None  # [N] whether the action can be taken; None if all can
     rewards: Array | None = None  # [H, N] the mean rewards of this episode
-    kernels: Array | None = None  # [J, H, N, S] the anchors' transition probabilities
+    measures: Array | None = None  # [J, H, d, S] the anchors' measures μ of successors
     projection: Array | None = None  # [S, S] onto the span of known features of successors
 
 
@@ -160,7 +160,8 @@ class Agent(Protocol):
     """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller.
 
     An agent that has to be told more than features says so in an attribute `needs`: a tuple of the names
-    `"rewards"`, `"kernels"`, `"projection"` of a `FeatureTable`.
+    `"rewards"`, `"measures"`, `"projection"` of a `FeatureTable`, or `"shared_steps"`: that transitions do
+    not depend on the step.
     """
 
     @property

@@ -55,6 +55,7 @@ def four_rooms(
         initial=one_hot[cells[0, 0]],
         drift=drift,
         rewards=rewards,
+        successor_features=one_hot,  # which span every measure
     )
 
 

@@ -64,8 +64,11 @@ def hard_instance(
 
     steps = np.arange(horizon)
     mu = np.zeros((drift.num_anchors, horizon, dim, num_states))
+    nu = np.zeros((horizon, num_signs))
     for anchor in mu:  # [step, coordinate, next state]
-        nu = gap * rng.choice((-1.0, 1.0), (horizon, num_signs))
+        before = nu
+        while np.array_equal(nu, before):  # each anchor differs from the one before
+            nu = gap * rng.choice((-1.0, 1.0), (horizon, num_signs))
         anchor[steps, 0, steps + 1] = (1 - 1 / horizon) / alpha
         anchor[steps, 1:-1, steps + 1] = -nu / beta
         anchor[:, 0, pays] = 1 / (horizon * alpha)
@@ -78,4 +81,5 @@ def hard_instance(
         initial=np.eye(num_states)[0],
         drift=drift,
         rewards=rewards,
+        successor_features=np.eye(num_states),  # which span every measure
     )

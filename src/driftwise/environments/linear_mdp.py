@@ -107,10 +107,15 @@ class LinearMdp:
         return tuple(self.drift.changes(num_episodes))
 
     def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearMdpWorld:
-        """The environment as arrays; agents may be told rewards, the anchors' kernels, and a projection."""
+        """The environment as arrays; agents may be told rewards, the anchors' measures, and a projection."""
         table = feature_table(self.features, dtype)
-        if "kernels" in tell:
-            table = table._replace(kernels=self.kernels().astype(dtype))
+        if "shared_steps" in tell and (self.mu != self.mu[:, :1]).any():
+            raise ValueError(
+                "environment must have transitions that do not depend on the step, which the agent needs, "
+                f"got {self!r}"
+            )
+        if "measures" in tell:
+            table = table._replace(measures=self.mu.astype(dtype))
         if "projection" in tell:
             if self.successor_features is None:
                 raise ValueError(
@@ -126,14 +131,11 @@ class LinearMdp:
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
         )
 
-    def kernels(self) -> np.ndarray:
-        """Transition probabilities of the anchors, `[J, H, S·A, S]`."""
-        return np.einsum("nd,jhds->jhns", self.features.reshape(-1, self.features.shape[-1]), self.mu)
-
     def digest(self) -> str:
         """What tells it from other environments, whatever their names."""
         digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
-        for array in (self.features, self.theta, self.mu, self.initial):
+        known = () if self.successor_features is None else (self.successor_features,)
+        for array in (self.features, self.theta, self.mu, self.initial, *known):
             digest.update(f"{array.shape}".encode() + array.tobytes())
         return digest.hexdigest()
 

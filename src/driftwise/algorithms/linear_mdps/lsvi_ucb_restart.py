@@ -9,10 +9,10 @@ from driftwise.exploration import Ucb
 from driftwise.forgetting import PeriodicRestart
 from driftwise.least_squares import LeastSquares
 from driftwise.planning import Variation
-from driftwise.theory.mdp_radii import local_variation_radius
+from driftwise.theory.mdp_radii import LocalVariationRadius, local_variation_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_told
 from driftwise.types import Numeric, Radius, Spec
-from driftwise.validation import require_choice, require_kind
+from driftwise.validation import require_choice, require_kind, require_numeric
 
 
 def tuned(
@@ -28,7 +28,7 @@ def tuned(
 ) -> LeastSquares:
     """LSVI-UCB-Restart with the radius of LSVI-UCB and the period for unknown or known local variation.
 
-    If it is known, epochs are longer, and the radius grows within each as `variations`
+    If it is known, epochs have another length, and the radius grows within each as `variations`
     (`environment.variation(num_episodes)`) say.
     """
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
@@ -80,4 +80,6 @@ def lsvi_ucb_restart(
     Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
     variation, since no estimate mixes data from both sides.
     """
+    if isinstance(radius, LocalVariationRadius) and radius.period != require_numeric("period", period):
+        raise ValueError(f"radius must have the period {period} of the restarts, got {radius.period}")
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), ridge, clip)

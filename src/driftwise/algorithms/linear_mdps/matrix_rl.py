@@ -76,7 +76,8 @@ def matrix_rl(
       spec: sizes of the problem, `environment.spec`.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
-      steps: `"shared"` as above, for transitions that do not depend on h; `"apart"` has sums for each step.
+      steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
+        `"apart"` has sums for each step.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
       rate: $\eta \in (0, 1]$ of exponential weights.
       length: $W$, episodes in a sliding window.

@@ -1,0 +1,245 @@
+"""The public contract checks: what breaks them is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import ALGORITHMS
+from driftwise.checks import ContractError, check_agent, check_environment
+from driftwise.environments import LinearMdp, linear_bandit
+from driftwise.least_squares import LeastSquares
+from driftwise.parts import part
+from driftwise.planning import Variation
+from driftwise.types import Agent, Plan
+from driftwise.worlds.linear_mdp import Inputs, LinearMdpWorld
+from tests.examples import (
+    DRIFTS,
+    SPEC,
+    agent,
+    make,
+)
+from tests.test_checks import BARE
+
+
+@part
+class Careless(LeastSquares):
+    """Its probabilities do not sum to one."""
+
+    def plan(self, state: Any, features: Any, key: Any) -> Plan:
+        plan = LeastSquares.plan(self, state, features, key)
+        return plan._replace(policy=plan.policy * 0.5)
+
+
+@part
+class Restless(LeastSquares):
+    """Its values depend on where it runs."""
+
+    def update(self, state: Any, plan: Plan, episode: Any) -> Any:
+        sign = -1 if isinstance(episode.rewards, np.ndarray) else 1
+        return LeastSquares.update(self, state, plan, episode._replace(rewards=sign * episode.rewards))
+
+
+@part
+class Forgetful(LeastSquares):
+    """It does not come back from its configuration as it was."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = LeastSquares.__hash__
+
+
+@part
+class Nameless(LeastSquares):
+    """It prints as something else."""
+
+    def __repr__(self) -> str:
+        return "an agent"
+
+
+@part
+class Stubborn(LeastSquares):
+    """It takes the first action, whatever its policy."""
+
+    def act(self, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
+        return 0 * state
+
+
+@part
+class Unsettled(LeastSquares):
+    """Its state changes type where no compiler forbids it."""
+
+    def update(self, state: Any, plan: Plan, episode: Any) -> Any:
+        state = LeastSquares.update(self, state, plan, episode)
+        return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
+
+
+def like(cls: type, name: str) -> Agent:
+    made: Any = agent(name)
+    return cls(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [
+        (Careless, r"^policy must be probabilities"),
+        (Restless, r"^the simulator must equal NumPy, got value"),
+        (Forgetful, r"^agent must survive the way to_config and back"),
+        (Nameless, r"^agent must print its own name, got an agent"),
+        (Unsettled, r"^state must keep its shapes and types, changed in episode 0 of run 0"),
+    ],
+)
+def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):
+    with pytest.raises(ContractError, match=said):
+        check_agent(like(cls, "lsvi_ucb"), make(), num_episodes=10)
+
+
+@pytest.mark.parametrize(("name", "policy"), [("lsvi_ucb", r"\[0. 1.\]"), ("uniform", r"\[0.5 0.5\]")])
+def test_an_agent_whose_actions_ignore_its_policy_is_told_so(name, policy):
+    said = rf"^act must draw from the policy {policy}, got action 0 at .* and shares \[1. 0.\]"
+    with pytest.raises(ContractError, match=said):
+        check_agent(like(Stubborn, name), make(), num_episodes=10)
+
+
+def test_an_agent_that_is_not_optimistic_is_told_so():
+    with pytest.raises(ContractError, match=r"^the value must be at least V\*, got .* less in episode"):
+        check_agent(ALGORITHMS["lsvi_ucb"](SPEC, radius=0.0), make(), optimistic=True, num_episodes=10)
+
+
+class Late:
+    """A drift that tells of its change when it is over, or depends on what else is asked."""
+
+    num_anchors = 2
+
+    def __init__(self, told: tuple[int, ...] = (), jumpy: bool = False) -> None:
+        self.told, self.jumpy = told, jumpy
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        late = np.asarray(episodes) >= (episodes[0] + 3 if self.jumpy else 10)
+        return np.eye(2)[late.astype(int)]
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return self.told
+
+
+def rebuilt(cls: type[LinearMdp], drift: Any = DRIFTS["abrupt"]) -> LinearMdp:
+    like = make()
+    return cls(like.features, like.theta, like.mu, like.initial, drift)
+
+
+@pytest.mark.parametrize(
+    ("drift", "said"),
+    [
+        (Late(told=(12,)), "^changes must be moves, but nothing moves at 12"),
+        (Late(told=(12, 10)), "^changes must be increasing episodes of the run"),
+        (Late(told=(99,)), "^changes must be increasing episodes of the run"),
+        (Late(jumpy=True), "^at must not depend on which episodes are asked for together"),
+        (Late(told=(10,)), "^digest must be the same for a copy"),  # it prints as its place in memory
+    ],
+)
+def test_a_drift_that_breaks_the_contract_is_told_so(drift, said):
+    with pytest.raises(ContractError, match=said):
+        check_environment(rebuilt(LinearMdp, drift))
+
+
+class Short(LinearMdp):
+    """It leaves out the last episode asked for."""
+
+    def at(self, episodes: np.ndarray) -> np.ndarray:
+        return LinearMdp.at(self, episodes)[:-1]
+
+
+class Backward(LinearMdp):
+    """Its moves are negative."""
+
+    def variation(self, num_episodes: int, **options: Any) -> Variation:
+        moved = LinearMdp.variation(self, num_episodes)
+        return Variation(-moved.reward, -moved.transition)
+
+
+class Brief(LinearMdp):
+    """It leaves out a move."""
+
+    def variation(self, num_episodes: int, **options: Any) -> Variation:
+        return LinearMdp.variation(self, num_episodes - 1)
+
+
+class Modest(LinearMdpWorld):
+    """Its optimum is half of what it is."""
+
+    share = 0.5
+
+    def inputs(self, path: Any) -> Inputs:
+        inputs = LinearMdpWorld.inputs(self, path)
+        return inputs._replace(optimal_values=self.share * inputs.optimal_values)
+
+
+class Boastful(Modest):
+    """Its optimum is twice what it is."""
+
+    share = 2.0
+
+
+def altered(alter: Callable[[LinearMdpWorld, int], LinearMdpWorld]) -> LinearMdp:
+    """An environment with another world, which may know how often it was asked for."""
+    calls = itertools.count()
+
+    class Altered(LinearMdp):
+        def world(self, *args: Any, **options: Any) -> LinearMdpWorld:
+            return alter(LinearMdp.world(self, *args, **options), next(calls))
+
+    return rebuilt(Altered)
+
+
+def fading(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
+    """It pays less each time that it is asked for."""
+    return world._replace(theta=world.theta * 0.9**call)
+
+
+def growing(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
+    """It carries more each time that it is asked for, to no effect."""
+    return world._replace(table=world.table._replace(projection=np.zeros(call)))
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (rebuilt(Short), "^at must give 20 episodes, got 19"),
+        (rebuilt(Backward), "^variation must not be negative"),
+        (rebuilt(Brief), r"^variation must have K − 1 moves, got shape \(18,\)"),
+        (make().described("random_linear_mdp", {**make().config, "seed": 5}), "^config must make the same"),
+        (altered(fading), "^play must be the same for the same key"),
+        (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
+        (altered(lambda world, _: Boastful(*world)), r"^V\* must be exact, got .* away in episode 0"),
+    ],
+)
+def test_an_environment_that_breaks_its_contract_is_told_so(broken, said):
+    with pytest.raises(ContractError, match=said):
+        check_environment(broken)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (altered(fading), "^returns must be the same for the same seed"),
+        (altered(growing), "^a second call must not compile anything"),
+        (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
+    ],
+)
+def test_an_agent_in_an_environment_that_breaks_its_contract_is_told_so(broken, said):
+    with pytest.raises(ContractError, match=said):
+        check_agent(agent("lsvi_ucb"), broken, num_episodes=10)
+
+
+def test_what_is_no_agent_or_environment_is_told_so():
+    with pytest.raises(ContractError, match=r"^environment must be an Environment, got 3"):
+        check_environment(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ContractError, match=r"^agent must be an Agent, got 'me'"):
+        check_agent("me", make())  # pyright: ignore[reportArgumentType]
+    check_environment(linear_bandit(**BARE["linear_bandit"]))
