@@ -75,7 +75,7 @@ def test_recipes_are_the_parts_they_are_described_as():
         epsilon_greedy(SPEC, epsilon=0.1, rate=0.9, ridge=0.5): (weights, EpsilonGreedy(0.1)),
         greedy(SPEC, ridge=0.5): (NoForgetting(), Greedy()),
     }.items():
-        assert agent == LeastSquares(SPEC, forgetting, exploration, ridge=0.5)
+        assert agent == LeastSquares(SPEC, forgetting, exploration, ridge=0.5, clip="none")
     assert uniform(SPEC) == LeastSquares(SPEC, NoForgetting(), Uniform())
 
 

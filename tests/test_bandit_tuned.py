@@ -67,13 +67,17 @@ def test_tuned_forms_forget_as_theory_says(tuning, ridge):
         assert agent.ridge == lam
     window, restart = sw_lin_ucb.tuned(SPEC, **confident), restart_lin_ucb.tuned(SPEC, **confident)
     assert window == LeastSquares(
-        SPEC, SlidingWindow(length), Ucb(WindowRadius(length, 0.3, 0.8, 0.1, scale=0.5, **spread)), lam
+        SPEC,
+        SlidingWindow(length),
+        Ucb(WindowRadius(length, 0.3, 0.8, 0.1, scale=0.5, **spread)),
+        lam,
+        clip="none",
     )
     radius = window.exploration.radius
     if tuning != "published":
         epochs = {8: 13, 10: 10, 22: 5}[length]  # ⌈100/length⌉
         radius = CountingRadius(0.3, 0.8, 0.1, length, num_epochs=epochs, scale=0.5)
-    assert restart == LeastSquares(SPEC, PeriodicRestart(length), Ucb(radius), lam)
+    assert restart == LeastSquares(SPEC, PeriodicRestart(length), Ucb(radius), lam, clip="none")
 
 
 def test_tuned_weight_ucb_has_the_ridge_of_its_paper():

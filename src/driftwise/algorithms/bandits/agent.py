@@ -22,7 +22,7 @@ def bandit_agent(
     """Least squares for a bandit; other problems are refused."""
     if (spec.num_states, spec.horizon) != (1, 1):
         raise ValueError(f"spec must be a bandit's, of one state and one step, got {spec}")
-    return LeastSquares(spec, forgetting, exploration, ridge)
+    return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
 
 
 def given_or_from(
