@@ -33,6 +33,8 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness costs; ratios within one run
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.bandits
+	$(BIN)/python -m benchmarks.meta
+	$(BIN)/python -m benchmarks.online
 	$(BIN)/python -m benchmarks.harness
 	$(BIN)/python -m benchmarks.report
 

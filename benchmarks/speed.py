@@ -10,6 +10,7 @@ Ours computes exact regret in every episode; the literal code computes none.
 from __future__ import annotations
 
 import argparse
+import inspect
 import statistics
 import time
 from collections.abc import Callable
@@ -97,9 +98,11 @@ def all_algorithms(num_episodes: int, num_runs: int) -> None:
     env = dw.environments.latent_chains(drift=drift)  # which can tell every agent what it needs
     known = dict(num_episodes=num_episodes, variation=env.variation(num_episodes).total)
     for name, algorithm in dw.algorithms.ALGORITHMS.items():
-        if algorithm.problem == "linear bandit":
+        if algorithm.wraps or algorithm.problem not in ("linear MDP", "tabular MDP", "any"):
             continue
-        play = partial(simulate, algorithm.tuned(env.spec, **known), env, num_runs=num_runs)
+        taken = inspect.signature(algorithm.tuned).parameters
+        agent = algorithm.tuned(env.spec, **{key: known[key] for key in known if key in taken})
+        play = partial(simulate, agent, env, num_runs=num_runs)
         first = seconds(partial(play, num_episodes=1))
         later = seconds(partial(play, num_episodes=num_episodes), 3)
         print(f"{name:>20} {first:>13.2f} {microseconds(later, num_runs, num_episodes):>8.2f}")

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from driftwise.algorithms import ALGORITHMS
+from driftwise.algorithms import build
 from driftwise.arms import ContextArms
 from driftwise.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
-from driftwise.environments import ENVIRONMENTS, LinearBandit, LinearMdp
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, LinearBandit, LinearMdp
+from driftwise.meta.detectors import Cusum, Glr
 from driftwise.paths import Mixture
 from driftwise.types import Agent, Spec
 
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 SPEC = Spec(num_states=6, num_actions=2, dim=12, horizon=3)
 BANDIT = Spec.bandit(dim=3, num_arms=4)
+CONTINUING = Spec(num_states=6, num_actions=2, dim=12, horizon=1)
 NUM_RUNS = 3
 NUM_EPISODES = 40
 
@@ -37,20 +39,50 @@ SIZES: dict[str, dict[str, Any]] = {
     "random_linear_mdp": dict(num_states=6, num_actions=2, dim=12, horizon=3, concentration=0.5),
     "latent_chains": dict(num_chains=6, states_per_chain=1, num_actions=2, horizon=3),
     "combination_lock": dict(horizon=3),
+    "oil_discovery": dict(num_states=6, num_actions=2, horizon=3, noise=0.2),
 }
 
+BASE: dict[str, Any] = dict(algorithm="lsvi_ucb", radius=0.4)  # of the agents that wrap one
+BANDIT_BASE: dict[str, Any] = dict(algorithm="lin_ucb", noise_scale=0.3)
+SENSITIVE = Glr(noise_scale=0.2, delta=0.9, window=16)  # alarms within a run of this length
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "ada_lsvi_ucb_restart": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length=12),
+    "adaptive_q_learning": dict(radius=0.5, period=15),
+    "borl": dict(
+        base=dict(algorithm="opt_wlsvi", rate=(0.7, 0.9, 1.0), radius=0.4),
+        num_episodes=NUM_EPISODES,
+        block_length=7,
+    ),
+    "change_detection": dict(base=BASE, detector=SENSITIVE),
     "epsilon_greedy_lsvi": dict(epsilon=0.3, rate=0.9, ridge=0.5),
+    "kernel_ucbvi": dict(bandwidth=0.2, radius=0.3, lipschitz=2.0, bias_scale=0.1, rate=0.9),
     "lsvi_ucb": dict(radius=0.4),
     "lsvi_ucb_restart": dict(period=6, radius=0.4),
+    "master": dict(base=BASE, num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
+    "master_lsvi_ucb": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, test_scale=0.00003),
     "matrix_rl": dict(radius=0.4, rate=0.9),
+    "online_q_reps": dict(learning_rate=0.1, softness=0.3, exploration=0.2, period=25),
     "oppo": dict(step_size=0.3, radius=0.4, rate=0.9, policy_period=15),
     "opt_rlsvi": dict(scale=0.3, upper=0.8, rate=0.9),
     "opt_wlsvi": dict(rate=0.9, radius=0.4),
+    "opt_wlsvi_borl": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length="paper"),
+    "q_ucb": dict(scale=0.05),
+    "random_restart": dict(base=BASE, probability=0.1),
+    "restart_q_ucb": dict(period=15, scale=0.05),
     "sw_lsvi_ucb": dict(length=5, radius=0.4),
+    "ucbvi": dict(scale=0.01, bonus="bernstein", rate=0.9),
     "uniform": {},
 }
 BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
+    "bob": dict(num_episodes=NUM_EPISODES, noise_scale=0.3, block_length=9),
+    "borl": dict(
+        base=dict(algorithm="d_lin_ucb", rate=(0.7, 0.9, 1.0), noise_scale=0.3),
+        num_episodes=NUM_EPISODES,
+        block_length="paper",
+    ),
+    "change_detection": dict(
+        base=BANDIT_BASE, detector=Cusum(warmup=4, slack=0.05, threshold=0.5), watch="rewards"
+    ),
     "d_lin_ts": dict(rate=0.9, scale=0.4, ridge=0.5),
     "d_lin_ucb": dict(rate=0.9, noise_scale=0.3),
     "d_rand_lin_ucb": dict(rate=0.9, noise_scale=0.3),
@@ -59,11 +91,29 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "greedy": dict(ridge=0.5),
     "lin_ts": dict(scale=0.4),
     "lin_ucb": dict(noise_scale=0.3, information="determinant"),
+    "master": dict(base=BANDIT_BASE, num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.0001),
+    "master_lin_ucb": dict(num_episodes=NUM_EPISODES, radius_scale=0.03, test_scale=0.0005),
     "oracle_restart": dict(changes=(7, 20), noise_scale=0.3),
+    "random_restart": dict(base=BANDIT_BASE, probability=0.1),
     "restart_lin_ucb": dict(period=6, noise_scale=0.3),
     "sw_lin_ucb": dict(length=5, noise_scale=0.3),
     "uniform": {},
     "weight_ucb": dict(rate=0.9, noise_scale=0.3, num_episodes=NUM_EPISODES),
+}
+
+CONTINUING_PARAMETERS: dict[str, dict[str, Any]] = {
+    "sw_ucrl": dict(length=12, scale=0.05),
+    "swucrl2_cw": dict(length=12, widening=0.2, num_episodes=NUM_EPISODES, scale=0.05),
+    "ucrl2": dict(scale=0.05),
+    "uniform": {},
+    "variation_ucrl": dict(restarts=(9, 25), transition_widening=0.1, scale=0.05),
+}
+
+WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent take besides it
+    "borl": dict(num_episodes=NUM_EPISODES, block_length=7),
+    "change_detection": dict(detector=SENSITIVE),
+    "master": dict(num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
+    "random_restart": dict(probability=0.1),
 }
 
 
@@ -99,13 +149,32 @@ def make_bandit(drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearBandit
 def agent(name: str) -> Agent:
     """The example agent of an algorithm."""
     if name in PARAMETERS:
-        return ALGORITHMS[name](SPEC, **PARAMETERS[name])
+        return build(SPEC, name, **PARAMETERS[name])
+    if name in CONTINUING_PARAMETERS:
+        return continuing_agent(name)
     return bandit_agent(name)
+
+
+def wrapped(meta: str, base: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an algorithm around the example agent of another."""
+    return dict(**WRAPPING[meta], base=dict(algorithm=base, **parameters))
 
 
 def bandit_agent(name: str) -> Agent:
     """The example agent of an algorithm, in the bandit."""
-    return ALGORITHMS[name](BANDIT, **BANDIT_PARAMETERS[name])
+    return build(BANDIT, name, **BANDIT_PARAMETERS[name])
+
+
+def make_continuing(drift: Drift = DRIFTS["abrupt"], **options: Any) -> ContinuingMdp:
+    """A problem without episodes of the common shape."""
+    environment = ENVIRONMENTS["random_communicating_mdp"](drift=drift, **options)
+    assert isinstance(environment, ContinuingMdp)
+    return environment
+
+
+def continuing_agent(name: str) -> Agent:
+    """The example agent of an algorithm, in a problem without episodes."""
+    return build(CONTINUING, name, **CONTINUING_PARAMETERS[name])
 
 
 def only(mapping: Mapping[Any, T]) -> T:

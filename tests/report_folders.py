@@ -27,12 +27,14 @@ def make_folder(
     runs: int = 6,
     record_every: int = 1,
     described: Callable[[str], Mapping[str, Any]] = lambda label: {"parameters": {"rate": 0.5}},
+    told: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     environments: Mapping[str, Mapping[str, Any]] | None = None,
     **changed: Any,
 ) -> Path:
     """A results folder with made-up curves: the later an agent is listed, the larger its regret.
 
     In every second environment it is the other way round. `described`: what the manifest says of an agent.
+    `told`: the diagnostics of agents that have any.
     """
     environments = environments or {"lock": described_lock(episodes // 2)}
     generator = np.random.default_rng(0)
@@ -44,7 +46,8 @@ def make_folder(
             level = (1 + number / len(labels)) * generator.uniform(0.9, 1.1, (runs, 1))
             regret = level * np.exp(-after / (4 + number))
             own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
-            results[environment, label] = Result(regret, -regret, np.zeros_like(regret), lengths, None, own)
+            best, diagnostics = np.zeros_like(regret), (told or {}).get(label, {})
+            results[environment, label] = Result(regret, -regret, best, lengths, None, own, diagnostics)
         agents += [
             {"environment": environment, "label": label, **described(label), "seconds": 1.5}
             for label in labels

@@ -80,6 +80,30 @@ class Unsettled(LeastSquares):
         return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
 
 
+@part
+class Boasting(LeastSquares):
+    """What it tells depends on where it runs."""
+
+    def diagnostics(self, state: Any) -> dict[str, Any]:
+        return {"restarts": 1.0 if isinstance(state.gram, np.ndarray) else 0.0}
+
+
+@part
+class Wordy(LeastSquares):
+    """What it tells of depends on where it runs."""
+
+    def diagnostics(self, state: Any) -> dict[str, Any]:
+        return {"here" if isinstance(state.gram, np.ndarray) else "there": 0.0}
+
+
+@part
+class Speechless(LeastSquares):
+    """What it tells is no number."""
+
+    def diagnostics(self, state: Any) -> dict[str, Any]:
+        return {"restarts": np.nan}
+
+
 def like(cls: type, name: str) -> Agent:
     made: Any = agent(name)
     return cls(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
@@ -93,6 +117,9 @@ def like(cls: type, name: str) -> Agent:
         (Forgetful, r"^agent must survive the way to_config and back"),
         (Nameless, r"^agent must print its own name, got an agent"),
         (Unsettled, r"^state must keep its shapes and types, changed in episode 0 of run 0"),
+        (Boasting, r"^the simulator must equal NumPy, got restarts 1.0 away in episode 0 of run 0"),
+        (Wordy, r"^diagnostics must always have the same names, got \['here'\] and \['there'\]"),
+        (Speechless, r"^diagnostics must be finite numbers, got restarts nan"),
     ],
 )
 def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):

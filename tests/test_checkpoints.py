@@ -113,9 +113,9 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypa
 def test_a_damaged_file_is_named_and_not_used(path, damage):
     simulate_from(path, fresh())
     data = path.read_bytes()
-    middle = data.index(np.load(path)["sums"].tobytes()) + 9  # within an array
+    middle = data.index(np.load(path)["returns"].tobytes()) + 9  # within an array
     array = io.BytesIO()
-    np.save(array, np.load(path)["sums"])
+    np.save(array, np.load(path)["returns"])
     path.write_bytes(
         {
             "truncated": data[:middle],
@@ -157,8 +157,8 @@ def rewritten(path: Path, **changed: np.ndarray) -> None:
 
 def test_arrays_that_do_not_fit_are_damage(path):
     simulate_from(path, fresh())
-    rewritten(path, sums=np.zeros((3, 1, 1, NUM_RUNS)))
-    with pytest.raises(CheckpointError, match=r"is damaged \(checkpoint must come from .* got sums of"):
+    rewritten(path, returns=np.zeros((1, 1, NUM_RUNS)))
+    with pytest.raises(CheckpointError, match=r"is damaged \(checkpoint must come from .* got returns of"):
         simulate_from(path, fresh())
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from driftwise.algorithms import ALGORITHMS
+from driftwise.algorithms import ALGORITHMS, build
 from driftwise.arms import FreshArms
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.drift import Abrupt, Constant
-from driftwise.environments import ENVIRONMENTS, Environment, LinearMdp
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.paths import Rotation
 from tests.examples import (
     BANDIT,
@@ -20,11 +20,13 @@ from tests.examples import (
     DRIFTS,
     PARAMETERS,
     SPEC,
+    WRAPPING,
     agent,
     bandit_agent,
     fitting,
     make,
     make_bandit,
+    wrapped,
 )
 
 OPTIMISTIC = {  # radii in units of theory's, small enough that the clip at H does not hide all
@@ -106,8 +108,12 @@ def pairs() -> Iterator[tuple[str, str]]:
     """Every algorithm and every environment that it is for."""
     for name, algorithm in ALGORITHMS.items():
         for environment in ENVIRONMENTS:
-            bandit = not isinstance(default(environment), LinearMdp)
-            if algorithm.problem in ("any", "linear bandit" if bandit else "linear MDP"):
+            here = default(environment)
+            if isinstance(here, ContinuingMdp):
+                continue  # in tests/test_average_reward.py
+            bandit = not isinstance(here, LinearMdp)
+            kinds = ("linear bandit",) if bandit else ("linear MDP", "tabular MDP", "metric MDP")
+            if algorithm.problem in ("any", *kinds):
                 yield name, environment
 
 
@@ -117,7 +123,7 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
     here = default(environment)
     bandit = not isinstance(here, LinearMdp)
     given = (BANDIT_PARAMETERS if bandit else PARAMETERS)[name]
-    made = ALGORITHMS[name](here.spec, **given)
+    made = build(here.spec, name, **given)
     try:
         here.world(tell=getattr(made, "needs", ()))
     except ValueError:
@@ -125,3 +131,15 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
             check_agent(made, here)
     else:
         check_agent(made, here, num_episodes=12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", ALGORITHMS)
+@pytest.mark.parametrize("meta", WRAPPING)
+def test_agents_in_agents_keep_the_contract(meta, base):
+    if base in BANDIT_PARAMETERS:
+        inner = build(BANDIT, meta, **wrapped(meta, base, BANDIT_PARAMETERS[base]))
+        check_agent(inner, make_bandit(noise_scale=0.3), num_episodes=20)
+    if base in PARAMETERS:
+        inner = build(SPEC, meta, **wrapped(meta, base, PARAMETERS[base]))
+        check_agent(inner, make(fitting(inner)[0]), num_episodes=20)

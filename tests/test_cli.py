@@ -289,8 +289,8 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, report, compare, init, validate, list, got 'rnu' "
-            "(did you mean 'run'?)",
+            "command must be one of run, report, compare, tune, audit, replay, init, validate, list, "
+            "got 'rnu' (did you mean 'run'?)",
         ),
         ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
         (

@@ -21,6 +21,7 @@ from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
 from driftwise.exploration import Ucb
 from driftwise.least_squares import LeastSquares
+from driftwise.parts import to_config
 from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES, only
 from tests.test_cli import FILES
 from tests.test_experiment_mistakes import AGENTS, ENVIRONMENT, TOP, in_agent, in_environment, in_top
@@ -54,12 +55,18 @@ def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes
 
 
 def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
-    tables = {name: dict(algorithm=name, **given) for name, given in PARAMETERS.items()}
+    tables = {name: dict(algorithm=name, **as_in_a_file(given)) for name, given in PARAMETERS.items()}
     for name, sizes in SIZES.items():
-        made = make_batches(experiment(environment=dict(type=name, **sizes), agents=tables))
+        table = dict(type=name, **sizes)
+        made = make_batches(experiment(environment=table, agents=tables, episodes=NUM_EPISODES))
         spec = only(make_environments(experiment(environment=dict(type=name, **sizes)))).spec
         for batch in made:
-            assert batch.agent == dw.algorithms.ALGORITHMS[batch.label](spec, **PARAMETERS[batch.label])
+            assert batch.agent == dw.algorithms.build(spec, batch.label, **PARAMETERS[batch.label])
+
+
+def as_in_a_file(given: dict[str, Any]) -> dict[str, Any]:
+    """Parts are tables; the length of the run is the experiment's."""
+    return {name: to_config(value) for name, value in given.items() if name != "num_episodes"}
 
 
 def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> None:
@@ -143,7 +150,8 @@ def test_a_name_is_a_built_in_first_and_a_path_never_is(
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["validate", name]) == 0
-    assert capsys.readouterr().out.startswith(f"{name}: valid: 1 environment, ")
+    number = len(EXPERIMENTS[name].environments) or 1
+    assert capsys.readouterr().out.startswith(f"{name}: valid: {number} environment{'s' * (number > 1)}, ")
     assert experiment_of(EXPERIMENTS[name].config) == EXPERIMENTS[name]
     assert pickle.loads(pickle.dumps(EXPERIMENTS[name])) == EXPERIMENTS[name]
 

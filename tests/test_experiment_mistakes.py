@@ -42,6 +42,20 @@ def with_tuned(line: str) -> str:
     return TOP + ENVIRONMENT + f'[agents.t]\nalgorithm = "opt_wlsvi"\ntuned = true\n{line}\n'
 
 
+def around(meta: str, base: str, more: str = "") -> str:
+    return TOP + ENVIRONMENT + f'[agents.a]\nalgorithm = "{meta}"\nbase = {base}\n{more}\n'
+
+
+def in_detector(fields: str) -> str:
+    return around("change_detection", LSVI_UCB, f"detector = {{ {fields} }}")
+
+
+def in_arms(fields: str) -> str:
+    return around("borl", f'{{ algorithm = "opt_wlsvi", {fields} }}')
+
+
+LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
+TOLD = "must go with a form that is told the variation, such as one with tuned = true, got"
 MISTAKES = {
     # the file
     "name = ": "not valid TOML: Invalid value (at end of document)",
@@ -152,6 +166,61 @@ MISTAKES = {
     with_tuned("variation = 1"): f"agents.t.variation is no key of opt_wlsvi.tuned, expected one of {TUNED}",
     with_tuned("beta_scale = -1"): "agents.t.beta_scale must be a number of at least 0, got -1",
     with_tuned("beta_scale = 1e308"): "agents.t: radius must be a number of at least 0, got inf",
+    with_tuned("variation_scale = -1"): "agents.t.variation_scale must be a number of at least 0, got -1",
+    with_tuned("variation_scale = 'all'"): (
+        "agents.t.variation_scale must be a number of at least 0, got 'all'"
+    ),
+    in_agent("rate = 0.9", "rate = 0.9\nvariation_scale = 10"): (
+        f'agents."OPT-WLSVI".variation_scale {TOLD} opt_wlsvi'
+    ),
+    # the agents within agents
+    TOP + ENVIRONMENT + '[agents.a]\nalgorithm = "random_restart"\nprobability = 0.1\n': (
+        "agents.a.base is missing: random_restart needs it"
+    ),
+    around("random_restart", "3"): "agents.a.base must be a table, got 3",
+    around("random_restart", "{ radius = 3 }"): (
+        f"agents.a.base.algorithm is missing: an agent needs it, one of {ALGORITHMS}"
+    ),
+    around("random_restart", LSVI_UCB.replace("radius", "raduis")): (
+        "agents.a.base.raduis is no key of lsvi_ucb, expected one of radius, ridge, clip "
+        "(did you mean 'radius'?)"
+    ),
+    around("random_restart", LSVI_UCB.replace("0.4", "-1")): (
+        "agents.a.base.radius must be a number of at least 0, got -1"
+    ),
+    around("random_restart", LSVI_UCB.replace("0.4", "[0.4, 0.5]")): (
+        "agents.a.base.radius must be a single value in a base, got [0.4, 0.5]"
+    ),
+    around("random_restart", LSVI_UCB.replace("radius = 0.4", "radius = 0.4, variation_scale = 2")): (
+        f"agents.a.base.variation_scale {TOLD} lsvi_ucb"
+    ),
+    in_arms("rate = [], radius = 0.4"): (
+        "agents.a.base.rate must be a value, or a list of values to try, got []"
+    ),
+    in_arms("rate = [0.9, 0.9], radius = 0.4"): (
+        "agents.a.base.rate must list different values, got [0.9, 0.9]"
+    ),
+    in_arms("rate = [0.9, 1.9], radius = 0.4"): "agents.a.base.rate must be a number in (0, 1], got 1.9",
+    in_arms("rate = 0.9, radius = 0.4, norm = ['sandwich', 'single']"): (
+        "agents.a: parts must be alike but for their numbers, got norm ['sandwich', 'single']"
+    ),
+    # their detectors
+    around("change_detection", LSVI_UCB, "detector = 3"): "agents.a.detector must be a table, got 3",
+    in_detector("window = 9"): (
+        "agents.a.detector.type is missing: a detector needs it, one of Glr, Cusum, RandomRestart"
+    ),
+    in_detector("type = 'Glrr'"): (
+        "agents.a.detector.type must be one of Glr, Cusum, RandomRestart, got 'Glrr' (did you mean 'Glr'?)"
+    ),
+    in_detector("type = 'Cusum', windw = 9"): (
+        "agents.a.detector.windw is no key of Cusum, expected one of warmup, slack, threshold"
+    ),
+    in_detector("type = 'Glr', noise_scale = 0"): (
+        "agents.a.detector.noise_scale must be a number above 0, got 0"
+    ),
+    in_detector("type = 'Glr', noise_scale = [0.1, 0.3]"): (
+        "agents.a must have a single noise_scale, got [0.1, 0.3]"
+    ),
 }
 
 

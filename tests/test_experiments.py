@@ -62,8 +62,8 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
     assert experiment.name == name
     assert experiment.summary
     assert "\n" not in experiment.summary + experiment.finding
-    spec = only(make_environments(experiment)).spec
-    assert all(batch.agent.spec == spec for batch in make_batches(experiment))
+    assert make_environments(experiment)
+    assert all(batch.agent.spec == batch.environment.spec for batch in make_batches(experiment))
 
 
 @pytest.mark.parametrize(

@@ -9,30 +9,32 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms import ALGORITHMS
+from driftwise.algorithms import ALGORITHMS, build
 from driftwise.environments import LinearBandit
+from driftwise.meta.detectors import Glr
 from driftwise.online import Bandit, Decision
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
     NUM_EPISODES,
     NUM_RUNS,
-    PARAMETERS,
+    WRAPPING,
     bandit_agent,
     make_bandit,
+    wrapped,
 )
+from tests.online import BANDITS, KNOWN
 from tests.reference import bandits
 from tests.reference.plain_loop import episodes
 
 
 def needs(name: str) -> tuple[str, ...]:
     """What an algorithm has to be told besides arms and rewards."""
-    return getattr(ALGORITHMS[name](BANDIT, **KNOWN[name]), "needs", ())
+    return getattr(build(BANDIT, name, **KNOWN[name]), "needs", ())
 
 
 ENVIRONMENTS = {"noise": make_bandit(noise_scale=0.3), "coins": make_bandit(rewards="bernoulli")}
-KNOWN: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}  # those for MDPs are bandits too
-EVERY = {name: given for name, given in KNOWN.items() if not needs(name)}
+EVERY = {name: KNOWN[name] for name in BANDITS}
 SEED = 5
 
 
@@ -67,8 +69,9 @@ def differences(left: Any, right: Any) -> list[float]:
 
 
 def test_every_algorithm_is_here_and_rounds_differ_in_size():
-    assert set(KNOWN) == set(ALGORITHMS)
-    assert set(KNOWN) - set(EVERY) == {"matrix_rl", "oppo"}
+    assert set(KNOWN) == {name for name, each in ALGORITHMS.items() if each.problem != "average reward"}
+    refused = {name for name in KNOWN if needs(name) or ALGORITHMS[name].problem == "tabular MDP"}
+    assert set(KNOWN) - set(EVERY) == refused
     for environment in ENVIRONMENTS.values():
         assert {len(features) for features, _ in offered(environment)} == {1, 3, 4}
 
@@ -76,7 +79,7 @@ def test_every_algorithm_is_here_and_rounds_differ_in_size():
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize("name", EVERY)
 def test_fed_with_the_rounds_of_a_run_it_decides_as_that_run_did(name, environment):
-    agent, bandit = ALGORITHMS[name](BANDIT, **EVERY[name]), online(name)
+    agent, bandit = build(BANDIT, name, **EVERY[name]), online(name)
     played = episodes(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED)
     arms = set()
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS[environment]), strict=True):
@@ -86,6 +89,18 @@ def test_fed_with_the_rounds_of_a_run_it_decides_as_that_run_did(name, environme
         assert abs(reward - one.record.reward) <= 1e-9
         arms.add(decision.arm)
     assert len(arms) > 1
+
+
+@pytest.mark.parametrize("base", [name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps])
+@pytest.mark.parametrize("meta", WRAPPING)
+def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
+    given = wrapped(meta, base, BANDIT_PARAMETERS[base])
+    bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, **given)
+    played = list(episodes(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
+    for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
+        assert decision.arm == one.episode.actions[0]
+        assert abs(reward - one.record.reward) <= 1e-9
+    assert max(differences(bandit.state, played[-1].state)) <= 1e-9
 
 
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
@@ -215,7 +230,13 @@ def after(bandit: Bandit) -> list[Decision]:
     return decisions
 
 
-@pytest.mark.parametrize("name", EVERY)
+BY_CHANCE = {  # what they do with a reward was drawn when they decided
+    *("ada_lsvi_ucb_restart", "bob", "borl", "master", "master_lin_ucb", "master_lsvi_ucb"),
+    *("opt_wlsvi_borl", "random_restart"),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in BY_CHANCE])
 def test_rewards_are_learnt_in_the_order_in_which_they_come(name):
     rewards, order = (0.9, 0.1, 0.6, 0.3, 0.8), (3, 0, 4, 2, 1)
     late, direct = online(name), online(name)
@@ -228,6 +249,40 @@ def test_rewards_are_learnt_in_the_order_in_which_they_come(name):
     assert late.decide(GOOD) == direct.decide(GOOD)
     with pytest.raises(ValueError, match="rewarded already"):
         late.learn(decisions[0].id, 0.5)
+
+
+PATIENT: dict[str, dict[str, Any]] = {  # they begin nothing anew in the first two rounds
+    "borl": dict(num_episodes=40, block_length=20),
+    "change_detection": dict(detector=Glr()),
+    "master": dict(num_episodes=2000, regret_scale=1.0, first_order=10),
+    "random_restart": dict(probability=0.0),
+}
+
+
+@pytest.mark.parametrize("name", PATIENT)
+def test_two_rewards_that_come_late_both_reach_the_wrapped_agent(name):
+    base = dict(algorithm="lin_ucb", radius=(0.1, 0.2, 0.3) if name == "borl" else 0.2)
+    bandit = Bandit(name, dim=3, seed=SEED, base=base, **PATIENT[name])
+    decisions = [bandit.decide(GOOD[[t]]) for t in range(2)]
+    for t in (1, 0):
+        bandit.learn(decisions[t].id, 0.5)
+    state = bandit.state
+    grams = state.bases.gram if name == "master" else state.base.gram
+    learnt = np.sum((grams - np.eye(3)).reshape(-1, 3, 3), axis=0)
+    np.testing.assert_allclose(learnt, GOOD.T @ GOOD, rtol=0, atol=1e-12)
+
+
+def test_a_block_is_played_by_the_arm_that_began_it_whatever_waits():
+    """Decisions of one moment draw arms of their own; the first to be rewarded has the block."""
+    base = dict(algorithm="lin_ucb", radius=(0.1, 0.2, 0.3))
+    bandit = Bandit("borl", dim=3, seed=SEED, base=base, **PATIENT["borl"])
+    decisions = [bandit.decide(GOOD[[0]]) for _ in range(12)]
+    arms = []
+    for decision in decisions:
+        bandit.learn(decision.id, 0.5)
+        arms.append(int(bandit.state.arm))
+    assert len(set(arms)) == 1
+    assert len({decision.bonus for decision in decisions}) > 1
 
 
 def test_the_caller_may_reuse_arrays_and_gets_copies_of_the_state():
@@ -259,7 +314,7 @@ def test_bad_settings_are_named_in_one_sentence(changed, message):
         Bandit(**settings)
 
 
-@pytest.mark.parametrize("name", [name for name in KNOWN if name not in EVERY])
+@pytest.mark.parametrize("name", [name for name in KNOWN if needs(name)])
 def test_an_algorithm_that_has_to_be_told_more_is_refused(name):
     told = " and ".join(needs(name))
     sentence = f"^algorithm must learn from what it earns alone, got '{name}', which has to be told {told}$"

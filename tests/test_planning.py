@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise import planning
-from driftwise.drift import Abrupt, Constant, Drift
+from driftwise.drift import Abrupt, Constant, Drift, Gradual
 from driftwise.environments import LinearMdp, random_linear_mdp
 from driftwise.types import Model
 from tests.examples import DRIFTS, make
@@ -107,6 +107,7 @@ def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
     """A million states: the chunk is three episodes, and all measures are moved by hand."""
 
     class Path:
+        features = np.ones((1, 1, 1))
         theta = np.zeros((2, 1, 1))
         mu = np.zeros((2, 1, 1, 1_300_000))
 
@@ -128,6 +129,8 @@ def test_total_variation_sees_what_the_printed_form_misses():
 
 
 def test_variation_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match=r"^norm must be one of coordinates, pairs, got 'pair'"):
+        make().variation(5, norm="pair")
     with pytest.raises(ValueError, match=r"transition_norm must be one of .*'frobenious'.*mean 'frobenius'"):
         make().variation(5, transition_norm="frobenious")
     with pytest.raises(ValueError, match="num_episodes must be a positive integer, got 0"):
@@ -156,3 +159,16 @@ def test_a_policy_may_be_a_list():
     environment = make()
     values = planning.policy_values(environment.features, environment.model(0), [[0] * 6] * 3)
     assert values.shape == (4, 6)
+
+
+@pytest.mark.parametrize("name", ["latent_chains", "combination_lock"])
+def test_variation_of_pairs_is_that_of_the_pair_that_moves_most(name):
+    environment = make(name, Gradual((2, 9)))
+    found = environment.variation(12, norm="pairs")
+    for t in range(11):
+        now, then = environment.model(t), environment.model(t + 1)
+        rewards = [np.abs(environment.features @ move).max() for move in then.theta - now.theta]
+        kernels = [np.abs(environment.features @ move).sum(-1).max() for move in then.mu - now.mu]
+        assert found.reward[t] == pytest.approx(sum(rewards), abs=1e-12)
+        assert found.transition[t] == pytest.approx(sum(kernels), abs=1e-12)
+    assert 0 < found.total < environment.variation(12).total

@@ -27,6 +27,13 @@ def test_threefry_gives_the_known_answers_of_random123(key, counter, expected):
     assert (high.item(), low.item()) == expected
 
 
+def test_addresses_beyond_32_bits_are_their_own():
+    root, addresses = random.key(5), (0, 1, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**63)
+    assert len({random.fold(root, address).tobytes() for address in addresses}) == len(addresses)
+    lazy = random.uniform(random.LazyKey(root, 2**32), 1, np.float64)
+    np.testing.assert_array_equal(lazy, random.uniform(random.fold(root, 2**32), 1, np.float64))
+
+
 def test_fold_takes_many_keys_or_many_addresses():
     root, addresses = random.key(5), np.array([0, 1, 7, 2**32 - 1])
     keys = random.fold(root, addresses)

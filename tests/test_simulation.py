@@ -69,8 +69,8 @@ def test_runs_can_be_simulated_in_batches():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(num_runs=NUM_RUNS + 1), "got sums of"),
-        (dict(record_every=2), "got sums of"),
+        (dict(num_runs=NUM_RUNS + 1), "got returns of"),
+        (dict(record_every=2), "got returns of"),
         (dict(precision="float32"), "got state.0 of float64"),
     ],
 )

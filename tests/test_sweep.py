@@ -21,6 +21,7 @@ from driftwise.engines import Processes
 from driftwise.experiments.progress import STOPPING, held_interrupts
 from driftwise.exploration import greedy_policy
 from driftwise.parts import part
+from driftwise.results import CURVES
 from driftwise.simulator import CHUNK, Simulation, simulate
 from driftwise.sweep import Cell, EngineError, join_runs, run_cells
 from driftwise.types import Array
@@ -32,7 +33,10 @@ CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wls
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     """Curves of every checkpoint, without the time that was spent on it."""
-    return {path.name: np.load(path)["sums"].tobytes() for path in sorted(folder.iterdir())}
+    return {
+        path.name: b"".join(np.load(path)[curve].tobytes() for curve in CURVES)
+        for path in sorted(folder.iterdir())
+    }
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from driftwise.results import Result
 from driftwise.simulator import MisfitError, Simulation
 from driftwise.storage import replace_file
 
-FORMAT = 2
+FORMAT = 3
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
 DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently

@@ -16,7 +16,7 @@ import copy
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -24,9 +24,11 @@ import numpy as np
 
 from driftwise import random
 from driftwise.algorithms import uniform
-from driftwise.compiled import play_chunk
-from driftwise.environments import ENVIRONMENTS, Environment, LinearMdp
+from driftwise.average_reward.value_iteration import Optimum, extended_value_iteration
+from driftwise.compiled import diagnosed, play_chunk
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.parts import from_config, to_config
+from driftwise.results import CURVES
 from driftwise.simulator import simulate
 from driftwise.types import Agent, Array, FeatureTable, Key, Plan
 from driftwise.worlds.world import Record
@@ -70,7 +72,12 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
         record = played.record
         _require(record == other.record, "play must be the same for the same key")
         gap = float(record.optimal - record.value)
-        _require(gap >= -TOLERANCE, f"regret must not be negative, got {gap} in episode {t}")
+        sound = gap >= -TOLERANCE or _continuing(environment)
+        _require(sound, f"regret must not be negative, got {gap} in episode {t}")
+        if isinstance(environment, ContinuingMdp):
+            best = _iterated(environment, t)
+            away = max(best.low - record.optimal, record.optimal - best.high)
+            _require(away <= TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
         if isinstance(environment, LinearMdp):
             for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
                 away = abs(float(got - _induced(environment, t, over_actions)[played.start]))
@@ -89,10 +96,11 @@ def check_agent(
     """Raise a `ContractError` unless an agent keeps what all agents keep in this environment.
 
     It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
-    simulator equals a NumPy loop; policies are probabilities, and actions are drawn from them; regret is not
-    negative; states keep their shapes; a second call compiles nothing. With `optimistic` its value of the
-    first state is never below V*, which is promised with a radius from theory and where nothing drifts; that
-    shows something only where some value is below the trivial bound H, so this is asked for too.
+    simulator equals a NumPy loop, also in diagnostics, which are finite; policies are probabilities, and
+    actions are drawn from them; regret is not negative, if there are episodes; states keep their shapes; a
+    second call compiles nothing. With `optimistic` its value of the first state is never below V*, which is
+    promised with a radius from theory and where nothing drifts; that shows something only where some value
+    is below the trivial bound H, so this is asked for too.
     """
     _require(isinstance(agent, Agent), f"agent must be an Agent, got {agent!r}")
     _require(from_config(_plain(to_config(agent))) == agent, "agent must survive the way to_config and back")
@@ -102,12 +110,12 @@ def check_agent(
     programs = _num_programs()
     second = simulate(agent, environment, **sizes)
     _require(_num_programs() == programs, "a second call must not compile anything")
-    for name in ("returns", "values", "optimal_values"):
+    for name in CURVES:
         same = np.array_equal(getattr(first, name), getattr(second, name))
         _require(same, f"{name} must be the same for the same seed")
     gap = float((first.optimal_values - first.values).min())
-    _require(gap >= -TOLERANCE, f"regret must not be negative, got {gap}")
-    start = _layout(agent.init(environment.world(tell=_needs(agent)).shown))
+    _require(gap >= -TOLERANCE or _continuing(environment), f"regret must not be negative, got {gap}")
+    start = _layout(environment.world(tell=_needs(agent)).begin(agent))
     lowest = np.inf
     for run in range(num_runs):
         for t, played in enumerate(_played(agent, environment, num_episodes, seed=seed, run=run)):
@@ -116,6 +124,8 @@ def check_agent(
                 away = abs(float(compiled[run, t]) - float(getattr(played.record, name)))
                 _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
             _require(_layout(played.state) == start, f"state must keep its shapes and types, changed {where}")
+            here = {name: curve[run, t] for name, curve in first.diagnostics.items()}
+            _check_diagnostics(here, diagnosed(agent, played.state), where)
             lowest = min(lowest, played.value)
             if optimistic:
                 short = float(played.record.optimal - played.value)
@@ -125,6 +135,19 @@ def check_agent(
         not optimistic or lowest < horizon,
         f"some value must be below H = {horizon} for optimism to show anything, got none below {lowest}",
     )
+
+
+def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], where: str) -> None:
+    """Numbers of the same names in both programs, in every episode."""
+    _require(
+        {*plain} == {*compiled},
+        f"diagnostics must always have the same names, got {sorted(plain)} and {sorted(compiled)} {where}",
+    )
+    for name, value in plain.items():
+        number = np.ndim(value) == 0 and bool(np.isfinite(value))
+        _require(number, f"diagnostics must be finite numbers, got {name} {value} {where}")
+        away = abs(float(value) - float(compiled[name]))
+        _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -166,7 +189,7 @@ def _played(
 ) -> Iterator[_Played]:
     watched, world = _Watched(agent), environment.world(tell=_needs(agent))
     key = random.fold(random.key(seed), run)
-    state = agent.init(world.shown)
+    state = world.begin(agent)
     inputs = world.inputs(environment.at(np.arange(num_episodes)))
     for t in range(num_episodes):
         here = jax.tree.map(lambda leaf, t=t: leaf[t], inputs)
@@ -181,6 +204,24 @@ def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndar
     for theta, mu in zip(model.theta[::-1], model.mu[::-1], strict=True):
         values = over_actions(environment.features @ theta + environment.features @ mu @ values, axis=-1)
     return values
+
+
+def _iterated(environment: ContinuingMdp, t: int) -> Optimum:
+    """Bounds of the gain in step `t`, by value iteration in the lazy MDP, of the same gain and no period."""
+    reward, kernel = environment.model(t)
+    lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2
+    return extended_value_iteration(
+        reward,
+        lazy,
+        np.zeros_like(reward),
+        tolerance=TOLERANCE,
+        wanted=np.True_,
+        max_iterations=100_000,
+    )
+
+
+def _continuing(environment: Environment) -> bool:
+    return getattr(environment, "continuing", False)
 
 
 def _num_programs() -> int:

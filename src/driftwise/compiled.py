@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -18,7 +18,9 @@ import numpy as np
 from driftwise import random
 from driftwise.jax_backend import register_parts
 from driftwise.types import Agent, Array
-from driftwise.worlds.world import Record, World
+from driftwise.worlds.world import Record, World, learnt
+
+Recorded = tuple[Record, dict[str, Array]]  # of an episode: what happened, and what the agent tells of it
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
@@ -81,9 +83,15 @@ def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any
     """States of all agents, `[grid, runs, ...]`."""
 
     def over_runs(agent: Agent) -> Any:
-        return jax.vmap(lambda _: agent.init(world.shown))(keys)
+        return jax.vmap(lambda _: world.begin(agent))(keys)
 
     return jax.vmap(over_runs, axis_size=grid_size)(agents)
+
+
+def diagnosed(agent: Agent, state: Any) -> dict[str, Array]:
+    """What an agent tells of the episode that it has just learnt from; most tell nothing."""
+    tell: Callable[[Any], dict[str, Array]] | None = getattr(agent, "diagnostics", None)
+    return {} if tell is None else tell(learnt(state))
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state")
@@ -96,23 +104,27 @@ def play_chunk(
     begin: Array,
     count: Array,
     grid_size: int,
-) -> tuple[Any, Record]:
+) -> tuple[Any, Recorded]:
     """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
 
     inputs = world.inputs(path)
 
-    def episode(i: Array, carry: tuple[Any, Record]) -> tuple[Any, Record]:
-        state, records = carry
-
-        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Record]:
-            here = jax.tree.map(lambda leaf: leaf[i], inputs)
-            return world.play(agent, state, here, key, begin + i)[:2]
-
+    def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
         over_runs = jax.vmap(one, in_axes=(None, 0, 0))
-        over_grid = jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
-        state, record = over_grid(agents, state, keys)
-        return state, jax.tree.map(lambda kept, new: kept.at[i].set(new), records, record)
+        return jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
+
+    def episode(i: Array, carry: tuple[Any, Recorded]) -> tuple[Any, Recorded]:
+        state, recorded = carry
+
+        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Recorded]:
+            here = jax.tree.map(lambda leaf: leaf[i], inputs)
+            state, record, _ = world.play(agent, state, here, key, begin + i)
+            return state, (record, diagnosed(agent, state))
+
+        state, new = over_all(one)(agents, state, keys)
+        return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
 
     empty = jnp.zeros((len(path), grid_size, len(keys)), path.dtype)
-    state, records = jax.lax.fori_loop(0, count, episode, (state, Record(empty, empty, empty)))
-    return state, records
+    told = jax.eval_shape(over_all(lambda agent, state, _: diagnosed(agent, state)), agents, state, keys)
+    recorded = Record(empty, empty, empty), dict.fromkeys(told, empty)
+    return jax.lax.fori_loop(0, count, episode, (state, recorded))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import functools
+from typing import Any, Literal
 
 import numpy as np
 
@@ -156,10 +157,15 @@ def greedy_policy(q: Array) -> Array:
     the mathematics stays one whatever the rounding, so engines and batch sizes agree on the policy.
     """
     xp = namespace(q)
-    best = xp.max(q, axis=-1, keepdims=True)
-    tolerance = float(xp.finfo(q.dtype).eps) ** (2 / 3)
-    tied = xp.astype(q >= best - tolerance * xp.maximum(xp.abs(best), xp.ones_like(best)), q.dtype)
-    return tied / xp.sum(tied, axis=-1, keepdims=True) + 0 * best  # a Q that is not finite gives no policy
+    best = q.max(axis=-1, keepdims=True)
+    tied = (q >= best - tie_tolerance(q.dtype) * xp.maximum(abs(best), 1)).astype(q.dtype)
+    return tied / tied.sum(axis=-1, keepdims=True) + 0 * best  # a Q that is not finite gives no policy
+
+
+@functools.cache
+def tie_tolerance(dtype: Any) -> float:
+    """The share of the best value that others may lack to count as tied with it."""
+    return float(np.finfo(dtype).eps) ** (2 / 3)
 
 
 def uniform_policy(q: Array) -> Array:
@@ -172,7 +178,7 @@ def uniform_policy(q: Array) -> Array:
 def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
     """A radius as an array to multiply `[H, N]` with."""
     xp = namespace(moments.gram)
-    value = radius.given(moments) if isinstance(radius, Radius) else radius
+    value = radius.given(moments) if hasattr(radius, "given") else radius
     return xp.asarray(value, dtype=moments.gram.dtype)[..., None]
 
 
@@ -181,11 +187,13 @@ def width(
 ) -> Array:
     """Of the confidence ellipsoid in the direction of each φ: `[H, N]`."""
     xp = namespace(inverse)
-    matrix = inverse
-    if norm == "sandwich" and moments.gram_sq is not None:  # else Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
-        matrix = inverse @ moments.gram_sq @ inverse
-    squared = quadratic(features, matrix)
-    return xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
+    if norm == "single" or moments.gram_sq is None:  # where Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
+        squared = quadratic(features, inverse)
+    elif features.pairs is None and len(features.values) < 2 * inverse.shape[-1]:  # fewer products
+        squared = quadratic(FeatureTable(features.values @ inverse), moments.gram_sq)
+    else:
+        squared = quadratic(features, inverse @ moments.gram_sq @ inverse)
+    return xp.sqrt(xp.maximum(squared, 0))
 
 
 def drawn(

@@ -2,15 +2,17 @@
 
 `weights` is the definition; `update` must equal the weighted sum it defines, which the tests check.
 Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
+`effective_samples` is `(Σω)² / Σω²`: how many samples of equal weight they are worth.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.arrays import namespace, write
+from driftwise.arrays import identity_like, namespace, write
 from driftwise.parts import number, part
 from driftwise.regression import contributions
 from driftwise.types import Array, Moments, Numeric, Sample
@@ -23,6 +25,9 @@ class NoForgetting:
 
     def weights(self, tick: int) -> np.ndarray:
         return np.ones(tick)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
@@ -41,6 +46,13 @@ class ExponentialWeights:
     def weights(self, tick: int) -> np.ndarray:
         return self.rate ** np.arange(tick - 1, -1, -1, dtype=float)
 
+    def effective_samples(self, tick: int) -> float:
+        if self.rate == 1 or tick == 0:
+            return float(tick)
+        kept = math.log(self.rate)
+        total = math.expm1(tick * kept) / math.expm1(kept)
+        return total * total * math.expm1(2 * kept) / math.expm1(2 * tick * kept)
+
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments
 
@@ -49,11 +61,13 @@ class ExponentialWeights:
         gram_sq = moments.gram_sq
         if gram_sq is not None:  # Λ̃ ← η²Λ̃ + φφᵀ + (1−η²)λI
             gram_sq = _decay(gram_sq, self.rate * self.rate, moments.ridge) + gram
-        return moments._replace(
+        return Moments(
             gram=_decay(moments.gram, self.rate, moments.ridge) + gram,  # Λ ← ηΛ + φφᵀ + (1−η)λI
             gram_sq=gram_sq,
             cross=self.rate * moments.cross + cross,
+            ridge=moments.ridge,
             tick=moments.tick + 1,
+            memory=moments.memory,
         )
 
 
@@ -65,6 +79,9 @@ class PeriodicRestart:
 
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) // self.period == tick // self.period).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick % self.period)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
@@ -86,8 +103,10 @@ class RestartAt:
         object.__setattr__(self, "changes", changes)
 
     def weights(self, tick: int) -> np.ndarray:
-        last = max((each for each in self.changes if each <= tick), default=0)
-        return (np.arange(tick) >= last).astype(float)
+        return (np.arange(tick) >= self._last_change(tick)).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick - self._last_change(tick))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
@@ -96,6 +115,9 @@ class RestartAt:
         xp = namespace(moments.gram)
         tick = moments.tick + 1
         return _add_or_drop(moments, sample, xp.any(tick == xp.asarray((*self.changes, -1))))
+
+    def _last_change(self, tick: int) -> int:
+        return max((each for each in self.changes if each <= tick), default=0)
 
 
 class WindowMemory(NamedTuple):
@@ -132,6 +154,9 @@ class SlidingWindow:
 
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) >= tick - self.length).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(min(tick, self.length))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
@@ -179,10 +204,8 @@ def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
 
 
 def _ridge_matrix(moments: Moments) -> Array:
-    gram = moments.gram
-    return moments.ridge * namespace(gram).eye(gram.shape[-1], dtype=gram.dtype)
+    return moments.ridge * identity_like(moments.gram)
 
 
 def _decay(gram: Array, rate: Numeric, ridge: Array) -> Array:
-    identity = namespace(gram).eye(gram.shape[-1], dtype=gram.dtype)
-    return rate * gram + (1 - rate) * ridge * identity
+    return rate * gram + (1 - rate) * ridge * identity_like(gram)

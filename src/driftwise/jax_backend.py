@@ -31,7 +31,15 @@ def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -
     return jax.lax.map(function, xs, batch_size=min(at_once, len(xs)))
 
 
-BACKENDS["jax.numpy"] = Backend(scan=scan, spd_inverse=spd_inverse, sweep_over=sweep_over)
+BACKENDS["jax.numpy"] = Backend(
+    scan=scan,
+    spd_inverse=spd_inverse,
+    sweep_over=sweep_over,
+    vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products
+    after=lambda array, other: array + 0 * other,
+    identity=lambda size, dtype: jnp.eye(size, dtype=dtype),
+    repeat_while=jax.lax.while_loop,
+)
 
 
 _registered: set[type] = set()

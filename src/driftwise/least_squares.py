@@ -11,11 +11,10 @@ import numpy as np
 
 from driftwise.arrays import after, namespace, scan, spd_inverse
 from driftwise.parts import choice, member, number, part
-from driftwise.random import choose
+from driftwise.random import act_by_policy
 from driftwise.regression import empty_moments, linear, matvec
 from driftwise.types import (
     Array,
-    Doubting,
     Episode,
     Exploration,
     FeatureTable,
@@ -75,31 +74,29 @@ class LeastSquares:
             successor=xp.zeros(self.spec.horizon, dtype=xp.int32),
             count=steps,
         )
-        moments = empty_moments(
-            shown, self.spec.num_states, self.ridge, gram_sq=self.exploration.uses_gram_sq
-        )
+        num_successors = (
+            self.spec.num_states if self.spec.horizon > 1 else 0
+        )  # what follows the last step is 0
+        moments = empty_moments(shown, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
         return self.forgetting.init(moments, shown)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = pooled(state) if self.steps == "shared" else state
         inverse = spd_inverse(moments.gram)
-        moments = moments._replace(
-            gram=after(moments.gram, inverse),
-            gram_sq=None if moments.gram_sq is None else after(moments.gram_sq, inverse),
-        )
+        gram_sq = None if moments.gram_sq is None else after(moments.gram_sq, inverse)
+        moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
-        doubt = None
-        if isinstance(self.exploration, Doubting):
-            doubt = self.exploration.doubt(inverse, moments, features)
+        doubts = getattr(self.exploration, "doubt", None)
+        doubt = None if doubts is None else doubts(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        probabilities = plan.policy[h, state]
-        return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
+        return act_by_policy(plan, h, state, uniform)
 
     def update(self, state: Moments, plan: Plan, episode: Episode) -> Moments:
-        count = namespace(episode.rewards).ones_like(episode.rewards)
-        sample = Sample(episode.features, episode.rewards, episode.successors, count)
+        rewards = episode.rewards
+        count = namespace(rewards).ones(rewards.shape, dtype=rewards.dtype)
+        sample = Sample(episode.features, rewards, episode.successors, count)
         return self.forgetting.update(state, sample)
 
     def _backward_induction(
@@ -108,38 +105,42 @@ class LeastSquares:
         xp, dtype = namespace(inverse), inverse.dtype
         horizon, num_states = self.spec.horizon, self.spec.num_states
         most = np.arange(horizon, 0, -1)  # that can be had from each step on
-        ceilings = {"tight": most, "none": np.full(horizon, np.inf)}.get(self.clip, np.full(horizon, horizon))
-        floor = 0.0 if self.clip in ("tight", "range") else -np.inf
+        ceilings = most if self.clip == "tight" else np.full(horizon, horizon)
+        floor = -np.inf if self.clip == "paper" else 0.0
 
-        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
+        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             inverse, cross, perturbation, ceiling, *extras = x
             if self.successors == "features":
                 value = matvec(features.projection, value)
-            target = matvec(cross[:, 1:], value)
-            if self.rewards == "learnt":
-                target = cross[:, 0] + target
+            target = cross[:, 0] if self.rewards == "learnt" else 0 * cross[:, 0]
+            if horizon > 1:
+                target = target + matvec(cross[:, 1:], value)
             weights = matvec(inverse, target)
             index = linear(features, weights) + perturbation
             if self.rewards == "known":
                 index = index + extras.pop(0)
             if doubt is not None:
                 share, optimistic = extras
-                index = share * optimistic + (1 - share) * index
+                doubted = share * optimistic + (1 - share) * index
+                index, perturbation = doubted, perturbation + (doubted - index)
             if features.present is not None:
                 index = xp.where(features.present, index, -xp.inf)
-            q = xp.reshape(index, (num_states, -1))  # a bandit may offer any number of arms
-            value = xp.clip(xp.max(q, axis=-1), floor, ceiling)
-            return value, (weights, q, self.exploration.policy(q))
+            q = index.reshape((num_states, -1))  # a bandit may offer any number of arms
+            value = q.max(axis=-1)
+            if self.clip != "none":
+                value = xp.clip(value, floor, ceiling)
+            return value, (weights, perturbation, q, self.exploration.policy(q), value)
 
         xs = [inverse, cross, perturbation, xp.asarray(ceilings, dtype=dtype)]
         if self.rewards == "known":
             xs.append(features.rewards)
         if doubt is not None:
             xs += [doubt, xp.asarray(most, dtype=dtype)]
-        xs = tuple(xp.broadcast_to(each, (horizon, *each.shape[1:])) for each in xs)
+        if len(inverse) < horizon:  # one for all steps
+            xs = [xp.broadcast_to(each, (horizon, *each.shape[1:])) for each in xs]
         start = xp.zeros(num_states, dtype=dtype)
-        value, (weights, q, policy) = scan(step, start, xs, reverse=True)
-        return Plan(weights, xp.reshape(xs[2], q.shape), q, policy, value)
+        _, (weights, bonus, q, policy, values) = scan(step, start, tuple(xs), reverse=True)
+        return Plan(weights, bonus.reshape(q.shape), q, policy, values)
 
 
 def pooled(moments: Moments) -> Moments:

@@ -100,15 +100,18 @@ class ModelPool:
         )
 
     def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
+        return self.model.plan(self.acting(state), features, key)
+
+    def acting(self, state: PoolState) -> Moments:
+        """What the model of least badness has learnt."""
         xp, models = namespace(state.models.gram), state.models
         badness, doubt = self._badness(state)
         optimism = xp.sqrt(xp.log(xp.asarray(self.window, dtype=badness.dtype)))
         merit = xp.where(state.alive, optimism * doubt - badness, -xp.inf)
         slot = _oldest_best(merit, state.created)
-        acting = models._replace(
+        return models._replace(
             gram=models.gram[slot][None], cross=models.cross[slot][None], tick=models.tick[slot][None]
         )
-        return self.model.plan(acting, features, key)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         return self.model.act(plan, h, state, uniform)

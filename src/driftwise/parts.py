@@ -8,12 +8,12 @@ changing a rate never compiles anew. All other fields are part of the program's 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from driftwise.types import Spec
+from driftwise.types import Numeric, Spec
 from driftwise.validation import nearest, require_choice, require_kind, require_numeric
 
 _T = TypeVar("_T", bound=type)
@@ -92,33 +92,84 @@ def numeric_fields(cls: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)
 
 
+def require_alike(parts: Sequence[Any]) -> None:
+    """Refuse parts that differ in more than their numbers."""
+    first = parts[0]
+    if any(type(each) is not type(first) for each in parts):
+        raise ValueError(f"parts must be of one kind, got {list(parts)!r}")
+    for field in dataclasses.fields(first):
+        values = [getattr(each, field.name) for each in parts]
+        numbers = "numeric" in field.metadata and not any(is_part(value) for value in values)
+        if all(is_part(value) for value in values):
+            require_alike(values)
+        elif not numbers and any(value != values[0] for value in values):
+            raise ValueError(f"parts must be alike but for their numbers, got {field.name} {values!r}")
+
+
 def select(parts: Sequence[Any], index: Any) -> Any:
-    """The part at an index, which may be an array: `parts` are alike, and their numbers become arrays."""
+    """The part at an index. It may be unknown to Python yet: then what differs becomes an array, at it."""
+    if isinstance(index, int | np.integer | np.ndarray):
+        return parts[int(index)]
     first = parts[0]
     made = object.__new__(type(first))
-    numeric = numeric_fields(type(first))
     for field in dataclasses.fields(first):
-        values = [getattr(each, field.name, None) for each in parts]
-        if any(type(each) is not type(first) for each in parts):
-            raise ValueError(f"parts must be of one kind, got {list(parts)!r}")
+        values = [getattr(each, field.name) for each in parts]
         if all(value == values[0] for value in values):
             chosen = values[0]
-        elif all(is_part(value) for value in values):
+        elif is_part(values[0]):
             chosen = select(values, index)
-        elif field.name in numeric:
-            xp = index.__array_namespace__() if hasattr(index, "__array_namespace__") else np
-            chosen = xp.asarray(values)[index]
         else:
-            raise ValueError(f"parts must be alike but for their numbers, got {field.name} {values!r}")
+            chosen = index.__array_namespace__().asarray(values)[index]
         object.__setattr__(made, field.name, chosen)
     return made
 
 
+def grid_of(value: Any) -> dict[str, Numeric]:
+    """Numbers of a part, and of the parts within, that hold several values, by the names of their fields."""
+    return dict(_grids(value))
+
+
+def _grids(value: Any) -> Iterator[tuple[str, Numeric]]:
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if is_part(inner):
+            yield from _grids(inner)
+        elif "numeric" in field.metadata and isinstance(inner, tuple):
+            yield field.name, inner
+
+
+def points(value: Any) -> tuple[Any, ...]:
+    """A part with a grid in its numbers as single parts, one for each point, the last axis fastest."""
+    grids = list(_grids(value))
+    try:
+        shape = np.broadcast_shapes(*(np.shape(each) for _, each in grids))
+    except ValueError:
+        told = " and ".join(f"{name} {each!r}" for name, each in grids)
+        raise ValueError(f"grids must have shapes that fit each other, got {told}") from None
+    return tuple(_point(value, shape, index) for index in np.ndindex(shape))
+
+
+def _point(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
+    changes = {}
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if is_part(inner):
+            changes[field.name] = _point(inner, shape, index)
+        elif "numeric" in field.metadata and isinstance(inner, tuple):
+            changes[field.name] = np.broadcast_to(inner, shape)[index].item()
+    return dataclasses.replace(value, **changes)
+
+
 def to_config(value: Any) -> Any:
-    """A part as nested dictionaries of plain values, `{"type": "ExponentialWeights", "rate": 0.99}`."""
+    """A part as nested dictionaries of plain values, `{"type": "ExponentialWeights", "rate": 0.99}`.
+
+    Tuples become lists; so they do in dictionaries.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
+    if isinstance(value, dict):
+        return {key: to_config(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [to_config(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value

@@ -76,6 +76,9 @@ class ModelPath(Protocol):
     """Anchor models and the curve that mixes them: what variation is computed from."""
 
     @property
+    def features(self) -> np.ndarray: ...  # [S, A, d]
+
+    @property
     def theta(self) -> np.ndarray: ...  # [J, H, d]
 
     @property
@@ -116,23 +119,34 @@ def variation(
     num_episodes: int,
     *,
     transition_norm: Literal["total_variation", "frobenius"] = "total_variation",
+    norm: Literal["coordinates", "pairs"] = "coordinates",
 ) -> Variation:
     """The variation of an environment over its first `num_episodes` episodes, summed over steps.
 
     Rewards: `‖θ_{t,h} − θ_{t+1,h}‖₂`. Transitions, `"total_variation"`: for each coordinate l the L1
     norm of `μ^(l)_{t,h} − μ^(l)_{t+1,h}`, then the ℓ2 norm over l; `"frobenius"`: the Frobenius norm of
     the whole difference. (As printed in the paper, with `μ(S)`, Δ_P is zero for probability measures.)
+
+    `norm="pairs"` is for agents that look at no features: `max_{s,a} |φᵀ(θ_{t,h} − θ_{t+1,h})|` and
+    `max_{s,a} ‖φᵀ(μ_{t,h} − μ_{t+1,h})‖₁`, as in Mao et al. 2021.
     """
     num_episodes = require_count("num_episodes", num_episodes)
     require_choice("transition_norm", transition_norm, ("total_variation", "frobenius"))
+    require_choice("norm", norm, ("coordinates", "pairs"))
     reward, transition = np.zeros(num_episodes - 1), np.zeros(num_episodes - 1)
-    chunk = max(1, 4_000_000 // environment.mu[0].size)
+    flat = environment.features.reshape(-1, environment.mu.shape[2])  # [SA, d]
+    size = environment.mu[0].size * (len(flat) / flat.shape[1] if norm == "pairs" else 1)
+    chunk = max(1, int(4_000_000 // size))
     for start in range(0, num_episodes - 1, chunk):
         stop = min(start + chunk, num_episodes - 1)
         moves = np.diff(environment.mixture(np.arange(start, stop + 1)), axis=0)
         moving = np.flatnonzero(np.any(moves != 0, axis=1))  # most episodes of an abrupt drift stand still
         theta = np.tensordot(moves[moving], environment.theta, axes=1)  # [T, H, d]
         mu = np.tensordot(moves[moving], environment.mu, axes=1)  # [T, H, d, S]
+        if norm == "pairs":
+            reward[start + moving] = np.abs(theta @ flat.T).max(-1).sum(-1)
+            transition[start + moving] = np.abs(flat @ mu).sum(-1).max(-1).sum(-1)
+            continue
         per_coordinate = (
             np.abs(mu).sum(-1) if transition_norm == "total_variation" else np.sqrt(np.square(mu).sum(-1))
         )

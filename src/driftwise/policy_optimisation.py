@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.arrays import namespace, scan, spd_inverse
 from driftwise.exploration import radius_at
 from driftwise.parts import member, number, part
-from driftwise.random import choose
+from driftwise.random import act_by_policy
 from driftwise.regression import empty_moments, linear, matvec, quadratic
 from driftwise.types import (
     Array,
@@ -80,7 +80,7 @@ class PolicyOptimisation:
         radius = xp.broadcast_to(radius_at(self.radius, moments), (horizon, 1))
         most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # that can be had from each step on
 
-        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
+        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             policy, rewards, measures, inverse, weights, radius, most = x
             predictions = FeatureTable(features.values @ (measures @ value).T)  # φᵀμ_j V: P is never built
             squared = quadratic(predictions, inverse)
@@ -88,27 +88,24 @@ class PolicyOptimisation:
             index = rewards + linear(predictions, weights) + bonus
             q = xp.reshape(xp.clip(index, 0, most), (num_states, num_actions))
             value = xp.sum(policy * q, axis=-1)
-            return value, (xp.reshape(bonus, q.shape), q, predictions.values)
+            return value, (xp.reshape(bonus, q.shape), q, value, predictions.values)
 
         measures = xp.moveaxis(features.measures, 1, 0)  # [H, J, d, S]
         xs = (policy, features.rewards, measures, inverse, weights, radius, most)
         start = xp.zeros(num_states, dtype=policy.dtype)
-        value, (bonus, q, predictions) = scan(step, start, xs, reverse=True)
-        return Plan(weights, bonus, q, policy, value, predictions)
+        _, (bonus, q, values, predictions) = scan(step, start, xs, reverse=True)
+        return Plan(weights, bonus, q, policy, values, predictions)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        probabilities = plan.policy[h, state]
-        return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
+        return act_by_policy(plan, h, state, uniform)
 
     def update(self, state: PolicyState, plan: Plan, episode: Episode) -> PolicyState:
         xp = namespace(plan.q)
-        horizon, num_states, num_actions = plan.q.shape
-        values = xp.sum(plan.policy * plan.q, axis=-1)
-        later = xp.concat([values[1:], xp.zeros((1, num_states), dtype=values.dtype)])  # V_{h+1} in row h
+        horizon, _, num_actions = plan.q.shape
         steps = xp.arange(horizon)
         sample = Sample(
             features=plan.extra[steps, episode.states * num_actions + episode.actions],
-            reward=later[steps, episode.successors],
+            reward=plan.values_ahead(episode.successors),
             successor=episode.successors,
             count=xp.ones_like(episode.rewards),
         )

@@ -7,16 +7,19 @@ two 32-bit words; `fold(key, i)` is the key at address `i` below it.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from driftwise.arrays import namespace
-from driftwise.types import Array, Key
+from driftwise.types import Array, Key, Plan
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
+_WORD = 0xFFFFFFFF
+_FEW = 8  # words, up to which Python is faster than NumPy
 
 
 def key(seed: int) -> Key:
@@ -27,6 +30,8 @@ def key(seed: int) -> Key:
 def threefry(key: Key, high: Array, low: Array) -> tuple[Array, Array]:
     """Encrypt the counters `(high, low)` (uint32, `[..., n]`) under keys `[..., 2]`."""
     xp = namespace(high)
+    if xp is np and low.ndim == 1 and len(low) <= _FEW and key.shape == (2,):
+        return _threefry_of_few(key.tolist(), high.tolist(), low.tolist())
     u = xp.uint32
     first, second = key[..., :1], key[..., 1:]
     schedule = (first, second, first ^ second ^ u(_PARITY))
@@ -40,11 +45,57 @@ def threefry(key: Key, high: Array, low: Array) -> tuple[Array, Array]:
     return high, low
 
 
+def _threefry_of_few(key: list[int], highs: list[int], lows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The same with Python's integers, which for a few words are much faster than NumPy."""
+    first, second = key
+    schedule = (first, second, first ^ second ^ _PARITY)
+    words = []
+    for high, low in zip(highs, lows, strict=True):
+        high, low = high + first & _WORD, low + second & _WORD
+        for group in range(5):
+            for turn in _ROTATIONS[group % 2]:
+                high = high + low & _WORD
+                low = (low << turn & _WORD | low >> 32 - turn) ^ high
+            high = high + schedule[(group + 1) % 3] & _WORD
+            low = low + schedule[(group + 2) % 3] + group + 1 & _WORD
+        words.append((high, low))
+    made = np.array(words, dtype=np.uint32)
+    return made[:, 0], made[:, 1]
+
+
+class LazyKey:
+    """The key at an address below `key`, for NumPy: computed when somebody draws with it."""
+
+    shape = (2,)
+
+    def __init__(self, key: Key, address: int) -> None:
+        self._above, self._address = key, address
+
+    def __array_namespace__(self) -> Any:
+        return np
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._words[index]
+
+    def tolist(self) -> list[int]:
+        return self._words.tolist()
+
+    @functools.cached_property
+    def _words(self) -> Key:
+        return fold(self._above, self._address)
+
+
 def fold(key: Key, address: Any) -> Key:
-    """The key at an integer address below `key`; arrays of either give arrays of keys `[..., 2]`."""
+    """The key at an integer address below `key`; arrays of either give arrays of keys `[..., 2]`.
+
+    Python's integers may have more than 32 bits.
+    """
     xp = namespace(key)
-    low = xp.asarray(address, dtype=xp.uint32)[..., None] + xp.zeros_like(key[..., :1])
-    return xp.concat(threefry(key, xp.ones_like(low), low), axis=-1)
+    above = address >> 32 if isinstance(address, int) else 0
+    low = xp.asarray(address & _WORD if above else address, dtype=xp.uint32)[..., None]
+    low = low + xp.zeros_like(key[..., :1])
+    high = xp.full_like(low, 2 + above if above else 1)  # draws have the words 0 and 2
+    return xp.concat(threefry(key, high, low), axis=-1)
 
 
 def uniform(key: Key, size: int, dtype: Any) -> Array:
@@ -86,3 +137,9 @@ def choose(cumulative: Array, u: Array) -> Array:
     below = xp.astype(cumulative <= xp.asarray(u)[..., None] * cumulative[..., -1:], xp.int32)
     index = xp.sum(below, axis=-1, dtype=xp.int32)
     return xp.minimum(index, xp.asarray(cumulative.shape[-1] - 1, dtype=xp.int32))
+
+
+def act_by_policy(plan: Plan, h: int | Array, state: Array, u: Array) -> Array:
+    """The action drawn from the plan's policy."""
+    probabilities = plan.policy[h, state]
+    return choose(namespace(probabilities).cumulative_sum(probabilities), u)

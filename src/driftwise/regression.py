@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.arrays import namespace
+from driftwise.arrays import namespace, vecdot
 from driftwise.types import Array, FeatureTable, Moments, Sample
 
 MAX_PAIR_ENTRIES = 10_000_000  # 80 MB of float64
@@ -34,18 +34,17 @@ def linear(features: FeatureTable, weights: Array) -> Array:
 
 def quadratic(features: FeatureTable, matrix: Array) -> Array:
     """`φᵀMφ` for every row and symmetric M: `[..., d, d]` to `[..., N]`."""
-    xp = namespace(matrix)
     if features.pairs is None:
-        return xp.sum((features.values @ matrix) * features.values, axis=-1)
-    dim = matrix.shape[-1]
+        return vecdot(features.values @ matrix, features.values)
+    xp, dim = namespace(matrix), matrix.shape[-1]
     rows, cols = np.triu_indices(dim)
     flat = xp.reshape(matrix, (*matrix.shape[:-2], dim * dim))
     return xp.take(flat, xp.asarray(rows * dim + cols), axis=-1) @ features.pairs.T
 
 
 def matvec(matrix: Array, vector: Array) -> Array:
-    """`Mv` over leading axes; a product and a sum, which compiles better than many tiny matmuls."""
-    return namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
+    """`Mv` over leading axes."""
+    return vecdot(matrix, vector[..., None, :])
 
 
 def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: bool) -> Moments:
@@ -63,8 +62,9 @@ def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: boo
 def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
     """What one sample adds to `gram` and to `cross` at weight one: `φφᵀ` and `φyᵀ`, times its count."""
     xp = namespace(sample.features)
-    counted = sample.features * sample.count[..., None]
-    arrived = xp.astype(sample.successor[..., None] == xp.arange(num_states), counted.dtype)
-    targets = xp.concat([sample.reward[..., None], arrived], axis=-1)  # y = (r, e_{s'})
-    counted = counted[..., :, None]
+    counted = (sample.features * sample.count[..., None])[..., :, None]
+    targets = sample.reward[..., None]
+    if num_states:  # y = (r, e_{s'})
+        arrived = xp.astype(sample.successor[..., None] == xp.arange(num_states), counted.dtype)
+        targets = xp.concat([targets, arrived], axis=-1)
     return counted * sample.features[..., None, :], counted * targets[..., None, :]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 CURVES = ("returns", "values", "optimal_values")
+EVENTS = ("restarts", "alarms")  # diagnostics that are 1 in an episode in which it happened, else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Result:
     state: Any  # the agents' states after the last episode, leaves [*grid, runs, ...]; None if not kept
     manifest: dict[str, Any]
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)  # curves that some agents have
+    signed: bool = False  # whether regret may be negative, as in single steps of problems without episodes
 
     @cached_property
     def episodes(self) -> np.ndarray:
@@ -34,13 +36,23 @@ class Result:
 
     @cached_property
     def regret(self) -> np.ndarray:
-        """Exact dynamic regret of an episode: `V* − V^π` (never negative; rounding is cut off)."""
-        return np.maximum(self.optimal_values - self.values, 0.0)
+        """Exact dynamic regret of an episode, `V* − V^π`; unless it is signed, less than 0 is rounding."""
+        regret = self.optimal_values - self.values
+        return regret if self.signed else np.maximum(regret, 0.0)
 
     @cached_property
     def cumulative_regret(self) -> np.ndarray:
         """Exact dynamic regret from the first episode on."""
         return np.cumsum(self.regret * self.lengths, axis=-1)
+
+    @cached_property
+    def counts(self) -> dict[str, np.ndarray]:
+        """How often the `EVENTS` that the agent tells of happened in each run, `[*grid, runs]`."""
+        return {
+            name: np.rint(np.sum(self.diagnostics[name] * self.lengths, axis=-1))
+            for name in EVENTS
+            if name in self.diagnostics
+        }
 
 
 def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:

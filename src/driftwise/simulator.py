@@ -10,6 +10,7 @@ import functools
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -21,12 +22,13 @@ from driftwise.compiled import find_device, init_states, lower, own_settings, pl
 from driftwise.environments.environment import Environment
 from driftwise.parts import is_part, to_config
 from driftwise.provenance import provenance
-from driftwise.results import Result
+from driftwise.results import CURVES, Result
 from driftwise.types import Agent
 from driftwise.validation import require_choice, require_count, require_kind
 
 CHUNK = 256  # episodes between two looks at the clock
 DEVICES = ("cpu", "gpu")
+DIAGNOSTIC = "diagnostics."  # what names of curves begin with that only some agents have
 
 Device = Literal["cpu", "gpu"]
 
@@ -65,7 +67,8 @@ def simulate(
       progress: called as `progress(episodes_done, num_episodes)` after every chunk.
 
     Returns:
-      A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`.
+      A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
+      `diagnostics` of agents that tell of themselves.
     """
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be a function, got {progress!r}")
@@ -138,7 +141,8 @@ class Simulation:
         self._grid, self._lowered = lower(agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         points = -(-self.num_episodes // self.record_every)
-        self._sums = np.zeros((3, points, self._grid_size, self.num_runs))
+        zeros = functools.partial(np.zeros, (points, self._grid_size, self.num_runs))
+        self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once told
         self._state: Any = None  # until it is needed
         self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
         self.done = 0
@@ -180,15 +184,17 @@ class Simulation:
                 count,
                 self._grid_size,
             )
-            recorded = jax.device_get(recorded)
-        if not np.isfinite(recorded[1][:count]).all():
+            record, told = jax.device_get(recorded)
+        if not np.isfinite(record.value[:count]).all():
             raise FloatingPointError(
                 f"agent: its values stopped being finite by episode {self.done + count} in {self.precision}; "
                 f"the ridge may be too small, or the radius too large, for this precision: {self.agent!r}"
             )
         blocks = episodes[:count] // self.record_every
-        for total, values in zip(self._sums, recorded, strict=True):
-            np.add.at(total, blocks, values[:count])  # in the order of episodes, whatever the chunks
+        curves = dict(zip(CURVES, record, strict=True))
+        curves |= {f"{DIAGNOSTIC}{name}": values for name, values in told.items()}
+        for name, values in curves.items():
+            np.add.at(self._sums[name], blocks, values[:count])  # in order of episodes, whatever the chunks
         self.done += count
         self.seconds += time.perf_counter() - started
 
@@ -203,7 +209,7 @@ class Simulation:
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
             "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
-            "sums": self._sums[:, :points].copy(),
+            **{name: sums[:points].copy() for name, sums in self._sums.items()},
             **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
 
@@ -214,14 +220,16 @@ class Simulation:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
-        if {*checkpoint} != {"done", "seconds", "origin", "sums", *names}:
+        told = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
+        if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *told, *names}:
             raise MisfitError(
                 "checkpoint must come from a simulation with the same arguments, got other arrays"
             )
-        sums = checkpoint["sums"]
-        expected = (3, -(-int(checkpoint["done"]) // self.record_every), self._grid_size, self.num_runs)
-        shapes = [(name, leaf.shape, leaf.dtype) for name, leaf in zip(names, leaves, strict=True)]
-        for name, shape, dtype in [("sums", expected, self._sums.dtype), *shapes]:
+        points = -(-int(checkpoint["done"]) // self.record_every)
+        curves = (points, self._grid_size, self.num_runs), np.dtype(np.float64)
+        shapes = [(name, *curves) for name in (*CURVES, *told)]
+        shapes += [(name, leaf.shape, leaf.dtype) for name, leaf in zip(names, leaves, strict=True)]
+        for name, shape, dtype in shapes:
             found = checkpoint[name]
             if found.shape != shape or found.dtype != dtype:
                 raise MisfitError(
@@ -234,8 +242,9 @@ class Simulation:
             with own_settings(self._device):
                 self._state = jax.device_put(state)
         self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
-        self._sums[:] = 0
-        self._sums[:, : sums.shape[1]] = sums
+        self._sums.clear()
+        for name in (*CURVES, *told):
+            self._sums[name][:points] = checkpoint[name]
         self.done = int(checkpoint["done"])
         self.seconds = float(checkpoint["seconds"])
 
@@ -243,17 +252,21 @@ class Simulation:
         """The curves up to the last episode played."""
         points = -(-self.done // self.record_every)
         lengths = np.diff(np.minimum(np.arange(points + 1) * self.record_every, self.done))
-        means = np.moveaxis(self._sums[:, :points] / lengths[:, None, None], 1, -1)
-        means = means.reshape(3, *self._grid, self.num_runs, points)
+        means = {
+            name: np.moveaxis(sums[:points] / lengths[:, None, None], 0, -1).reshape(
+                *self._grid, self.num_runs, points
+            )
+            for name, sums in self._sums.items()
+        }
         if keep_state and self._state is None:
             raise ValueError("keep_state must be False for a finished simulation that was restored, got True")
         state = jax.device_get(self._state) if keep_state else None
         return Result(
-            returns=means[0],
-            values=means[1],
-            optimal_values=means[2],
+            **{name: means.pop(name) for name in CURVES},
+            diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()},
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
+            signed=getattr(self.environment, "continuing", False),
             manifest=dict(**self.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
         )
 

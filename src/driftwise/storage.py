@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # of a results folder; a reader can refuse what it does not know
 MANIFEST, RESULTS = "manifest.json", "results.parquet"
+# Of the results; any other column is a diagnostic.
+COLUMNS = ("environment", "agent", "parameters", "run", "episode", "reward", "regret", "cumulative_regret")
 SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
 _HOST = platform.node().replace(".", "-")
@@ -190,20 +192,21 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
             ]
         )
 
-    columns = {
-        "environment": words(environment for environment, _ in results),
-        "agent": words(agent for _, agent in results),
-        "parameters": words(compact_json(manifest["agent"]) for manifest in manifests),
-        "run": numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
-        "episode": numbers(lambda result: result.episodes),
-        "reward": numbers(lambda result: result.returns),
-        "regret": numbers(lambda result: result.regret),
-        "cumulative_regret": numbers(lambda result: result.cumulative_regret),
-    }
+    columns = (
+        words(environment for environment, _ in results),
+        words(agent for _, agent in results),
+        words(compact_json(manifest["agent"]) for manifest in manifests),
+        numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
+        numbers(lambda result: result.episodes),
+        numbers(lambda result: result.returns),
+        numbers(lambda result: result.regret),
+        numbers(lambda result: result.cumulative_regret),
+    )
     diagnostics = dict.fromkeys(name for result in results.values() for name in result.diagnostics)
-    if clash := [name for name in diagnostics if name in columns]:
+    if clash := [name for name in diagnostics if name in COLUMNS]:
         raise ValueError(f"diagnostics must have names that are no columns, got {clash[0]!r}")
-    return pa.table({**columns, **{name: or_null(name) for name in diagnostics}})
+    named = dict(zip(COLUMNS, columns, strict=True))
+    return pa.table({**named, **{name: or_null(name) for name in diagnostics}})
 
 
 def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
@@ -234,8 +237,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def read_table(folder: Path, manifest: Mapping[str, Any], columns: Sequence[str] | None = None) -> pa.Table:
-    """The results that a manifest seals, or some of their columns; any damage is a `ValueError`."""
+def read_table(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    columns: Sequence[str] | None = None,
+    *,
+    diagnostics: bool = False,
+) -> pa.Table:
+    """The results that a manifest seals, or some columns (and diagnostics); any damage is a `ValueError`."""
     path = folder / RESULTS
     with _blamed(path):
         content = path.read_bytes()
@@ -245,7 +254,8 @@ def read_table(folder: Path, manifest: Mapping[str, Any], columns: Sequence[str]
         for name in columns or ():
             if name not in file.schema_arrow.names:
                 raise ValueError(f"its column {name!r} is missing")
-        return file.read(columns=columns)
+        told = [name for name in file.schema_arrow.names if diagnostics and name not in COLUMNS]
+        return file.read(columns=None if columns is None else [*columns, *told])
 
 
 @contextlib.contextmanager

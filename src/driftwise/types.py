@@ -50,7 +50,7 @@ class Model(NamedTuple):
 class FeatureTable(NamedTuple):
     """What an episode shows of all state-action pairs, flattened state by state to `N = S·A` rows.
 
-    The last three fields are there for agents that name them in `needs`.
+    The last five fields are there for agents that name them in `needs`.
     """
 
     values: Array  # [N, d]
@@ -58,7 +58,9 @@ class FeatureTable(NamedTuple):
     present: Array | None = None  # [N] whether the action can be taken; None if all can
     rewards: Array | None = None  # [H, N] the mean rewards of this episode
     measures: Array | None = None  # [J, H, d, S] the anchors' measures μ of successors
+    initial: Array | None = None  # [S] the distribution of the first state
     projection: Array | None = None  # [S, S] onto the span of known features of successors
+    positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
 
 
 class Sample(NamedTuple):
@@ -82,14 +84,25 @@ class Moments(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an episode acts on. Q is not clipped; `value` is the optimistic value of the first step."""
+    """What an episode acts on. Q is not clipped; the values of an optimistic agent are."""
 
     weights: Array  # [H, d]
     bonus: Array  # [H, S, A]
     q: Array  # [H, S, A]
     policy: Array  # [H, S, A] probabilities
-    value: Array  # [S]
+    values: Array  # [H, S] what the agent believes can be had from each step on
     extra: Any = None  # what the agent's own update needs besides
+
+    @property
+    def value(self) -> Array:
+        """`[S]`, of the first step."""
+        return self.values[0]
+
+    def values_ahead(self, successors: Array) -> Array:
+        """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""
+        xp = self.values.__array_namespace__()
+        reached = self.values[xp.arange(1, len(successors)), successors[:-1]]
+        return xp.concat([reached, xp.zeros_like(self.values[:1, 0])])
 
 
 class Episode(NamedTuple):
@@ -160,8 +173,12 @@ class Agent(Protocol):
     """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller.
 
     An agent that has to be told more than features says so in an attribute `needs`: a tuple of the names
-    `"rewards"`, `"measures"`, `"projection"` of a `FeatureTable`, or `"shared_steps"`: that transitions do
-    not depend on the step.
+    `"rewards"`, `"measures"`, `"initial"`, `"projection"`, `"positions"` of a `FeatureTable`, or
+    `"shared_steps"`: that transitions do not depend on the step, `"fixed_transitions"`: that they do not
+    drift, or `"continuing"`: that there are no episodes.
+
+    An agent that does something worth a look may have a method `diagnostics(state)`: numbers by name for the
+    episode last learnt from, given the state after it. Engines record them beside the regret.
     """
 
     @property

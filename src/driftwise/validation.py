@@ -52,6 +52,7 @@ def require_numeric(
     kinds = "iu" if integer else "iuf"
     if array.dtype.kind not in kinds or array.size == 0:
         raise ValueError(f"{name} must be {expected}, got {value!r}")
+    array = array.astype(np.float64) if array.dtype.kind == "f" else array  # bounds may be beyond float32
     bad = ~np.isfinite(array)
     if above is not None:
         bad |= ~(array > above)

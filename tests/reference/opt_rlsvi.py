@@ -12,7 +12,7 @@ from driftwise.types import Episode
 
 class TextbookPlan(NamedTuple):
     weights: np.ndarray  # [H, d] θ̂, before the draw
-    bonus: np.ndarray  # [H, S, A] φᵀξ
+    bonus: np.ndarray  # [H, S, A] what the index exceeds the estimate by
     q: np.ndarray  # [H, S, A] Q̄
     value: np.ndarray  # [S] V̄ of the first step
 
@@ -49,7 +49,6 @@ def plan(
             for a in range(num_actions):
                 phi = features[s, a]
                 norm = np.sqrt(phi @ inverse @ phi)
-                bonus[h, s, a] = phi @ drawn
                 linear = phi @ (weights[h] + drawn)
                 if norm <= lower:
                     q[h, s, a] = linear
@@ -58,5 +57,6 @@ def plan(
                 else:
                     share = (norm - lower) / (upper - lower)
                     q[h, s, a] = share * most + (1 - share) * linear
+                bonus[h, s, a] = q[h, s, a] - phi @ weights[h]
             value[s] = max(q[h, s])
     return TextbookPlan(weights, bonus, q, value)

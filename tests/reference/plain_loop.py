@@ -42,7 +42,7 @@ def episodes(
     watched = Watched(agent)
     world = environment.world(tell=getattr(agent, "needs", ()))
     run_key = random.fold(random.key(seed), run)
-    state = agent.init(world.shown)
+    state = world.begin(agent)
     for t in range(num_episodes):
         inputs = world.inputs(environment.at(np.array([t])))
         here = type(inputs)(*(leaf[0] for leaf in inputs)) if isinstance(inputs, tuple) else inputs[0]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.types import Agent, Spec
 from driftwise.validation import require_choice, require_kind
@@ -17,7 +18,10 @@ A = TypeVar("A", bound=Agent)
 
 @dataclass(eq=False, repr=False)
 class Algorithm(Generic[P, Q, A]):
-    """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead."""
+    """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead.
+
+    It takes a spec first; a meta-algorithm that can wrap any agent takes that agent first, its `base`.
+    """
 
     recipe: Callable[P, A]
     tuned: Callable[Q, A]
@@ -26,11 +30,22 @@ class Algorithm(Generic[P, Q, A]):
     exploration: str
     bound: str
     paper: str
+    takes_arms: bool = False  # whether its base may be several agents, one for each of a grid's points
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.recipe)
         self.name = self.recipe.__name__
+
+    @property
+    def takes_grids(self) -> bool:
+        """Whether every number of the recipe may be a grid: not where theory computes with them at once."""
+        return self.tuned is not self.recipe
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it takes an agent in the place of a spec."""
+        return "base" in inspect.signature(self.recipe).parameters
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> A:
         return self.recipe(*args, **kwargs)
@@ -50,33 +65,52 @@ def lookup(name: str) -> Algorithm:
     return ALGORITHMS[require_choice("algorithm", name, list(ALGORITHMS))]
 
 
-def _first_a_spec(build: Callable[P, A]) -> Callable[P, A]:
-    """Whatever else an algorithm takes, it takes a spec first; an environment in its place is common."""
+def build(spec: Spec, algorithm: str, **parameters: Any) -> Agent:
+    """An agent by the name of its algorithm; a `base` may be a mapping with such a name and parameters."""
+    found = lookup(algorithm)
+    if not found.wraps:
+        return found(spec, **parameters)
+    base = parameters.pop("base", None)
+    if isinstance(base, Mapping):
+        if "algorithm" not in base:
+            raise ValueError(f"base must name its algorithm, got {dict(base)!r}")
+        base = build(spec, **base)
+    return found(base, **parameters)
 
-    @functools.wraps(build)
+
+def _first_checked(make: Callable[P, A]) -> Callable[P, A]:
+    """What comes first is easily mistaken: an environment in the place of its spec is common."""
+    first = next(iter(inspect.signature(make).parameters))
+    kind = Spec if first == "spec" else object
+
+    @functools.wraps(make)
     def checked(*args: P.args, **kwargs: P.kwargs) -> A:
-        for spec in (*args[:1], *(kwargs[name] for name in ("spec",) if name in kwargs)):
-            require_kind("spec", spec, Spec)
-        return build(*args, **kwargs)
+        for given in (*args[:1], *(kwargs[name] for name in (first,) if name in kwargs)):
+            require_kind(first, given, kind)
+        return make(*args, **kwargs)
 
     return checked
 
 
 def register(
     *,
-    tuned: Callable[Q, A],
+    tuned: Callable[Q, A] | None = None,
     problem: str,
     forgetting: str,
     exploration: str,
     bound: str,
     paper: str,
+    takes_arms: bool = False,
 ) -> Callable[[Callable[P, A]], Algorithm[P, Q, A]]:
-    """Put a recipe into the table: from there the command line, the docs and the contract tests take it."""
+    """Put a recipe into the table: from there the command line, the docs and the contract tests take it.
+
+    Without a `tuned` form of its own, the recipe asks for nothing but what theory needs, and is it.
+    """
 
     def wrap(recipe: Callable[P, A]) -> Algorithm[P, Q, A]:
-        algorithm = Algorithm(
-            _first_a_spec(recipe), _first_a_spec(tuned), problem, forgetting, exploration, bound, paper
-        )
+        make = _first_checked(recipe)
+        best: Any = make if tuned is None else _first_checked(tuned)
+        algorithm = Algorithm(make, best, problem, forgetting, exploration, bound, paper, takes_arms)
         ALGORITHMS[algorithm.name] = algorithm
         return algorithm
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from driftwise.cli import run, report, compare, files, listing  # noqa: F401
+from driftwise.cli import run, report, compare, tune, audit, replay, files, listing  # noqa: F401
 from driftwise.cli.app import run_command_line
 
 __all__ = ["run_command_line"]

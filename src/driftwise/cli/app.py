@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -133,3 +134,13 @@ def stdout() -> Console:
     if console.is_terminal:
         return console
     return Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+
+
+def made_folder(out: str) -> Path:
+    """The folder of `--out`, before any work is done for it."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
+    return Path(out)

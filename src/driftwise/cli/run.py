@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,9 +14,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from driftwise.cli.app import EXAMPLES, FileOrName, InputError, app, check, count, counted, stdout
+from driftwise.cli.rates import print_rates
 from driftwise.experiments import Experiment, Outcome, find_experiment, run_experiment
 from driftwise.experiments.files import try_experiment
 from driftwise.experiments.progress import held_interrupts, shown_progress
+from driftwise.results import EVENTS
 from driftwise.validation import require_choice
 
 if TYPE_CHECKING:
@@ -97,6 +100,8 @@ def _run(
                 save_outcomes(folder, experiment, outcomes)
     if not quiet:
         _print_regrets(experiment, outcomes)
+        if experiment.environments:
+            print_rates(folder)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
     for name in FILES:
@@ -147,7 +152,7 @@ def _blaming_out(out: str) -> Iterator[None]:
 
 def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     from driftwise.statistics import mean_interval
-    from driftwise.statistics.wording import with_half_width
+    from driftwise.statistics.wording import shown, with_half_width
 
     facts = outcomes[0].result.manifest
     several = facts["num_runs"] > 1
@@ -159,12 +164,19 @@ def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     table.add_column(
         "final cumulative regret" + (", mean ± 95 % (Student's t)" if several else ""), justify="right"
     )
+    told = {name for outcome in outcomes for name in outcome.result.counts}
+    events = [name for name in EVENTS if name in told]
+    for name in events:
+        table.add_column(name + (", mean" if several else ""), justify="right")
     table.add_column("seconds", justify="right")
     for outcome in outcomes:
         mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
         regret = with_half_width(float(mean), float(half_width))
         where = [outcome.setting] if len(settings) > 1 else []
-        table.add_row(*where, outcome.label, regret, f"{outcome.seconds:.1f}")
-    sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"
+        counts = {name: float(count.mean()) for name, count in outcome.result.counts.items()}
+        happened = [shown(counts.get(name, math.nan), 3) for name in events]
+        table.add_row(*where, outcome.label, regret, *happened, f"{outcome.seconds:.1f}")
+    length = max(outcome.result.manifest["num_episodes"] for outcome in outcomes)
+    sizes = f"{counted(length, 'episode')}, {counted(facts['num_runs'], 'run')}"
     print(f"{experiment.summary}: {sizes}, seed {facts['seed']}, on {facts['device']}")
     stdout().print(table)

@@ -14,7 +14,11 @@ from driftwise.worlds.world import World
 
 @runtime_checkable
 class Environment(Protocol):
-    """A path of models. It holds no metrics: regret comes from exact values."""
+    """A path of models. It holds no metrics: regret comes from exact values.
+
+    One without episodes says so in an attribute `continuing` that is true: a step takes the place of an
+    episode, and its regret may be negative.
+    """
 
     @property
     def name(self) -> str:

@@ -33,6 +33,8 @@ class LinearMdp:
       drift: the curve that mixes the anchors.
       rewards: the agent sees the mean `φᵀθ` (`"mean"`, as in the paper) or a coin of that bias.
       successor_features: `ψ`, `[S, d']`, if measures are known to be combinations of them, `μ = Mψᵀ`.
+      positions: where the state and the action of each pair lie in [0, 1], `[S, A, 2]`, if there is a metric;
+        or any other number of coordinates, for agents that look at distances only.
       name: what tables and files call it.
       config: how it was made, for manifests.
     """
@@ -44,6 +46,7 @@ class LinearMdp:
     drift: Drift = field(default_factory=Constant)
     rewards: RewardKind = "mean"
     successor_features: np.ndarray | None = None
+    positions: np.ndarray | None = None
     name: str = "linear_mdp"
     config: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,6 +75,15 @@ class LinearMdp:
                 raise ValueError(f"successor_features must span mu, got a part of {away:.6g} outside")
             psi.setflags(write=False)
             object.__setattr__(self, "successor_features", psi)
+        if self.positions is not None:
+            positions = require_array("positions", self.positions, (num_states, num_actions, None))
+            where = ("state", "action", "coordinate")
+            _check_all(positions, "positions", "coordinate", "in [0, 1]", where, low=0.0, high=1.0)
+            if positions.shape[-1] == 2:
+                of_state = positions[..., 0] - positions[:, :1, 0]
+                _check_all(of_state, "positions", "shift of the state", "0", where[:2], low=0.0, high=0.0)
+            positions.setflags(write=False)
+            object.__setattr__(self, "positions", positions)
 
     def described(self, name: str, config: Mapping[str, Any]) -> LinearMdp:
         """The same environment under another name, made as `config` says."""
@@ -107,21 +119,29 @@ class LinearMdp:
         return tuple(self.drift.changes(num_episodes))
 
     def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearMdpWorld:
-        """The environment as arrays; agents may be told rewards, the anchors' measures, and a projection."""
+        """The environment as arrays, with what an agent asks to be told in its table."""
         table = feature_table(self.features, dtype)
         if "shared_steps" in tell and (self.mu != self.mu[:, :1]).any():
             raise ValueError(
                 "environment must have transitions that do not depend on the step, which the agent needs, "
                 f"got {self!r}"
             )
+        if "fixed_transitions" in tell and (self.mu != self.mu[:1]).any():
+            raise ValueError(
+                f"environment must have transitions that do not drift, which the agent needs, got {self!r}"
+            )
+        if "continuing" in tell:
+            raise ValueError(f"environment must be without episodes, which the agent needs, got {self!r}")
         if "measures" in tell:
             table = table._replace(measures=self.mu.astype(dtype))
+        if "initial" in tell:
+            table = table._replace(initial=self.initial.astype(dtype))
         if "projection" in tell:
-            if self.successor_features is None:
-                raise ValueError(
-                    f"environment must have successor_features, which the agent needs, got {self!r}"
-                )
-            table = table._replace(projection=_projection(self.successor_features).astype(dtype))
+            psi = self._known("successor_features")
+            table = table._replace(projection=_projection(psi).astype(dtype))
+        if "positions" in tell:
+            positions = self._known("positions")
+            table = table._replace(positions=positions.reshape(-1, positions.shape[-1]).astype(dtype))
         return LinearMdpWorld(
             table=table,
             theta=self.theta.astype(dtype),
@@ -131,10 +151,16 @@ class LinearMdp:
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
         )
 
+    def _known(self, name: str) -> np.ndarray:
+        """A field that not every environment has."""
+        if (known := getattr(self, name)) is None:
+            raise ValueError(f"environment must have {name}, which the agent needs, got {self!r}")
+        return known
+
     def digest(self) -> str:
         """What tells it from other environments, whatever their names."""
         digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
-        known = () if self.successor_features is None else (self.successor_features,)
+        known = [each for each in (self.successor_features, self.positions) if each is not None]
         for array in (self.features, self.theta, self.mu, self.initial, *known):
             digest.update(f"{array.shape}".encode() + array.tobytes())
         return digest.hexdigest()

@@ -43,7 +43,7 @@ def river_swim(
     num_states = require_count("num_states", num_states, at_least=2)
     horizon = require_count("horizon", horizon)
     require_choice("start", start, ("left", "middle"))
-    reward, kernel = _river(num_states)
+    reward, kernel = river(num_states)
     state = np.eye(num_states)
     middle = (state[(num_states - 1) // 2] + state[num_states // 2]) / 2
     return tabular_mdp(
@@ -55,7 +55,8 @@ def river_swim(
     )
 
 
-def _river(num_states: int) -> tuple[np.ndarray, np.ndarray]:
+def river(num_states: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rewards `[S, A]` and probabilities `[S, A, S]` of the river before it turns."""
     last = num_states - 1
     reward = np.zeros((num_states, 2))
     reward[0, LEFT], reward[last, RIGHT] = 0.005, 1

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from driftwise.drift import Drift
-from driftwise.environments.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.linear_mdp import TOLERANCE, LinearMdp, RewardKind
+from driftwise.validation import require_array
 
 
 def tabular_mdp(
-    anchors: Iterable[tuple[np.ndarray, np.ndarray]],
+    anchors: Iterable[tuple[ArrayLike, ArrayLike]],
     *,
     horizon: int,
     initial: np.ndarray,
@@ -22,7 +24,7 @@ def tabular_mdp(
 
     Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`.
     """
-    tables = list(anchors)
+    tables = checked_tables(anchors, horizon=horizon)
     num_states, num_actions = tables[0][0].shape[-2:]
     dim = num_states * num_actions
     per_step = (horizon, num_states, num_actions)
@@ -37,3 +39,34 @@ def tabular_mdp(
         rewards=rewards,
         successor_features=np.eye(num_states),  # which span every measure
     )
+
+
+def checked_tables(
+    anchors: Iterable[tuple[ArrayLike, ArrayLike]], *, horizon: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Anchors as arrays of one number of states and actions, with rewards in [0, 1]."""
+    tables: list[tuple[np.ndarray, np.ndarray]] = []
+    for number, anchor in enumerate(anchors):
+        if not isinstance(anchor, (tuple, list)) or len(anchor) != 2:
+            raise ValueError(f"anchor {number} must be a pair of rewards and probabilities, got {anchor!r}")
+        sizes = tables[0][0].shape[-2:] if tables else (None, None)
+        reward = _table(f"reward of anchor {number}", anchor[0], sizes, horizon)
+        num_states, num_actions = reward.shape[-2:]
+        bad = np.argwhere((reward < -TOLERANCE) | (reward > 1 + TOLERANCE))
+        if len(bad):
+            *_, state, action = (int(i) for i in bad[0])
+            raise ValueError(
+                f"reward of anchor {number} must lie in [0, 1], got {reward[tuple(bad[0])]:g} "
+                f"at state {state}, action {action}"
+            )
+        sizes = (num_states, num_actions, num_states)
+        tables.append((reward, _table(f"kernel of anchor {number}", anchor[1], sizes, horizon)))
+    if not tables:
+        raise ValueError("anchors must have at least one pair of rewards and probabilities, got none")
+    return tables
+
+
+def _table(name: str, value: ArrayLike, sizes: tuple[int | None, ...], horizon: int) -> np.ndarray:
+    """Of that shape, or with an axis of steps before it."""
+    by_step = np.array(value, dtype=object).ndim == len(sizes) + 1
+    return require_array(name, value, (horizon, *sizes) if by_step else sizes)

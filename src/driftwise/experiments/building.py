@@ -8,25 +8,32 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.environments import ENVIRONMENTS, Environment
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.experiments.experiment import Experiment, dotted, require_table, unknown_key
 from driftwise.experiments.grids import Grid, grids_of
-from driftwise.parts import CONFIGURABLE
-from driftwise.validation import require_choice
+from driftwise.parts import CONFIGURABLE, grid_of
+from driftwise.planning import Variation
+from driftwise.types import Agent
+from driftwise.validation import require_choice, require_count, require_number
 
 MEMBERS = {
     "drift": "mixture",
     "path": "theta",
     "arms": "sampler",
+    "detector": "detect",
 }  # keys of tables, and what tells their kinds
 EPISODES = ("at", "knots", "period", "rounds")  # their fields that may also be percentages of the run
+
+OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
+
+Knowledge = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +42,7 @@ class Batch(Grid):
 
     setting: str  # what tables and figures call the environment
     environment: Environment
+    num_episodes: int
 
 
 def make_environments(experiment: Experiment, num_episodes: int | None = None) -> dict[str, Environment]:
@@ -43,10 +51,29 @@ def make_environments(experiment: Experiment, num_episodes: int | None = None) -
     if not experiment.environments:
         environment = _make_environment("environment", experiment.environment, num_episodes)
         return {environment.name: environment}
+    lengths = {label: run_length(experiment, label, num_episodes) for label in experiment.environments}
+    if (longest := max(lengths.values())) < num_episodes:
+        raise ValueError(
+            f"environments must have one with all {num_episodes} episodes, got {longest} at most"
+        )
     return {
-        label: _make_environment(dotted("environments", label), table, num_episodes)
+        label: _make_environment(
+            dotted("environments", label),
+            {key: value for key, value in table.items() if key != "episodes"},
+            lengths[label],
+        )
         for label, table in experiment.environments.items()
     }
+
+
+def run_length(experiment: Experiment, label: str, num_episodes: int) -> int:
+    """Episodes of a run in that environment: all, or the part that its table among several says."""
+    path = dotted("environments", label, "episodes")
+    given = experiment.environments.get(label, {}).get("episodes", num_episodes)
+    length = require_count(path, _in_episodes(path, given, num_episodes))
+    if length > num_episodes:
+        raise ValueError(f"{path} must be at most the experiment's {num_episodes}, got {length}")
+    return length
 
 
 def make_batches(
@@ -60,7 +87,9 @@ def make_batches(
     return tuple(
         batch
         for label, environment in make_environments(experiment, num_episodes).items()
-        for batch in _batches_in(experiment, label, environment, num_episodes, points_together)
+        for batch in _batches_in(
+            experiment, label, environment, run_length(experiment, label, num_episodes), points_together
+        )
     )
 
 
@@ -71,28 +100,89 @@ def _batches_in(
     num_episodes: int,
     points_together: int | None,
 ) -> Iterator[Batch]:
-    knowledge: dict[str, Callable[[], Any]] = {  # what makers may ask for by name, computed once
+    knowledge: Knowledge = {  # what makers may ask for by name, computed once
         "spec": lambda: environment.spec,
         "num_episodes": lambda: num_episodes,
         "variations": functools.cache(lambda: environment.variation(num_episodes)),
         "variation": lambda: knowledge["variations"]().total,
+        "pair_variation": functools.cache(lambda: _pair_variation(environment, num_episodes)),
         "changes": lambda: environment.changes(num_episodes),
+        "diameter": lambda: _diameter(environment, num_episodes),
     }
     owners: dict[str, str] = {}
     for label, table in experiment.agents.items():
-        path, given = dotted("agents", label), dict(table)
-        algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
-        tuned = given.pop("tuned", False)
-        if not isinstance(tuned, bool):
-            raise ValueError(f"{path}.tuned must be true or false, got {tuned!r}")
-        make = algorithm.tuned if tuned else algorithm.recipe
-        owner = f"{algorithm.name}.tuned" if tuned else algorithm.name
-        build = functools.partial(_build, path, make, owner=owner, known=knowledge)
-        for grid in grids_of(path, label, given, build, one_by_one=tuned, at_once=points_together):
-            for point in grid.points:
+        path = dotted("agents", label)
+        given, build, takes_grids = _recipe(path, table, knowledge)
+        for grid in grids_of(path, label, given, build, one_by_one=not takes_grids, at_once=points_together):
+            for point, agent in grid.points.items():
+                for name, values in grid_of(agent).items():
+                    raise ValueError(f"{path} must have a single {name}, got {list(values)!r}")
                 if owners.setdefault(point, path) != path:
                     raise ValueError(f"{path} must differ from {owners[point]} in name, got {point!r} twice")
-            yield Batch(setting=setting, environment=environment, **vars(grid))
+            yield Batch(setting=setting, environment=environment, num_episodes=num_episodes, **vars(grid))
+
+
+def _pair_variation(environment: Environment, num_episodes: int) -> float:
+    options = {"norm": "pairs"} if isinstance(environment, LinearMdp) else {}  # others have but one norm
+    return environment.variation(num_episodes, **options).total
+
+
+def _diameter(environment: Environment, num_episodes: int) -> float:
+    if not isinstance(environment, ContinuingMdp):
+        raise ValueError(f"environment must be without episodes, which the agent needs, got {environment!r}")
+    return environment.diameter(num_episodes)
+
+
+def _recipe(
+    path: str, table: Mapping[str, Any], knowledge: Knowledge
+) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], Agent], bool]:
+    """What an agent's table gives its algorithm, what builds the agent, and whether that takes grids."""
+    given = dict(table)
+    algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
+    tuned = given.pop("tuned", False)
+    if not isinstance(tuned, bool):
+        raise ValueError(f"{path}.tuned must be true or false, got {tuned!r}")
+    make = algorithm.tuned if tuned else algorithm.recipe
+    parameters = inspect.signature(make).parameters
+    if "base" in given and algorithm.wraps:
+        given["base"] = _make_base(f"{path}.base", given["base"], knowledge, arms=algorithm.takes_arms)
+    if "detector" in given and "detector" in parameters:
+        given["detector"] = _make_member(f"{path}.detector", "detector", given["detector"], 0)
+    owner = f"{algorithm.name}.tuned" if tuned else algorithm.name
+
+    def build(given: Mapping[str, Any]) -> Agent:
+        known, given = dict(knowledge), dict(given)
+        if algorithm.problem in OF_PAIRS:
+            known["variation"] = knowledge["pair_variation"]
+        if "variation_scale" in given:  # as if the world varied more, or less
+            known |= _rescaled(path, given.pop("variation_scale"), known, owner, told=parameters)
+        return _build(path, make, given, owner=owner, known=known)
+
+    return given, build, algorithm.takes_grids and not tuned
+
+
+def _rescaled(path: str, scale: Any, known: Knowledge, owner: str, *, told: Container[str]) -> Knowledge:
+    """What an agent is told of a variation that is `scale` times as large."""
+    scale = require_number(f"{path}.variation_scale", scale, at_least=0)
+    if "variation" not in told and "variations" not in told:
+        expected = "go with a form that is told the variation, such as one with tuned = true"
+        raise ValueError(f"{path}.variation_scale must {expected}, got {owner}")
+    total, moves = known["variation"], known["variations"]
+
+    def variations() -> Variation:
+        return Variation(scale * moves().reward, scale * moves().transition)
+
+    return {"variation": lambda: scale * total(), "variations": variations}
+
+
+def _make_base(path: str, value: Any, knowledge: Knowledge, *, arms: bool) -> Agent | tuple[Agent, ...]:
+    """The agent that another one wraps; or all of them, if what is listed are `arms`, in all combinations."""
+    given, build, _ = _recipe(path, require_table(path, value), knowledge)
+    for key, each in given.items():
+        if isinstance(each, list) and not arms:
+            raise ValueError(f"{path}.{key} must be a single value in a base, got {each!r}")
+    agents = tuple(grid.agent for grid in grids_of(path, "", given, build, one_by_one=True))
+    return agents if arms else agents[0]
 
 
 def _make_environment(path: str, table: Mapping[str, Any], num_episodes: int) -> Environment:

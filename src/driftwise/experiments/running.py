@@ -83,7 +83,7 @@ def run_experiment(
         Cell(
             batch.agent,
             batch.environment,
-            num_episodes=num_episodes,
+            num_episodes=batch.num_episodes,
             num_runs=num_runs,
             seed=experiment.seed if seed is None else seed,
             record_every=experiment.record_every,
@@ -115,6 +115,7 @@ def _by_agent(
     owner = [(agent, cell) for agent, group in zip(agents, cells, strict=True) for cell in group]
     runs, done, restored = Counter(), Counter(), Counter()
     seen: dict[int, int] = {}
+    lengths = {agent: cell.num_episodes for agent, cell in owner}
     for agent, cell in owner:
         runs[agent] += cell.num_runs
 
@@ -131,5 +132,5 @@ def _by_agent(
         tell(agent, total)
 
     for agent in runs:
-        tell(agent, owner[0][1].num_episodes)
+        tell(agent, lengths[agent])
     return report

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import figures, storage
-from driftwise.experiments.building import make_environments
+from driftwise.experiments.building import make_environments, run_length
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.running import Outcome
 from driftwise.results import joint_origin
@@ -79,7 +79,7 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
             figures.Row(
                 setting,
                 {label: result for (where, label), result in results.items() if where == setting},
-                environment.changes(num_episodes),
+                environment.changes(run_length(experiment, setting, num_episodes)),
             )
             for setting, environment in make_environments(experiment, num_episodes).items()
         ],
@@ -98,13 +98,14 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
 def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Everything needed to know what was run, with what, and how long it took."""
     common = outcomes[0].result.manifest
-    keys = ("num_episodes", "num_runs", "seed", "record_every", "precision", "platform")
+    keys = ("num_runs", "seed", "record_every", "precision", "platform")
     origin = joint_origin(outcome.result.manifest for outcome in outcomes)
     writers = {name: version(name) for name in ("pyarrow", "matplotlib")}
     return {
         "experiment": experiment.name,
         "config": experiment.config,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "num_episodes": max(outcome.result.manifest["num_episodes"] for outcome in outcomes),
         **{key: common[key] for key in keys},
         "environments": {outcome.setting: outcome.result.manifest["environment"] for outcome in outcomes},
         "agents": [

@@ -60,12 +60,16 @@ class Exp3:
         share = weights / xp.sum(weights, axis=-1, keepdims=True)
         return (1 - self.mixing) * share + self.mixing / self.num_arms
 
-    def update(self, log_weights: Array, arm: Array, gain: Array) -> Array:
-        """Learn what the arm gained that was drawn with `probabilities(log_weights)`."""
+    def update(
+        self, log_weights: Array, arm: Array, gain: Array, probabilities: Array | None = None
+    ) -> Array:
+        """Learn what an arm gained that was drawn with `probabilities`, if not those of `log_weights`."""
         xp, dtype = namespace(log_weights), log_weights.dtype
         drawn = xp.astype(xp.arange(self.num_arms) == xp.asarray(arm)[..., None], dtype)
         gain = xp.clip(xp.asarray(gain, dtype=dtype), 0, 1)[..., None]
-        estimate = (gain * drawn + self.bonus) / self.probabilities(log_weights)
+        if probabilities is None:
+            probabilities = self.probabilities(log_weights)
+        estimate = (gain * drawn + self.bonus) / probabilities
         grown = log_weights + self.step_size * estimate
         total = xp.sum(xp.exp(log_weights), axis=-1, keepdims=True)
         shared = xp.logaddexp(grown, _log(math.e * self.sharing / self.num_arms * total))

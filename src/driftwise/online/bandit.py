@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from driftwise import random
-from driftwise.algorithms.registry import lookup
-from driftwise.parts import is_part, numeric_fields
-from driftwise.types import Agent, Episode, FeatureTable, Key, Plan, Spec
+from driftwise.online import persistence, snapshots
+from driftwise.online.engines import engine_of, looks_at_arms
+from driftwise.online.gauge import Gauge
+from driftwise.online.inspection import Summary, summarise
+from driftwise.online.making import single_agent
+from driftwise.online.pending import Pending
+from driftwise.parts import from_config, to_config
+from driftwise.types import Agent, Spec
 from driftwise.validation import require_array, require_count, require_number
-from driftwise.worlds.world import keys_of
 
-NOTHING = np.zeros(1, dtype=np.int32)  # the one state of a bandit, once
+KIND = "bandit"  # in files
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge would drown in the rounding of squares
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """An arm, and why."""
 
@@ -29,12 +33,6 @@ class Decision:
     id: int  # to be given back with the reward
     index: float  # what the arm was chosen by
     bonus: float  # what of it is exploration
-
-
-class _Pending(NamedTuple):
-    features: np.ndarray  # [d] of the arm
-    arm: int
-    plan: Plan
 
 
 class Bandit:
@@ -47,85 +45,112 @@ class Bandit:
     ```
 
     Its draws are those of run 0 of a simulation with the same seed, so that both give the same numbers when
-    they meet the same arms and rewards. Rewards may come late and in any order; agents count time in rewards.
-    A mistake in the arguments is a `ValueError` and changes nothing.
+    they meet the same arms and rewards. Rewards may come late, in any order, or never; agents count time in
+    rewards. Of the decisions that wait, the oldest expires when they are more than `max_pending`, or when
+    more than `expire_after` others were made since; its reward is then refused.
+
+    Any number of threads may use one bandit. A mistake in the arguments is a `ValueError`, changing nothing.
+    `decide` raises a `FloatingPointError` where no finite number supports a decision, and is likely to do so
+    again: take the last file that was saved, or a new agent with a larger `ridge` or a smaller radius.
     """
 
-    def __init__(self, algorithm: str, *, dim: int, seed: int = 0, **parameters: Any) -> None:
-        spec = Spec.bandit(dim=dim, num_arms=1)
-        self.agent: Agent = lookup(algorithm)(spec, **parameters)
-        needs = getattr(self.agent, "needs", ())
+    def __init__(
+        self,
+        algorithm: str,
+        *,
+        dim: int,
+        seed: int = 0,
+        max_pending: int = 10_000,
+        expire_after: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        agent = single_agent(Spec.bandit(dim=dim, num_arms=1), algorithm, parameters)
+        self._start(algorithm, agent, seed, max_pending, expire_after)
+
+    def _start(
+        self, algorithm: str, agent: Agent, seed: int, max_pending: int, expire_after: int | None
+    ) -> None:
+        needs = getattr(agent, "needs", ())
         if needs:
             raise ValueError(
                 f"algorithm must learn from what it earns alone, got {algorithm!r}, which has to be told "
                 f"{' and '.join(needs)}"
             )
-        for name in _grids(self.agent):
-            raise ValueError(f"{name} must be a single number, got a grid in {self.agent!r}")
-        self._key = random.fold(random.key(require_count("seed", seed, at_least=0)), 0)
-        self._state = self.agent.init(FeatureTable(np.zeros((1, spec.dim))))
-        self._pending: dict[int, _Pending] = {}
-        self._round = 0
+        if not looks_at_arms(agent):
+            raise ValueError(f"algorithm must know arms by their features, got {algorithm!r}, which does not")
+        self.algorithm, self.agent = algorithm, agent
+        self.seed = require_count("seed", seed, at_least=0)
+        if expire_after is not None:
+            expire_after = require_count("expire_after", expire_after)
+        self._pending = Pending(require_count("max_pending", max_pending), expire_after)
+        self._dim, self._engine = agent.spec.dim, engine_of(agent, self.seed)
+        self._gauge = Gauge()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
 
     @property
     def state(self) -> Any:
         """A copy of what the agent has learnt."""
-        return copy.deepcopy(self._state)
+        with self._lock:
+            return copy.deepcopy(self._engine.state)
+
+    def summary(self) -> Summary:
+        """How much it knows, how well it predicts, and whether the world drifts."""
+        with self._lock:
+            return summarise(self.agent, self._engine.state, self._pending, self._gauge)
 
     def decide(self, features: Any) -> Decision:
         """Choose one of the arms `[num_arms, dim]`."""
-        arms = FeatureTable(_checked_arms(features, self.agent.spec.dim))
-        _, for_plan, for_action = keys_of(self._key, self._round)
-        plan = self._plan(arms, for_plan)
-        arm = int(self.agent.act(plan, 0, 0, random.uniform(for_action, 1, np.float64)[0]))
-        number = self._round
-        self._pending[number] = _Pending(arms.values[arm], arm, plan)
-        self._round += 1
-        return Decision(arm, number, float(plan.q[0, 0, arm]), float(plan.bonus[0, 0, arm]))
+        with np.errstate(all="ignore"), self._lock:  # what comes of it is looked at
+            arms = _checked_arms(features, self._dim)
+            choice = self._engine.choose(arms, self._pending.num_made)
+            number = self._pending.add(choice)
+        return Decision(choice.arm, number, choice.value, choice.bonus)
 
     def learn(self, id: int, reward: float) -> None:
         """Take in the reward of a decision; each decision has one."""
-        number = require_count("id", id, at_least=0)
-        reward = require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD)
-        if number not in self._pending:
-            told = "was rewarded already" if number < self._round else "was never made"
-            raise ValueError(f"id must be of a decision that waits for its reward, got {number}: it {told}")
-        waiting = self._pending[number]
-        episode = Episode(
-            NOTHING,
-            np.array([waiting.arm], dtype=np.int32),
-            waiting.features[None],
-            np.array([reward]),
-            NOTHING,
-        )
-        self._state = self.agent.update(self._state, waiting.plan, episode)
-        del self._pending[number]
+        if type(id) is not int or id < 0:
+            id = require_count("id", id, at_least=0)
+        if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
+            plain = reward.item() if isinstance(reward, np.generic) else reward
+            reward = require_number("reward", plain, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD)
+        with self._lock:
+            choice = self._pending.get(id)
+            self._engine.learn(choice, reward)
+            self._pending.remove(id)
+            self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
 
-    def _plan(self, arms: FeatureTable, key: Key) -> Plan:
-        try:
-            with np.errstate(all="ignore"):  # what comes of it is looked at
-                plan = self.agent.plan(self._state, arms, key)
-        except np.linalg.LinAlgError:
-            plan = None
-        if plan is None or not np.isfinite(plan.q).all():
-            raise FloatingPointError(
-                "agent: its index is not finite; the ridge may be too small, or the radius too large, "
-                f"for such features and rewards: {self.agent!r}"
-            )
-        return plan
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was."""
+        description = {
+            "kind": KIND,
+            "algorithm": self.algorithm,
+            "agent": to_config(self.agent),
+            "seed": self.seed,
+            "max_pending": self._pending.max_pending,
+            "expire_after": self._pending.expire_after,
+        }
+        with self._writing:  # no older snapshot replaces a newer one, and nobody else waits for the disk
+            with self._lock:
+                tensors = snapshots.taken(self._engine, self._pending, self._gauge)
+            persistence.write(path, persistence.Stored(description, tensors))
 
-
-def _grids(part: Any) -> Iterator[str]:
-    """Names of the numeric fields that hold several values, in a part and in the parts within."""
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
-        if is_part(value):
-            yield from _grids(value)
-        elif field.name in numeric_fields(type(part)) and isinstance(value, tuple):
-            yield field.name
+    @classmethod
+    def restored(cls, stored: persistence.Stored, features: None = None) -> Bandit:
+        """The bandit that a file describes; it has no features of its own."""
+        if features is not None:
+            raise persistence.WrongFeatures(f"features must be left out for a {KIND}, got {features!r}")
+        given = {name: value for name, value in stored.description.items() if name != "kind"}
+        bandit = object.__new__(cls)
+        bandit._start(**given | {"agent": from_config(given["agent"])})
+        snapshots.put_back(stored.tensors, bandit._engine, bandit._pending, bandit._gauge)
+        return bandit
 
 
 def _checked_arms(features: Any, dim: int) -> np.ndarray:
+    if type(features) is np.ndarray and features.dtype == np.float64 and features.flags.c_contiguous:
+        flat, shape = features.ravel(), features.shape  # what is as it should be is seen at a glance:
+        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
+            return features
     arms = require_array("features", features, (None, dim))
     if not len(arms):
         raise ValueError(f"features must offer at least one arm, got the shape {arms.shape}")
@@ -133,3 +158,6 @@ def _checked_arms(features: Any, dim: int) -> np.ndarray:
     if largest > LARGEST_FEATURE:
         raise ValueError(f"features must lie between ±{LARGEST_FEATURE:g}, got one of size {largest:g}")
     return arms
+
+
+persistence.LOADERS[KIND] = Bandit.restored

@@ -16,8 +16,9 @@ import pyarrow as pa
 from driftwise.environments import ENVIRONMENTS
 from driftwise.environments.environment import Environment
 from driftwise.parts import from_config
+from driftwise.report.audits import read_audits
 from driftwise.report.random_actions import random_regret
-from driftwise.results import Result
+from driftwise.results import EVENTS, Result
 from driftwise.statistics import average_ranks
 from driftwise.storage import MANIFEST, RESULTS, read_manifest, read_table
 
@@ -33,6 +34,7 @@ class ReportData:
     manifest: Mapping[str, Any]
     environment_label: str
     results: Mapping[str, Result]  # by the agent's label, in the manifest's order; all of one shape
+    audits: Sequence[Mapping[str, Any]] = ()  # what `driftwise audit` wrote beside the results, if it did
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -52,6 +54,11 @@ class ReportData:
     def agents(self) -> list[Mapping[str, Any]]:
         """The manifest's entries, in the order of `results`."""
         return [agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label]
+
+    @cached_property
+    def events(self) -> tuple[str, ...]:
+        """Those of `EVENTS` that some agent tells of."""
+        return tuple(name for name in EVENTS if any(name in each.counts for each in self.results.values()))
 
     @property
     def num_runs(self) -> int:
@@ -116,6 +123,11 @@ class ReportData:
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
 
 
+def longest(report: Report) -> ReportData:
+    """The environment that was met for all episodes of the experiment."""
+    return max(report.values(), key=lambda data: data.num_episodes)
+
+
 def load_report_data(folder: Path) -> dict[str, ReportData]:
     """Read a results folder; whatever is wrong with it is a `ValueError` that names the path."""
     if not folder.is_dir():
@@ -123,8 +135,10 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
     manifest = read_manifest(folder)
     if not _names_all(manifest.get("agents"), manifest.get("environments")):
         raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
-    results = _read_results(folder / RESULTS, manifest, read_table(folder, manifest, COLUMNS))
-    return {label: ReportData(manifest, label, curves) for label, curves in results.items()}
+    table = read_table(folder, manifest, COLUMNS, diagnostics=True)
+    results = _read_results(folder / RESULTS, manifest, table)
+    audits = read_audits(folder)
+    return {label: ReportData(manifest, label, curves, audits) for label, curves in results.items()}
 
 
 def _names_all(agents: Any, environments: Any) -> bool:
@@ -152,7 +166,7 @@ def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> d
     cell = numbered[environment, agent]
     if not np.array_equal(np.unique(cell), np.arange(len(cells))):
         raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
-    rows = {"cell": cell, **{name: table[name].to_numpy() for name in COLUMNS[2:]}}
+    rows = {"cell": cell, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
     results = {}
     for place, label in enumerate(environments):
         own = {name: column[environment == place] for name, column in rows.items()}
@@ -182,7 +196,17 @@ def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -
     if not np.isfinite(cubes["regret"]).all():
         raise ValueError(f"{path} is damaged: some regret is not a finite number")
     lengths = np.diff(episodes[0, 0], prepend=0)
+    told = {name: cube for name, cube in cubes.items() if name not in ("cell", *COLUMNS)}
     return {
-        label: Result(rewards, -regret, np.zeros_like(regret), lengths, None, {})  # V* − V^π is the regret
-        for label, rewards, regret in zip(labels, cubes["reward"], cubes["regret"], strict=True)
+        label: Result(
+            returns=cubes["reward"][place],
+            values=-cubes["regret"][place],  # V* − V^π is the regret
+            signed=True,  # as it was written
+            optimal_values=np.zeros(shape[1:]),
+            lengths=lengths,
+            state=None,
+            manifest={},
+            diagnostics={name: cube[place] for name, cube in told.items() if not np.isnan(cube[place]).all()},
+        )
+        for place, label in enumerate(labels)
     }

@@ -35,6 +35,7 @@ __all__ = [
     "shown",
     "sortable_table",
     "thinned",
+    "told_apart",
     "with_half_width",
     "with_interval",
     "worded",
@@ -208,6 +209,12 @@ def packed(values: np.ndarray) -> dict[str, str]:
 def plotly_text(text: str) -> str:
     """Text that plotly.js, which reads some HTML, shows as it stands."""
     return escape(text, quote=False)
+
+
+def told_apart(values: Sequence[Any]) -> list[str]:
+    """Values as words, short where that tells them apart."""
+    short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    return short if len({*short}) == len({*map(str, values)}) else [str(value) for value in values]
 
 
 def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:

@@ -30,7 +30,7 @@
     const [at, middle, half] = [x, curve.y, curve.half_width].map(numbers);
     const area = { x: [], y: [] };
     for (let start = 0, end; start < at.length; start = end + 1) {
-      for (end = start; end < at.length && !Number.isNaN(at[end]); ) end += 1;
+      for (end = start; end < at.length && !Number.isNaN(at[end] + middle[end] + half[end]); ) end += 1;
       const there = Array.from({ length: end - start }, (_, place) => start + place);
       const back = [...there].reverse();
       area.x.push(...[...there, ...back].map((place) => at[place]), null);

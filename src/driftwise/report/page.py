@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 from plotly.offline import get_plotlyjs
 
-from driftwise.report.data import Report, ReportData
+from driftwise.report.data import Report, ReportData, longest
 from driftwise.report.elements import (
     Section,
     counted,
@@ -67,7 +67,7 @@ PAGE = """<!doctype html>
 
 
 def html_page(report: Report) -> str:
-    data = next(iter(report.values()))
+    data = longest(report)
     experiment = str(data.manifest.get("experiment", "experiment"))
     version = (data.manifest.get("versions") or {}).get("driftwise", "")
     parts = files("driftwise.report")
@@ -130,7 +130,7 @@ def _sections(sections: Iterable[Section | None], level: int = 2) -> str:
 
 
 def _kicker(report: Report, experiment: str) -> str:
-    data = next(iter(report.values()))
+    data = longest(report)
     environments = data.environment_label if len(report) == 1 else counted(len(report), "environment")
     sizes = counted(data.num_episodes, "episode"), counted(data.num_runs, "run")
     return " · ".join((experiment, environments, *sizes))

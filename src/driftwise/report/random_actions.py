@@ -16,13 +16,14 @@ NUM_SAMPLED = 100  # episodes, at most
 def random_regret(environment: Environment, num_episodes: int) -> float:
     """Mean exact regret of an episode with uniformly drawn actions, over a sample of the episodes."""
     agent, world = uniform(environment.spec), environment.world()
-    state = agent.init(world.shown)
+    state = world.begin(agent)
     sampled = np.unique(np.linspace(0, num_episodes - 1, NUM_SAMPLED).round().astype(int))
-    records = (
-        world.play(agent, state, _only(world.inputs(environment.at(np.array([t])))), random.key(0), int(t))[1]
-        for t in sampled
-    )
-    return float(np.mean([record.optimal - record.value for record in records]))
+    regrets = []
+    for t in sampled:  # each goes on from the last one where there are no episodes
+        inputs = _only(world.inputs(environment.at(np.array([t]))))
+        state, record, _ = world.play(agent, state, inputs, random.key(0), int(t))
+        regrets.append(record.optimal - record.value)
+    return float(np.mean(regrets))
 
 
 def _only(inputs: Any) -> Any:

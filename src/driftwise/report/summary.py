@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ class Row:
     iqm_high: float
     area: float
     recovery: tuple[float, ...]  # median episodes after each change; infinite if most runs do not recover
+    counts: Mapping[str, float]  # of events in a run, the mean
     seconds: float
 
     @property
@@ -64,6 +66,7 @@ def summary(data: ReportData) -> tuple[Row, ...]:
             iqm_high=float(iqm.high[index]),
             area=float(regret_area(result.cumulative_regret, lengths=data.lengths, normalised=True).mean()),
             recovery=tuple(float(each) for each in recovery[index]),
+            counts={name: float(result.counts[name].mean()) for name in result.counts},
             seconds=_seconds(data, index),
         )
         for index, (label, result) in enumerate(data.results.items())

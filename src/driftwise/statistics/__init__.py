@@ -23,6 +23,7 @@ from driftwise.statistics.curves import (
     recovery_summary,
     recovery_times,
     regret_area,
+    scaling_exponent,
 )
 from driftwise.statistics.intervals import Interval, bootstrap_interval, interquartile_mean, mean_interval
 from driftwise.statistics.rounding import ROUNDING, difference, equality, lowest
@@ -49,6 +50,7 @@ __all__ = [
     "recovery_summary",
     "recovery_times",
     "regret_area",
+    "scaling_exponent",
     "sign_flip_test",
     "t_test",
 ]

@@ -133,15 +133,37 @@ def growth_exponent(
     last = episodes > (1 - part) * episodes[-1]
     if last.sum() < 2:
         raise ValueError(f"part must take in at least two points, got {part:g} with {last.sum()}")
-    log_episodes = np.log(episodes[last])
-    centred = log_episodes - log_episodes.mean()
+    return scaling_exponent(
+        curves[:, last], episodes[last], level=level, method=method, num_resamples=num_resamples, seed=seed
+    )
+
+
+def scaling_exponent(
+    scores: np.ndarray,
+    sizes: np.ndarray | Sequence[float],
+    *,
+    level: float = 0.95,
+    method: str = "percentile",
+    num_resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
+
+    The slope of the least-squares line through `(log n, log mean R)`, with an interval by bootstrap over
+    runs: what belongs to one run stays together. NaN where the mean of some point is not positive.
+    """
+    scores = require_runs("scores", require_array("scores", scores, (None, None)))
+    sizes = require_array("sizes", sizes, (scores.shape[1],))
+    if len(np.unique(sizes)) < 2 or sizes.min() <= 0:
+        raise ValueError(f"sizes must be two or more different positive numbers, got {sizes.tolist()}")
+    centred = np.log(sizes) - np.log(sizes).mean()
 
     def slope(runs: np.ndarray) -> np.ndarray:
         mean = runs.mean(axis=0)
         return np.log(np.where(mean > 0, mean, np.nan)) @ centred / (centred @ centred)
 
     return bootstrap_interval(
-        curves[:, last], slope, level=level, method=method, num_resamples=num_resamples, seed=seed
+        scores, slope, level=level, method=method, num_resamples=num_resamples, seed=seed
     )
 
 

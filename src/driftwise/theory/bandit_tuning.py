@@ -95,6 +95,50 @@ def bandit_window(
     return math.ceil(min(memory - 1e-9, num_episodes))
 
 
+def bandit_radius(
+    *,
+    dim: int,
+    samples: float,
+    shares: float,
+    noise_scale: float,
+    norm_bound: float = 1.0,
+    delta: float = 0.05,
+    ridge: RidgeRule | float = "one",
+) -> float:
+    r"""$\beta = \sqrt\lambda S + \sigma\sqrt{2\log(N/\delta) + d\log(1 + n/(\lambda d))}$, as one number.
+
+    `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights; `shares`
+    $N$ is into how many $\delta$ is spread: rounds for windows and weights, epochs for restarts.
+    `driftwise.theory.radii` has the same as parts, which follow the run.
+    """
+    dim, ridge = require_count("dim", dim), bandit_ridge(dim=dim, ridge=ridge)
+    samples = require_number("samples", samples, at_least=0)
+    shares = require_number("shares", shares, at_least=1)
+    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
+    norm_bound = require_number("norm_bound", norm_bound, at_least=0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    information = 2 * math.log(shares / delta) + dim * math.log1p(samples / (ridge * dim))
+    return math.sqrt(ridge) * norm_bound + noise_scale * math.sqrt(information)
+
+
+def bob_block_length(*, dim: int, num_episodes: int) -> int:
+    r"""$\lfloor d\sqrt T\rfloor$, at most $T$: the blocks of BOB (Cheung, Simchi-Levi & Zhu 2019)."""
+    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
+    return min(math.isqrt(dim * dim * num_episodes), num_episodes)
+
+
+def bob_windows(block_length: int) -> tuple[int, ...]:
+    r"""$\lfloor M^{l/\lceil\ln M\rceil}\rfloor$ for $l = 0, 1, \dots$: the windows of blocks of M."""
+    block_length = require_count("block_length", block_length)
+    return geometric_grid(block_length, max(math.ceil(math.log(block_length)), 1))
+
+
+def geometric_grid(longest: int, steps: int) -> tuple[int, ...]:
+    """Whole numbers from 1 to `longest` in that many steps of one ratio, each once."""
+    longest, steps = require_count("longest", longest), require_count("steps", steps)
+    return tuple(sorted({math.floor(longest ** (step / steps) + 1e-9) for step in range(steps + 1)}))
+
+
 def weight_ucb_rate(*, dim: int, num_episodes: int, variation: float) -> float:
     r"""$\gamma = 1 - \max\{1/T, \sqrt{P_T/(dT)}\}$ with $\lambda = d$ (Wang, Zhao & Zhou 2023)."""
     dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)

@@ -12,11 +12,11 @@ of one epoch: with restarts $\delta$ is spread over the epochs.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.arrays import namespace
+from driftwise.arrays import Numbers, namespace
 from driftwise.parts import choice, number, part
 from driftwise.types import Array, Moments, Numeric
 
@@ -44,7 +44,9 @@ class SelfNormalisedRadius:
         factor = xp.linalg.cholesky(moments.gram)
         roots = xp.linalg.diagonal(factor)
         information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
-        return _radius(self, moments, _over_epochs(self, moments), information)
+        epoch, _ = _epoch(self, moments)
+        known, information = _known(self, moments, self.num_epochs, epoch + 1, information)
+        return _radius(self, known, information)
 
 
 @part
@@ -64,8 +66,9 @@ class CountingRadius:
     scale: Numeric = number(at_least=0, default=1.0)
 
     def given(self, moments: Moments) -> Array:
-        _, count = _epoch(self, moments)
-        return _radius(self, moments, _over_epochs(self, moments), _information(moments, count))
+        epoch, count = _epoch(self, moments)
+        known, count = _known(self, moments, self.num_epochs, epoch + 1, count)
+        return _radius(self, known, _information(known, count))
 
 
 @part
@@ -88,7 +91,8 @@ class WindowRadius:
         _require_num_rounds(self)
 
     def given(self, moments: Moments) -> Array:
-        return _radius(self, moments, _over_rounds(self, moments), _information(moments, self.length))
+        known, count = _known(self, moments, self.num_rounds, moments.tick + 1, self.length)
+        return _radius(self, known, _information(known, count))
 
 
 @part
@@ -111,13 +115,13 @@ class WeightedRadius:
         _require_num_rounds(self)
 
     def given(self, moments: Moments) -> Array:
-        xp = namespace(moments.gram)
-        count = _array(moments.tick, moments)
-        decay = 2 * xp.log(_array(self.rate, moments))
+        tick = moments.tick
+        known, count, rate = _known(self, moments, self.num_rounds, tick + 1, tick, self.rate)
+        xp = known.xp
+        decay = 2 * xp.log(rate)
         forgets = decay < 0
         quotient = xp.expm1(count * decay) / xp.where(forgets, xp.expm1(decay), -1.0)
-        information = _information(moments, xp.where(forgets, quotient, count))
-        return _radius(self, moments, _over_rounds(self, moments), information)
+        return _radius(self, known, _information(known, xp.where(forgets, quotient, count)))
 
 
 def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = math) -> Any:
@@ -132,20 +136,6 @@ def spread(kind: Spread, delta: Any, num_rounds: Any, rounds: Any, xp: Any = mat
     if kind == "anytime":
         return xp.log(2 * rounds) + 2 * xp.log(1 + xp.log(rounds)) - xp.log(delta)
     return -xp.log(delta)
-
-
-def _over_rounds(radius: WindowRadius | WeightedRadius, moments: Moments) -> Array:
-    return _spread(radius, moments, radius.num_rounds, moments.tick + 1)
-
-
-def _over_epochs(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> Array:
-    epoch, _ = _epoch(radius, moments)
-    return _spread(radius, moments, radius.num_epochs, epoch + 1)
-
-
-def _spread(radius: Any, moments: Moments, number: Numeric, current: Array) -> Array:
-    delta, number, current = (_array(value, moments) for value in (radius.delta, number, current))
-    return spread(radius.spread, delta, number, current, namespace(moments.gram))
 
 
 def _epoch(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> tuple[Array, Array]:
@@ -164,19 +154,46 @@ def _require_num_rounds(radius: WindowRadius | WeightedRadius) -> None:
         )
 
 
-def _information(moments: Moments, count: Numeric) -> Array:
-    xp, dim = namespace(moments.gram), moments.gram.shape[-1]
-    return dim * xp.log1p(_array(count, moments) / (moments.ridge * dim))
+class _Known(NamedTuple):
+    """What every radius is made of, and the library to compute it in."""
+
+    xp: Any
+    like: Array  # [..., d, d] of the library and the precision that the radius is to have
+    num_rounds: Numeric  # or epochs
+    current: Numeric  # one of them, from 1
+    ridge: Numeric
+    delta: Numeric
+    norm_bound: Numeric
+    noise_scale: Numeric
+    scale: Numeric
 
 
-def _radius(radius: Any, moments: Moments, log_term: Array, information: Array) -> Array:
-    xp = namespace(moments.gram)
-    scale, bound, noise = (
-        _array(value, moments) for value in (radius.scale, radius.norm_bound, radius.noise_scale)
-    )
-    return scale * (xp.sqrt(moments.ridge) * bound + noise * xp.sqrt(2 * log_term + information))
+def _known(radius: Any, moments: Moments, num_rounds: Numeric, current: Array, *own: Numeric) -> tuple:
+    """That, and what this radius asks for besides: numbers or grids as arrays like the moments.
+
+    Single numbers on NumPy become Python's, if they are not already: a radius is then ten times as fast.
+    """
+    gram = moments.gram
+    values = (num_rounds, current, moments.ridge, radius.delta)
+    values += (radius.norm_bound, radius.noise_scale, radius.scale, *own)
+    xp: Any = Numbers
+    if type(current) is not int:
+        xp = namespace(gram)
+        if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
+            xp, values = Numbers, tuple(map(float, values))
+        else:
+            values = tuple(xp.asarray(each, dtype=gram.dtype) for each in values)
+    return _Known(xp, gram, *values[:7]), *values[7:]
 
 
-def _array(value: Numeric, moments: Moments) -> Array:
-    """A number or a grid in the library and the precision of the moments."""
-    return namespace(moments.gram).asarray(value, dtype=moments.gram.dtype)
+def _information(known: _Known, count: Numeric) -> Any:
+    dim = known.like.shape[-1]
+    return dim * known.xp.log1p(count / (known.ridge * dim))
+
+
+def _radius(radius: Any, known: _Known, information: Any) -> Array:
+    xp, like = known.xp, known.like
+    log_term = spread(radius.spread, known.delta, known.num_rounds, known.current, xp)
+    deviation = known.noise_scale * xp.sqrt(2 * log_term + information)
+    value = known.scale * (xp.sqrt(known.ridge) * known.norm_bound + deviation)
+    return namespace(like).asarray(value, dtype=like.dtype)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from driftwise.theory.bandit_tuning import geometric_grid
 from driftwise.validation import require_choice, require_count, require_number
 
+Regime = Literal["still", "drifting", "too fast"]
 RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
 _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest episode is forgotten long before
 _RATE_TUNINGS = ("paper", "horizon_aware", "ridge_dim", "orthogonal")
@@ -25,7 +27,7 @@ def opt_wlsvi_rate(
     | `"paper"` | $(\Delta/(dK))^{1/2}$ | $d^{5/4}H^2\Delta^{1/4}K^{3/4}$ | Corollary 1 |
     | `"horizon_aware"` | $(\Delta/(dHK))^{1/2}$ | $d^{5/4}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
     | `"ridge_dim"` | $(\Delta/(d^{3/2}HK))^{1/2}$, $\lambda=d$ | $d^{9/8}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
-    | `"orthogonal"` | $(\Delta/(d^{3/2}HK))^{2/3}$ for one-hot $\phi$ | none stated | ours |
+    | `"orthogonal"` | $(\Delta/(d^{3/2}HK))^{2/3}$, one-hot $\phi$ | $dH^{5/3}\Delta^{1/3}K^{2/3}$ | ours |
 
     A variation of zero gives `η = 1`.
     """
@@ -58,9 +60,58 @@ def restart_period_if_told(*, dim: int, horizon: int, num_episodes: int, variati
     $\lceil \Delta^{-2/3}T^{2/3}d^{1/3}H^{-2/3} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
     """
     dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
-    if variation**2 * num_episodes <= dim:  # the period would be at least K
+    if variation * variation * num_episodes <= dim:  # the period would be at least K
         return num_episodes
     return math.ceil((num_episodes / variation) ** (2 / 3) * dim ** (1 / 3))
+
+
+def borl_block_length(
+    *, dim: int, num_episodes: int, tuning: Literal["corrected", "paper"] = "corrected"
+) -> int:
+    r"""Episodes in a block of BoRL over OPT-WLSVI, at most $K$.
+
+    $\lceil\sqrt{dK}\rceil$: every block starts afresh, at a cost that the $\lceil\sqrt K\rceil$ of
+    the paper (Touati & Vincent 2020, Section 5.1) leaves out.
+    """
+    dim, _, num_episodes, _ = _check(dim, 1, num_episodes, 0.0)
+    corrected = require_choice("tuning", tuning, ("corrected", "paper")) == "corrected"
+    return min(_ceil_root(dim * num_episodes if corrected else num_episodes), num_episodes)
+
+
+def borl_rates(*, dim: int, num_episodes: int) -> tuple[float, ...]:
+    r"""$\log(1/\eta_i) = 2^i/\sqrt{dK}$ for $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$: the rates of BoRL.
+
+    They are Corollary 1's for variations from 1 to $K$.
+    """
+    dim, _, num_episodes, _ = _check(dim, 1, num_episodes, 0.0)
+    doublings = (num_episodes.bit_length() - 1) // 2
+    return tuple(math.exp(-(2**i) / math.sqrt(dim * num_episodes)) for i in range(doublings + 1))
+
+
+def ada_restart_block_length(*, dim: int, horizon: int, num_episodes: int) -> int:
+    r"""$\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$, for Ada-LSVI-UCB-Restart (Zhou et al. 2020)."""
+    dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
+    return min(_ceil_root(25 * dim * horizon**2 * num_episodes), num_episodes)
+
+
+def ada_restart_periods(block_length: int) -> tuple[int, ...]:
+    r"""$\lfloor M^{l/\lfloor\ln M\rfloor}\rfloor$ for $l = 0, 1, \dots$: the periods of blocks of M."""
+    block_length = require_count("block_length", block_length)
+    return geometric_grid(block_length, max(math.floor(math.log(block_length)), 1))
+
+
+def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
+    """How the drift compares with the run, from the memory that a tuning asks for.
+
+    `"still"`: nothing would be forgotten before the run ends, so a stationary algorithm does as well.
+    `"too fast"`: no more episodes are remembered than a step has unknowns, so nothing can be learnt.
+    """
+    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
+    if not memory > 0:
+        raise ValueError(f"memory must be a number above 0, got {memory!r}")
+    if memory >= num_episodes:
+        return "still"
+    return "too fast" if memory <= dim else "drifting"
 
 
 def mirror_descent_step(*, num_actions: int, horizon: int, num_episodes: int) -> float:
@@ -113,6 +164,11 @@ def _radius(
     delta = require_number("delta", delta, above=0, at_most=1)
     beta_scale = require_number("beta_scale", beta_scale, at_least=0)
     return beta_scale * dim * horizon * math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
+
+
+def _ceil_root(square: int) -> int:
+    root = math.isqrt(square)
+    return root + (root * root < square)
 
 
 def _check(dim: int, horizon: int, num_episodes: int, variation: float) -> tuple[int, int, int, float]:

@@ -25,6 +25,9 @@ class LinearBanditWorld(NamedTuple):
     def shown(self) -> FeatureTable:
         return self.example
 
+    def begin(self, agent: Agent) -> Any:
+        return agent.init(self.shown)
+
     def inputs(self, path: Array) -> Array:
         return path
 

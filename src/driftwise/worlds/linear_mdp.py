@@ -42,6 +42,9 @@ class LinearMdpWorld(NamedTuple):
     def model(self, mixture: Array) -> Model:
         return Model(mix(mixture, self.theta), mix(mixture, self.mu))
 
+    def begin(self, agent: Agent) -> Any:
+        return agent.init(self.shown)
+
     def inputs(self, path: Array) -> Inputs:
         def optimal(mixture: Array) -> Array:
             return planning.optimal_values(self.features, self.model(mixture))[0]

@@ -26,12 +26,28 @@ class Record(NamedTuple):
     optimal: Array  # exact V* there
 
 
+class Standing(NamedTuple):
+    """What a run carries on if there are no episodes: the agent's state, and where it stands."""
+
+    learnt: Any
+    position: Array
+
+
+def learnt(carried: Any) -> Any:
+    """The agent's state, of what a run carries from episode to episode."""
+    return carried.learnt if isinstance(carried, Standing) else carried
+
+
 class World(Protocol):
     """An environment as a named tuple of arrays, of one library and one precision."""
 
     @property
     def shown(self) -> FeatureTable:
         """Features of the shape and type that agents will meet."""
+        ...
+
+    def begin(self, agent: Agent) -> Any:
+        """What a run carries from episode to episode: the agent's state, or a `Standing` with it."""
         ...
 
     def inputs(self, path: Array) -> Any:

@@ -9,19 +9,30 @@ from collections.abc import Callable
 
 from driftwise.report.data import Report, ReportData
 from driftwise.report.elements import Section
+from driftwise.report.panels.audit import audit
 from driftwise.report.panels.differences import differences
 from driftwise.report.panels.drift import drift
 from driftwise.report.panels.final_table import final_table
 from driftwise.report.panels.growth import growth
 from driftwise.report.panels.heat_map import heat_map
 from driftwise.report.panels.manifest import manifest
+from driftwise.report.panels.meta_algorithms import meta_algorithms
 from driftwise.report.panels.overview import overview
+from driftwise.report.panels.rates import rates
 from driftwise.report.panels.regret import regret
 from driftwise.report.panels.reproduce import reproduce
 
 Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
 WholePanel = Callable[[Report], Section | None]
 
-OPENING: tuple[WholePanel, ...] = (overview,)
-PANELS: tuple[Panel, ...] = (regret, final_table, differences, growth, heat_map, drift)  # of each environment
-CLOSING: tuple[WholePanel, ...] = (manifest, reproduce)
+OPENING: tuple[WholePanel, ...] = (overview, rates)
+PANELS: tuple[Panel, ...] = (  # of each environment
+    regret,
+    final_table,
+    differences,
+    growth,
+    heat_map,
+    meta_algorithms,
+    drift,
+)
+CLOSING: tuple[WholePanel, ...] = (audit, manifest, reproduce)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.environments.continuing_mdp import ContinuingMdp
 from driftwise.environments.environment import Environment
 from driftwise.environments.linear_mdp import LinearMdp
 from driftwise.report.data import ReportData
@@ -43,6 +44,7 @@ def drift(data: ReportData) -> Section:
 
 def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
     """Points `[T, n]` as far apart as the models of the episodes are, first for their rewards."""
+    environment = environment.tables if isinstance(environment, ContinuingMdp) else environment
     if not isinstance(environment, LinearMdp):
         return {"parameter θ": environment.at(episodes)}
     mixture = environment.mixture(episodes)

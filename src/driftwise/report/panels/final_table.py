@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from driftwise.report.data import ReportData
 from driftwise.report.elements import (
@@ -25,6 +26,7 @@ def final_table(data: ReportData) -> Section:
     headings = ["rank", "agent", "final regret", "IQM [95 %]", "area"]
     headings += [f"recovery after {change:,}" for change in changes]
     headings += ["mean recovery"] if len(data.changes) > MAX_CHANGES else []
+    headings += [f"{name} in a run" for name in data.events]
     notes = [
         "Final regret: cumulative regret after the last episode, mean ± 95 % half-width (Student’s t). "
         f"IQM: mean of the middle half of the runs, with a bootstrap interval.{bootstrap_caution(data)} "
@@ -33,7 +35,7 @@ def final_table(data: ReportData) -> Section:
     ]
     if data.changes:
         notes.append(_recovery_note(data))
-    rows = [_cells(row, len(changes)) for row in summary(data)]
+    rows = [_cells(row, len(changes), data.events) for row in summary(data)]
     table = sortable_table([*headings, "seconds"], rows, name="final")
     return Section("Final table", table + "".join(paragraph(note) for note in notes))
 
@@ -53,7 +55,8 @@ def _recovery_note(data: ReportData) -> str:
     )
 
 
-def _cells(row: Row, columns: int) -> list[Cell]:
+def _cells(row: Row, columns: int, events: Sequence[str]) -> list[Cell]:
+    counts = [row.counts.get(name, math.nan) for name in events]
     recovery = row.recovery if columns else (row.mean_recovery,) if row.recovery else ()
     return [
         Cell(f"{row.rank:g}", row.rank),
@@ -61,6 +64,6 @@ def _cells(row: Row, columns: int) -> list[Cell]:
         Cell(with_half_width(row.mean, row.half_width), row.mean),
         Cell(with_interval(row.iqm, row.iqm_low, row.iqm_high), row.iqm),
         Cell(shown(row.area, 3), row.area),
-        *(Cell(shown(time, 3), time) for time in recovery),
+        *(Cell(shown(each, 3), each) for each in (*recovery, *counts)),
         Cell(shown(row.seconds, 3), row.seconds),
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.report.data import ReportData
-from driftwise.report.elements import MANY, Section, axis, figure, paragraph, plotly_text, shown
+from driftwise.report.elements import MANY, Section, axis, figure, paragraph, plotly_text, shown, told_apart
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
     names = [plotly_text(key) for key in grid.keys]
     trace = {
         "type": "heatmap",
-        "x": _categories(columns),
-        "y": _categories(rows),
+        "x": [plotly_text(value) for value in told_apart(columns)],
+        "y": [plotly_text(value) for value in told_apart(rows)],
         "z": z.tolist(),
         "text": [[shown(value) for value in row] for row in z.tolist()],
         "texttemplate": "%{text}" if len(columns) <= MANY else "",
@@ -80,9 +80,3 @@ def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
     }
     text = f"Final regret of {grid.name} over its grid"
     return figure(f"grid-{number}", [trace], layout, text=text, caption=grid.name, rows=len(rows))
-
-
-def _categories(values: Sequence[Any]) -> list[str]:
-    """Short where that tells them apart."""
-    short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-    return [plotly_text(text) for text in (short if len({*short}) == len(values) else map(str, values))]

@@ -6,12 +6,12 @@ import json
 from html import escape
 from typing import Any
 
-from driftwise.report.data import Report
+from driftwise.report.data import Report, longest
 from driftwise.report.elements import Section, worded
 
 
 def manifest(report: Report) -> Section:
-    data = next(iter(report.values()))
+    data = longest(report)
     facts = data.manifest
     rows: dict[str, Any] = {
         "experiment": facts.get("experiment"),

@@ -71,7 +71,7 @@ def _figure(
 ) -> str:
     """Means of the `curves` `[runs, points]` of every agent, with a gap after each part of the points."""
     kept = [thinned(len(part), MAX_POINTS // len(parts)) for part in parts]
-    traces = []
+    traces, lowest = [], 0.0  # below which only problems without episodes go
     for index, label in enumerate(data.drawn):
         drawn = [
             mean_interval(curves(data.results[label], part)[:, few])
@@ -79,10 +79,11 @@ def _figure(
         ]
         mean, half_width = (_joined(each) for each in zip(*drawn, strict=True))
         traces.append(line(index, label, mean, half_width if data.num_runs > 1 else None))
+        lowest = min(lowest, float(np.nanmin(mean)))
     layout = {
         "shapes": change_marks(data),
         "xaxis": axis("episode"),
-        "yaxis": axis("", rangemode="tozero", minallowed=0),
+        "yaxis": axis("", rangemode="tozero", minallowed=lowest),
     }
     episodes = _joined([data.episodes[part[few]] for part, few in zip(parts, kept, strict=True)])
     return figure(name, traces, layout, x=episodes, text=text, caption=caption)

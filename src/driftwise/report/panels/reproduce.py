@@ -10,12 +10,12 @@ from html import escape
 from typing import Any
 
 from driftwise.experiments import EXPERIMENTS
-from driftwise.report.data import Report
+from driftwise.report.data import Report, longest
 from driftwise.report.elements import Section, paragraph, worded
 
 
 def reproduce(report: Report) -> Section:
-    data = next(iter(report.values()))
+    data = longest(report)
     name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
     built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
     command = ["driftwise", "run", name if built_in else f"{name}.toml"]

@@ -1,4 +1,4 @@
-"""Gymnasium environments: importing this module registers `driftwise/<Name>-v0` for every linear MDP."""
+"""Linear MDPs as environments of Gymnasium."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from driftwise import planning, random
@@ -14,11 +15,6 @@ from driftwise.environments import ENVIRONMENTS, LinearMdp
 from driftwise.parts import from_config
 from driftwise.types import Model
 from driftwise.validation import require_choice, require_count, require_kind
-
-try:
-    import gymnasium
-except ModuleNotFoundError:
-    raise ModuleNotFoundError("driftwise.gym needs gymnasium: pip install 'driftwise[gym]'") from None
 
 RENDER_MODES = ("ansi",)
 

@@ -1,0 +1,130 @@
+"""Variation-aware UCRL: restarts at growing intervals, and radii that know how much the world moves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from driftwise.algorithms.registry import register
+from driftwise.average_reward.agent import OptimisticGain
+from driftwise.average_reward.radii import CountRadius, Phases
+from driftwise.average_reward.value_iteration import MAX_ITERATIONS
+from driftwise.forgetting import RestartAt
+from driftwise.planning import Variation
+from driftwise.types import Numeric, Spec
+from driftwise.validation import require_count, require_kind, require_number, require_numeric
+
+
+def restart_steps(num_episodes: int, variation: float) -> tuple[int, ...]:
+    """Where phases of `⌈i²/V²⌉` steps end within a run, i = 1, 2, …; nowhere if nothing varies."""
+    variation = require_number("variation", variation, at_least=0)
+    steps, end = [], 0.0
+    for phase in itertools.count(1):
+        end += math.ceil((phase / variation) ** 2) if phase < variation * num_episodes else num_episodes
+        if end >= num_episodes:
+            return tuple(steps)
+        steps.append(int(end))
+    raise AssertionError
+
+
+def tuned(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    variations: Variation,
+    delta: float = 0.05,
+    scale: float = 1.0,
+) -> OptimisticGain:
+    """With phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
+
+    They are `environment.variation(num_episodes)`, and V is their `total`, less for longer phases.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    moves = require_kind("variations", variations, Variation)
+    if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
+        raise ValueError(
+            f"variations must have {num_episodes - 1} moves, one less than num_episodes, "
+            f"got {len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
+        )
+    restarts = restart_steps(num_episodes, variation)
+    bounds = [*itertools.pairwise((0, *restarts, num_episodes))]
+    reward = tuple(float(moves.reward[start : end - 1].sum()) for start, end in bounds)
+    transition = tuple(float(moves.transition[start : end - 1].sum()) for start, end in bounds)
+    return variation_ucrl(
+        spec,
+        restarts=restarts,
+        reward_widening=Phases(restarts, reward),
+        transition_widening=Phases(restarts, transition),
+        delta=delta,
+        scale=scale,
+    )
+
+
+@register(
+    tuned=tuned,
+    problem="average reward",
+    forgetting="restarts at growing intervals",
+    exploration="optimism over widened L1 balls",
+    bound="D S A^(1/2) V^(1/3) T^(2/3)",
+    paper="Ortner, Gajane & Auer 2019",
+)
+def variation_ucrl(
+    spec: Spec,
+    *,
+    restarts: tuple[int, ...] = (),
+    reward_widening: Numeric | Phases = 0.0,
+    transition_widening: Numeric | Phases = 0.0,
+    delta: Numeric = 0.05,
+    scale: Numeric = 1.0,
+    max_iterations: int = MAX_ITERATIONS,
+) -> OptimisticGain:
+    r"""UCRL2 that starts afresh at given steps, with radii widened by the variation since.
+
+    In step t of a phase, with N(s,a) samples in the phase, rewards lie within
+    $V_r + \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of
+    $V_p + \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase
+    that starts in step $\tau$ of the run.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      restarts: steps, from 0, before which everything is forgotten.
+      reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)` with
+        one for each.
+      transition_widening: $V_p \ge 0$, that of transitions.
+      delta: $\delta \in (0, 1]$, the probability that the bound fails.
+      scale: what the roots are multiplied with, but not the widening; 1 is theory's.
+      max_iterations: of value iteration in an epoch, after which the policy it has is taken.
+
+    Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019
+    [likely: the constants of the radii and the lengths of the phases, which are from memory].
+
+    Deviations from the paper: those of `ucrl2`; moves from one phase to the next are no part of a phase's
+    variation, since no estimate mixes samples from both sides.
+    """
+    sizes = spec.num_states, spec.num_actions
+    delta = np.asarray(require_numeric("delta", delta, above=0, at_most=1))
+    logarithm = np.log(16 * sizes[0] * sizes[1] / delta)
+    return OptimisticGain(
+        spec,
+        RestartAt(restarts),
+        CountRadius(8 * logarithm, 24, scale, _widening("reward_widening", reward_widening, restarts), 16),
+        CountRadius(
+            8 * sizes[0] * logarithm,
+            24 * sizes[0],
+            scale,
+            _widening("transition_widening", transition_widening, restarts),
+            16 * sizes[0],
+        ),
+        max_iterations=max_iterations,
+    )
+
+
+def _widening(name: str, value: Numeric | Phases, restarts: tuple[int, ...]) -> Numeric | Phases:
+    if not isinstance(value, Phases):
+        return require_numeric(name, value, at_least=0)
+    if value.starts != tuple(restarts):
+        raise ValueError(f"{name} must have phases that start at the restarts {restarts}, got {value.starts}")
+    return value

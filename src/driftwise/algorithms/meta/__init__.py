@@ -1,0 +1,1 @@
+"""Recipes for when nobody knows how much the world varies."""

@@ -1,0 +1,1 @@
+"""Metric spaces: kernels and adaptive partitions."""

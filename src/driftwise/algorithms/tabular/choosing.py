@@ -1,0 +1,54 @@
+"""How long tabular algorithms remember, from the sizes of the problem and the variation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from driftwise.algorithms.linear_mdps.choosing import ForgettingKind
+from driftwise.theory.tuning import check_run
+from driftwise.types import Spec
+from driftwise.validation import require_choice, require_number
+
+_FASTEST = 700.0  # exp(−700) is still a positive float64
+
+
+def memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> float:
+    r"""Episodes worth remembering for an algorithm with regret $\sqrt{H^a SAT}$ where nothing moves.
+
+    Over $D$ epochs it loses $\sqrt{H^a SATD}$, and $HT\Delta/D$ to what moves within them. Both are equal
+    at $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ with $T = KH$, and the memory is $K/D$; it has no
+    end where nothing varies. `power` is $a$.
+    """
+    check_run(num_episodes, variation)
+    steps, pairs = num_episodes * spec.horizon, spec.num_states * spec.num_actions
+    epochs = (variation**2 * steps * spec.horizon ** (2 - power) / pairs) ** (1 / 3)
+    return num_episodes / epochs if epochs > 0 else math.inf
+
+
+def restart_period(spec: Spec, *, num_episodes: int, variation: float, power: float) -> int:
+    """The memory as a whole number of episodes, of at least one and at most all."""
+    episodes = memory(spec, num_episodes=num_episodes, variation=variation, power=power)
+    return max(1, math.ceil(min(episodes, num_episodes)))
+
+
+def tuned_forgetting(
+    spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float, power: float
+) -> dict[str, Any]:
+    """What `forgetting_of` takes for a kind: a window, an epoch or weights that remember as long."""
+    require_choice("forgetting", forgetting, ("none", "exponential", "window", "restart"))
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation, power=power)
+    if forgetting == "none":
+        check_run(num_episodes, variation)
+        return {}
+    if forgetting == "exponential":
+        return {"rate": math.exp(-min(1 / memory(spec, **run), _FASTEST))}
+    return {"length" if forgetting == "window" else "period": restart_period(spec, **run)}
+
+
+def log_term(spec: Spec, factor: float, *, num_episodes: int, delta: float) -> float:
+    r"""$\log(cSAT/\delta)$ with $T = KH$ and the `factor` $c$, for all steps of a run at once."""
+    check_run(num_episodes, 0.0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    steps = spec.horizon * num_episodes
+    return math.log(factor * spec.num_states * spec.num_actions * steps / delta)

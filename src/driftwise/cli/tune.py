@@ -1,0 +1,215 @@
+"""`driftwise tune`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from driftwise.cli.app import InputError, app, check, count, stdout
+from driftwise.cli.numbers import number
+from driftwise.theory import bandit_tuning, tuning
+from driftwise.theory.bound_advice import Advice, advise, described, require_possible_variation
+from driftwise.theory.bound_catalogue import BOUNDS
+from driftwise.theory.bounds import Bound, Evaluation, Problem, Setting, first_useful, trivial
+from driftwise.validation import require_choice
+
+EXAMPLES = """\b
+Examples:
+  driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
+  driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5.4 --json"""
+
+PROBLEMS: dict[str, Problem] = {"mdp": "linear MDP", "bandit": "linear bandit"}
+TRIVIAL: dict[Problem, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
+NOISE, NORM_BOUND = 0.5, 1.0  # σ and S, unless given
+
+
+def _count(name: str, help: str) -> Any:
+    return typer.Option(name, metavar="N", parser=count(name, bits=62), help=help, show_default=False)
+
+
+@app.command("tune", epilog=EXAMPLES)
+def _tune(
+    dim: Annotated[int, _count("--dim", "Features, d.")],
+    episodes: Annotated[int, _count("--episodes", "Episodes or rounds of the run, K.")],
+    variation: Annotated[
+        float,
+        number("--variation", "How far the world moves in all of them, Δ.", show_default=False, at_least=0),
+    ],
+    horizon: Annotated[int | None, _count("--horizon", "Steps of an episode, H; a bandit has one.")] = None,
+    problem: Annotated[str, typer.Option(metavar="PROBLEM", help="mdp or bandit.")] = "mdp",
+    delta: Annotated[
+        float, number("--delta", "The chance at which bounds may fail, δ.", above=0, at_most=1)
+    ] = 0.05,
+    ridge: Annotated[
+        float | None, number("--ridge", "A bandit's λ.  [default: each tuning's own, 1 or d]", above=0)
+    ] = None,
+    noise: Annotated[
+        float | None,
+        number("--noise", f"The deviation of a bandit's rewards, σ.  [default: {NOISE:g}]", at_least=0),
+    ] = None,
+    norm_bound: Annotated[
+        float | None,
+        number("--norm-bound", f"How long a bandit's θ may be, S.  [default: {NORM_BOUND:g}]", above=0),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say how fast to forget, and what is guaranteed then."""
+    kind = PROBLEMS[check(require_choice, "--problem", problem, list(PROBLEMS))]
+    if horizon is None and kind == "linear MDP":
+        raise InputError("--horizon must be a positive integer for an MDP, got none")
+    if horizon not in (None, 1) and kind == "linear bandit":
+        raise InputError(f"--horizon must be 1 for a bandit, got {horizon}")
+    for name, value in (("--ridge", ridge), ("--noise", noise), ("--norm-bound", norm_bound)):
+        if value is not None and kind == "linear MDP":
+            raise InputError(f"{name} must be left out for an MDP, got {value:g}")
+    setting = check(
+        Setting,
+        dim,
+        episodes,
+        variation,
+        horizon=horizon or 1,
+        delta=delta,
+        ridge=ridge,
+        noise_scale=NOISE if noise is None else noise,
+        norm_bound=NORM_BOUND if norm_bound is None else norm_bound,
+    )
+    check(require_possible_variation, "--variation", setting, kind)
+    advice = check(advise, setting, kind)
+    (_print_json if as_json else _print_text)(setting, kind, advice)
+
+
+def _print_text(setting: Setting, problem: Problem, advice: Advice) -> None:
+    stdout().print(_tunings_table(setting, problem))
+    stdout().print(_rates_table(setting, problem))
+    print(f"If the variation is not known, {_listed(setting, _blocks(setting, problem))}.\n")
+    print(f"Recommendation. {' '.join(advice.sentences)}")
+
+
+def _tunings_table(setting: Setting, problem: Problem) -> Table:
+    symbol, most = TRIVIAL[problem], trivial(setting, problem)
+    table = Table(box=SIMPLE_HEAD, title=f"Tunings, beside the trivial bound {symbol} = {most:,.0f}")
+    table.title_justify = "left"
+    for heading in ("algorithm", "tuning", "forgetting"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("remembered", "λ", "radius", "bound", f"bound / {symbol}", f"below {symbol} at K ="):
+        table.add_column(heading, justify="right")
+    table.add_column("status", overflow="fold")
+    for evaluation in _evaluated(setting, problem, rate_only=False):
+        bound = evaluation.bound
+        table.add_row(
+            bound.algorithm,
+            ", ".join(f"clip {each}" if name == "clip" else each for name, each in bound.options.items())
+            or "–",
+            described(evaluation),
+            f"{evaluation.remembered:,.1f}",
+            f"{evaluation.setting.ridge:g}",
+            f"{evaluation.radius:.3g}",
+            f"{evaluation.total:.3g}",
+            f"{evaluation.total / most:.3g}",
+            _first(bound, setting),
+            ", ".join(filter(None, (bound.status, bound.assumes))),
+        )
+    return table
+
+
+def _rates_table(setting: Setting, problem: Problem) -> Table:
+    table = Table(
+        box=SIMPLE_HEAD, title="Rates: no constants, no logarithms, not to be compared with the above"
+    )
+    table.title_justify = "left"
+    for heading in ("algorithm", "bound", "rate"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("value", f"below {TRIVIAL[problem]} at K ="):
+        table.add_column(heading, justify="right")
+    for evaluation in _evaluated(setting, problem, rate_only=True):
+        bound = evaluation.bound
+        rate = " + ".join(term.formula for term in bound.terms)
+        table.add_row(bound.algorithm, bound.side, rate, f"{evaluation.total:.3g}", _first(bound, setting))
+    return table
+
+
+def _first(bound: Bound, setting: Setting) -> str:
+    first = first_useful(bound, setting)
+    return "–" if first is None else f"{first:.3g}"
+
+
+def _evaluated(setting: Setting, problem: Problem, *, rate_only: bool) -> list[Evaluation]:
+    wanted = (each for each in BOUNDS.values() if (each.problem, each.rate_only) == (problem, rate_only))
+    return [bound.evaluate(setting) for bound in wanted]
+
+
+def _blocks(setting: Setting, problem: Problem) -> dict[str, int]:
+    """Block lengths of the algorithms that choose a memory online."""
+    sizes: dict[str, Any] = dict(dim=setting.dim, num_episodes=setting.num_episodes)
+    if problem == "linear bandit":
+        return {"BOB": bandit_tuning.bob_block_length(**sizes)}
+    return {
+        "BoRL": tuning.borl_block_length(**sizes),
+        "Ada-LSVI-UCB-Restart": tuning.ada_restart_block_length(**sizes, horizon=setting.horizon),
+    }
+
+
+def _listed(setting: Setting, blocks: dict[str, int]) -> str:
+    """What to choose a memory with; in a single block nothing is chosen twice."""
+    several = {name: length for name, length in blocks.items() if length < setting.num_episodes}
+    if not several:
+        return "the run is too short to choose a memory online: its first block would be the whole of it"
+    listed = ", ".join(f"{name} with blocks of {length:,}" for name, length in several.items())
+    return f"choose online: {listed}"
+
+
+def _print_json(setting: Setting, problem: Problem, advice: Advice) -> None:
+    bounds = [
+        _as_json(evaluation)
+        for only in (False, True)
+        for evaluation in _evaluated(setting, problem, rate_only=only)
+    ]
+    said = {
+        "problem": problem,
+        "setting": dataclasses.asdict(setting),
+        "trivial": trivial(setting, problem),
+        "bounds": bounds,
+        "blocks": _blocks(setting, problem),
+        "regime": advice.regime,
+        "recommended": advice.recommended.bound.name,
+        "advice": advice.sentences,
+    }
+    print(json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+    bound = evaluation.bound
+    powers = zip(("dim", "horizon", "variation", "num_episodes"), bound.exponents, strict=True)
+    return {
+        "name": bound.name,
+        "algorithm": bound.algorithm,
+        "options": dict(bound.options),
+        "forgetting": bound.forgetting,
+        "parameters": evaluation.parameters,
+        "remembered": None if bound.rate_only else evaluation.remembered,
+        "ridge": evaluation.setting.ridge,
+        "radius": _finite(evaluation.radius),
+        "side": bound.side,
+        "status": bound.status,
+        "assumes": bound.assumes,
+        "source": bound.source,
+        "rate_only": bound.rate_only,
+        "exponents": {name: str(power) for name, power in powers},
+        "terms": [
+            {"name": term.name, "formula": term.formula, "value": _finite(evaluation.terms[term.name])}
+            for term in bound.terms
+        ],
+        "total": _finite(evaluation.total),
+        "first_below_trivial": first_useful(bound, evaluation.setting),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None

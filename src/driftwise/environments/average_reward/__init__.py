@@ -1,0 +1,1 @@
+"""Drifting MDPs without episodes."""

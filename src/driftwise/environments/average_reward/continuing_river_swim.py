@@ -1,0 +1,29 @@
+"""RiverSwim without episodes."""
+
+from __future__ import annotations
+
+from driftwise.drift import Drift
+from driftwise.environments.anchors import limited_drift
+from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.linear_mdp import RewardKind
+from driftwise.environments.registry import register
+from driftwise.environments.river_swim import river
+from driftwise.validation import require_count
+
+
+@register
+def continuing_river_swim(
+    *, num_states: int = 6, drift: Drift | None = None, rewards: RewardKind = "mean"
+) -> ContinuingMdp:
+    """The chain of `river_swim`, where the swimmer goes on from where it is; it starts at the left end.
+
+    Two anchors: in the second the river has turned and everything is its mirror image. Both have the same
+    gain and the same diameter.
+
+    Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
+    Processes", 2008, with the numbers of Osband, Russo & Van Roy 2013. The turn is ours.
+    """
+    drift = limited_drift(drift, 2, "the river and the river turned")
+    reward, kernel = river(require_count("num_states", num_states, at_least=2))
+    turned = reward[::-1, ::-1], kernel[::-1, ::-1, ::-1]
+    return continuing_mdp([(reward, kernel), turned][: drift.num_anchors], drift=drift, rewards=rewards)

@@ -1,0 +1,40 @@
+"""Random MDPs without episodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.drift import Drift, checked_drift
+from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.linear_mdp import RewardKind
+from driftwise.environments.registry import register
+from driftwise.validation import require_count, require_number
+
+
+@register
+def random_communicating_mdp(
+    *,
+    num_states: int = 6,
+    num_actions: int = 2,
+    drift: Drift | None = None,
+    concentration: float = 0.3,
+    rewards: RewardKind = "mean",
+    seed: int = 0,
+) -> ContinuingMdp:
+    r"""Each anchor's kernel has rows drawn from $\mathrm{Dir}(\alpha 1_S)$, its mean rewards from $U[0,1]$.
+
+    Args:
+      concentration: $\alpha$; small values give nearly deterministic transitions, so small ones that some
+        state cannot be reached are refused; a chance below 1e-15 is none.
+    """
+    drift = checked_drift(drift)
+    num_states = require_count("num_states", num_states)
+    num_actions = require_count("num_actions", num_actions)
+    concentration = require_number("concentration", concentration, above=0)
+    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    sizes = (num_states, num_actions)
+    anchors = [  # one after the other: the first is the same however many follow
+        (rng.random(sizes), rng.dirichlet(np.full(num_states, concentration), size=sizes))
+        for _ in range(drift.num_anchors)
+    ]
+    return continuing_mdp(anchors, drift=drift, rewards=rewards)

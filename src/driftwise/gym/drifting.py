@@ -1,0 +1,101 @@
+"""Environments of Gymnasium with a parameter that drifts from episode to episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from driftwise.drift import Drift
+from driftwise.validation import nearest, require_array, require_count, require_kind
+
+Setter = Callable[[Any, float], None]
+
+
+class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
+    """An environment one of whose parameters follows a drift: in episode t it is `Σ_j c_j(t) · values[j]`.
+
+    ```python
+    env = DriftingParameter(gymnasium.make("CartPole-v1"), "force_mag", (10.0, -10.0), Abrupt((200, 400), 2))
+    ```
+
+    `parameter` is the name of an attribute of the environment itself (without its wrappers), or a function
+    that is called with it and the value: `set_slipperiness` for FrozenLake, `set_cart_pole("length")` where
+    CartPole keeps numbers that depend on the one set.
+
+    The clock is that of `LinearMdpEnv`: every `reset` starts the next episode, `reset(seed=…)` starts over at
+    episode 0, `reset(options={"episode": t})` goes anywhere. `info` has `episode_index` and the `parameter`.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env, parameter: str | Setter, values: Sequence[float], drift: Drift
+    ) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(self, parameter=parameter, values=values, drift=drift)
+        gymnasium.Wrapper.__init__(self, env)
+        self._set = _attribute(env.unwrapped, parameter) if isinstance(parameter, str) else parameter
+        if not callable(self._set):
+            raise ValueError(f"parameter must be the name of an attribute or a function, got {parameter!r}")
+        self._values = require_array("values", values, (None,))
+        self._drift: Drift = require_kind("drift", drift, Drift)
+        if self._drift.num_anchors != len(self._values):
+            raise ValueError(
+                f"drift must mix as many anchors as there are values ({len(self._values)}), got {drift!r}"
+            )
+        self._episode = -1
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode: its parameter, then the environment's own reset."""
+        left = dict(options or {})
+        following = self._episode + 1 if seed is None else 0
+        episode = require_count("episode", left.pop("episode", following), at_least=0)
+        value = float(self._drift.mixture(np.array([episode]))[0] @ self._values)
+        self._set(self.env.unwrapped, value)
+        observation, info = self.env.reset(seed=seed, options=left or None)
+        self._episode, self._told = episode, {"episode_index": episode, "parameter": value}
+        return observation, info | self._told
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take an action in the world of this episode."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated, info | self._told
+
+
+def set_cart_pole(name: str) -> Setter:
+    """Sets `length`, `masspole`, `masscart` or another number of CartPole, with what follows from them."""
+
+    def set_value(env: Any, value: float) -> None:
+        _attribute(env, name)(env, value)
+        env.total_mass = env.masspole + env.masscart
+        env.polemass_length = env.masspole * env.length
+
+    return set_value
+
+
+def set_slipperiness(env: Any, value: float) -> None:
+    """The probability with which a step on FrozenLake goes astray, half of it to either side.
+
+    The lake has to be made with `is_slippery=True`: else its table has no ways to the sides.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"values must be probabilities for a slippery lake, got {value:g}")
+    shares = (value / 2, 1 - value, value / 2)  # to one side, ahead, to the other side
+    slippery = [  # not holes and the goal, from which nothing leads on
+        (actions, action) for actions in env.P.values() for action, ways in actions.items() if len(ways) == 3
+    ]
+    if not slippery:
+        raise ValueError(
+            f"env must be a lake made with is_slippery=True, got {env}, where no step goes astray"
+        )
+    for actions, action in slippery:
+        actions[action] = [(share, *way[1:]) for share, way in zip(shares, actions[action], strict=True)]
+
+
+def _attribute(env: Any, name: str) -> Setter:
+    if not isinstance(getattr(env, name, None), (int, float)):
+        numbers = [each for each, value in vars(env).items() if isinstance(value, (int, float))]
+        raise ValueError(f"parameter must be a number of {env}, got {name!r}{nearest(name, numbers)}")
+    return lambda env, value: setattr(env, name, value)

@@ -1,0 +1,1 @@
+"""Agents for spaces with a metric: what is near behaves alike."""

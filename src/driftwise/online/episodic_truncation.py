@@ -1,0 +1,110 @@
+"""How much has to be remembered of what cannot be counted, and what is lost by forgetting the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from driftwise.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
+from driftwise.least_squares import LeastSquares
+from driftwise.online.episodic_memory import RememberedLeastSquares
+from driftwise.parts import is_part
+from driftwise.types import Forgetting
+from driftwise.validation import require_count, require_number
+
+
+def remembering(agent: Any, *, memory: int | None, tolerance: float) -> Any:
+    """An agent with `RememberedLeastSquares` in the place of each `LeastSquares` in it.
+
+    Without `memory` it is the number of episodes whose weights are at least `tolerance`, for all of them.
+    """
+    tolerance = require_number("tolerance", tolerance, above=0, at_most=1)
+    bases = list(_bases(agent))
+    for base in bases:
+        if not isinstance(base, LeastSquares):
+            raise ValueError(f"algorithm must be one of least squares for continuous states, got {base!r}")
+    if memory is None:
+        memory = max(slots(base.forgetting, tolerance) for base in bases)
+    return _replaced(agent, require_count("memory", memory))
+
+
+def slots(forgetting: Forgetting, tolerance: float) -> int:
+    """How many episodes have to be kept so that all of weight `tolerance` and above are."""
+    if isinstance(forgetting, ExponentialWeights) and forgetting.rate < 1:
+        return 1 + math.floor(math.log(tolerance) / math.log(forgetting.rate) + 1e-9)
+    if isinstance(forgetting, SlidingWindow):
+        return 1 + int(forgetting.length)
+    if isinstance(forgetting, PeriodicRestart):
+        return int(forgetting.period)
+    raise ValueError(
+        f"memory must be given, in episodes, where weights do not fade, got None with {forgetting}"
+    )
+
+
+def lost_weight(forgetting: Forgetting, memory: int, tick: int) -> float:
+    """`Σ ω` over the episodes that the memory no longer holds after `tick` of them, by definition."""
+    return float(forgetting.weights(tick)[: max(0, tick - memory)].sum())
+
+
+def truncation_error(
+    forgetting: Forgetting,
+    memory: int,
+    *,
+    tick: int,
+    horizon: int,
+    radius: float = 0.0,
+    ridge: float = 1.0,
+    value_bound: float | None = None,
+) -> float:
+    r"""The most that a memory of so many episodes can change in an index $Q_1$, if norms are at most 1.
+
+    The exploration is `Ucb` with the radius β, or `Greedy` or `EpsilonGreedy` with β = 0. The default of
+    `value_bound` holds for rewards in [0, 1] if no value falls below $-(1 + H)$: `clip="range"` and `"tight"`
+    see to that, while `"paper"` cuts values above alone, and `"none"` nowhere; give a bound of your own then.
+
+    With $m = \sum \omega$ over what is lost ($\eta^L/(1-\eta)$ at most for exponential weights, 0 for a
+    window), $\kappa = \sqrt{\sum\omega/\lambda}$ and targets within $\pm Y$ (`value_bound`, else $1 + H$):
+    $$\varepsilon = m\left(\frac{(1 + \kappa)Y}{\lambda} + \frac{3\beta}{2\lambda^{3/2}}\right), \qquad
+      |Q_1 - Q_1^{\text{all}}| \le \varepsilon \sum_{j=0}^{H-1} \kappa^j.$$
+    The first term is $\phi^\top\Lambda^{-1}\sum_{\text{lost}}\omega\phi_\tau(y_\tau - \phi_\tau^\top w)$, the
+    second the difference of the two widths, and $\kappa$ what an error in $V_{h+1}$ is multiplied with.
+    """
+    tick, horizon = require_count("tick", tick, at_least=0), require_count("horizon", horizon)
+    lost = lost_weight(forgetting, require_count("memory", memory), tick)
+    bound = 1.0 + horizon if value_bound is None else value_bound
+    growth = math.sqrt(forgetting.weights(tick).sum() / ridge)
+    once = lost * ((1 + growth) * bound / ridge + 1.5 * radius / ridge**1.5)
+    return once * sum(growth**j for j in range(horizon)) if lost else 0.0
+
+
+def _members(agent: Any) -> dict[str, tuple[Any, ...]]:
+    """The agents that an agent wraps, by field."""
+    fields = {field.name: getattr(agent, field.name) for field in dataclasses.fields(agent)}
+    listed = {name: value if isinstance(value, tuple) else (value,) for name, value in fields.items()}
+    return {name: each for name, each in listed.items() if each and all(map(_is_agent, each))}
+
+
+def _is_agent(value: Any) -> bool:
+    return is_part(value) and hasattr(value, "plan")
+
+
+def _bases(agent: Any) -> Iterator[Any]:
+    wrapped = _members(agent)
+    if not wrapped:
+        yield agent
+    for each in wrapped.values():
+        for inner in each:
+            yield from _bases(inner)
+
+
+def _replaced(agent: Any, memory: int) -> Any:
+    if isinstance(agent, LeastSquares):
+        parts = agent.spec, agent.forgetting, agent.exploration
+        return RememberedLeastSquares(*parts, memory, agent.ridge, agent.clip)
+    changes = {}
+    for name, each in _members(agent).items():
+        made = tuple(_replaced(inner, memory) for inner in each)
+        changes[name] = made if isinstance(getattr(agent, name), tuple) else made[0]
+    return dataclasses.replace(agent, **changes)

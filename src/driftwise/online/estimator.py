@@ -1,0 +1,179 @@
+"""Regression with forgetting, and a policy on top of it, in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from driftwise.arrays import spd_inverse
+from driftwise.forgetting import ExponentialWeights
+from driftwise.online.bandit import LARGEST_FEATURE, LARGEST_REWARD
+from driftwise.regression import empty_moments
+from driftwise.types import Forgetting, Sample
+from driftwise.validation import require_count, require_number
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "driftwise.online.estimator needs scikit-learn: pip install 'driftwise[sklearn]'"
+    ) from None
+
+checked: Any = validate_data  # what it is declared to return depends on more than its arguments' types
+
+
+class ForgettingRegressor(RegressorMixin, BaseEstimator):
+    r"""Ridge regression on rows that come one after the other, of which old ones count less.
+
+    With the weights $\omega$ of `forgetting`, $\Lambda = \sum\omega\phi\phi^\top + \lambda I$ and
+    $w = \Lambda^{-1}\sum\omega\phi y$: the least squares of the bandits. `partial_fit` goes on, a row a tick;
+    `fit` is the same from nothing. The order of rows is their age, which is why there is no `sample_weight`.
+
+    Args:
+        forgetting: A part of `driftwise.forgetting`, or the rate η of exponential weights.
+        ridge: λ, of the intercept too.
+        fit_intercept: Whether φ is a row with a 1 behind it.
+        noise_scale: Standard deviation of the noise in y, for `return_std`.
+    """
+
+    def __init__(
+        self,
+        forgetting: Forgetting | float = 0.99,
+        *,
+        ridge: float = 1.0,
+        fit_intercept: bool = True,
+        noise_scale: float = 1.0,
+    ) -> None:
+        self.forgetting = forgetting
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.noise_scale = noise_scale
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, and learn from these rows, the oldest first."""
+        return self._learn(X, y, anew=True)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows that are newer than all before."""
+        return self._learn(X, y, anew=not hasattr(self, "moments_"))
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        r"""$\phi^\top w$; with `return_std` its standard deviation too, which is an upper confidence bound's.
+
+        That is $\sigma\sqrt{\phi^\top\Lambda^{-1}\tilde\Lambda\Lambda^{-1}\phi}$ with
+        $\tilde\Lambda = \sum\omega^2\phi\phi^\top + \lambda I$; the noise of a new y is not in it.
+        """
+        check_is_fitted(self)
+        given = checked(self, X, dtype=np.float64, reset=False)
+        mean = given @ self.coef_ + self.intercept_
+        if not return_std:
+            return mean
+        gram, gram_sq = self.moments_.gram, self.moments_.gram_sq
+        mapped = self._rows(given) @ spd_inverse(gram)
+        squares = np.vecdot(mapped @ (gram if gram_sq is None else gram_sq), mapped)
+        return mean, require_number("noise_scale", self.noise_scale, at_least=0) * np.sqrt(squares)
+
+    def _learn(self, X: Any, y: Any, *, anew: bool) -> Self:
+        forgetting = self.forgetting
+        if not isinstance(forgetting, Forgetting):
+            forgetting = ExponentialWeights(require_number("forgetting", forgetting, above=0, at_most=1))
+        ridge = require_number("ridge", self.ridge, above=0)
+        given, targets = checked(self, X, y, dtype=np.float64, y_numeric=True, reset=anew)
+        _require_within("X", given, LARGEST_FEATURE)
+        _require_within("y", targets, LARGEST_REWARD)
+        samples = [
+            Sample(row, np.float64(target), np.int64(0), np.float64(1))
+            for row, target in zip(self._rows(given), targets, strict=True)
+        ]
+        if anew:
+            self.moments_ = forgetting.init(empty_moments(samples[0], 0, ridge, gram_sq=True), samples[0])
+        for sample in samples:
+            self.moments_ = forgetting.update(self.moments_, sample)
+        weights = spd_inverse(self.moments_.gram) @ self.moments_.cross[:, 0]
+        self.coef_ = weights[: given.shape[1]]
+        self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0
+        return self
+
+    def _rows(self, given: np.ndarray) -> np.ndarray:
+        return with_ones(given) if self.fit_intercept else given
+
+
+class UcbPolicy(BaseEstimator):
+    r"""Which of some arms to take in a context $x$, by an upper confidence bound on the reward of each.
+
+    $\arg\max_a w_a^\top x + \beta\,\text{std}_a(x)$, where all arms are one `ForgettingRegressor` on
+    $e_a \otimes x$ with one clock: what is not taken is forgotten, and looks uncertain again.
+
+    Args:
+        num_arms: Arms are `0 … num_arms − 1`.
+        forgetting, ridge, fit_intercept: Those of the regressor; an intercept is one of each arm.
+        radius: β, what a standard deviation under noise of scale 1 is worth.
+    """
+
+    def __init__(
+        self,
+        num_arms: int = 2,
+        *,
+        forgetting: Forgetting | float = 0.99,
+        ridge: float = 1.0,
+        radius: float = 1.0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.num_arms = num_arms
+        self.forgetting = forgetting
+        self.ridge = ridge
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, arms: Any, rewards: Any) -> Self:
+        """Forget everything, and learn what the arms taken in contexts `[N, n]` earned, the oldest first."""
+        return self._learn(X, arms, rewards, anew=True)
+
+    def partial_fit(self, X: Any, arms: Any, rewards: Any) -> Self:
+        """Learn the same from contexts that are newer than all before."""
+        return self._learn(X, arms, rewards, anew=not hasattr(self, "regressor_"))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """An arm for each context; of equal ones the first."""
+        return self.upper_bounds(X).argmax(axis=1)
+
+    def upper_bounds(self, X: Any) -> np.ndarray:
+        """What each arm may earn in each context: `[N, num_arms]`."""
+        check_is_fitted(self)
+        actions = self._actions(checked(self, X, dtype=np.float64, reset=False))
+        mean, std = self.regressor_.predict(actions.reshape(-1, actions.shape[-1]), return_std=True)
+        return (mean + std).reshape(actions.shape[:2])
+
+    def _learn(self, X: Any, arms: Any, rewards: Any, *, anew: bool) -> Self:
+        num_arms = require_count("num_arms", self.num_arms)
+        taken = np.asarray(arms)
+        if taken.ndim != 1 or taken.dtype.kind not in "iu" or ((taken < 0) | (taken >= num_arms)).any():
+            raise ValueError(f"arms must be a list of integers from 0 to {num_arms - 1}, got {arms!r}")
+        contexts, earned = checked(self, X, rewards, dtype=np.float64, y_numeric=True, reset=anew)
+        check_consistent_length(contexts, taken)
+        settings: dict[str, Any] = dict(ridge=self.ridge, fit_intercept=False, noise_scale=self.radius)
+        regressor = ForgettingRegressor(self.forgetting, **settings) if anew else self.regressor_
+        known = self._known(contexts)
+        rows = (np.eye(num_arms)[taken][:, :, None] * known[:, None]).reshape(len(taken), -1)  # e_a ⊗ x
+        self.regressor_ = regressor.partial_fit(rows, earned)
+        return self
+
+    def _actions(self, contexts: np.ndarray) -> np.ndarray:
+        """`e_a ⊗ x` for each of the arms: `[N, num_arms, num_arms · n]`."""
+        return np.stack([np.kron(np.eye(self.num_arms), each) for each in self._known(contexts)])
+
+    def _known(self, contexts: np.ndarray) -> np.ndarray:
+        return with_ones(contexts) if self.fit_intercept else contexts
+
+
+def with_ones(rows: np.ndarray) -> np.ndarray:
+    """Rows with a 1 behind them, whose weight is an intercept."""
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+def _require_within(name: str, values: np.ndarray, most: float) -> None:
+    largest = float(np.abs(values).max())
+    if largest > most:
+        raise ValueError(f"{name} must lie between ±{most:g}, got a number of size {largest:g}")

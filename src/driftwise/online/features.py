@@ -1,0 +1,276 @@
+"""Features of states, in the unit ball: numbers that values are nearly linear in.
+
+A basis maps a state to a vector of norm at most one. `PerAction` gives each action a block of its own, and
+that is what an `EpisodicAgent` takes. `Transformed` and `Custom` are not saved with it; the others are.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.parts import configurable
+from driftwise.validation import require_array, require_choice, require_count, require_kind, require_number
+
+MOST_FEATURES = 10_000  # the work per episode grows with their square
+
+
+@runtime_checkable
+class Basis(Protocol):
+    """A map from states to vectors of norm at most one."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def __call__(self, state: Any) -> np.ndarray:
+        """`[dim]`."""
+        ...
+
+
+@configurable
+@dataclass(frozen=True)
+class PerAction:
+    """The basis in a block for each action: `φ(s, a) = e_a ⊗ f(s)`, so that no action speaks for another."""
+
+    basis: Basis
+    num_actions: int
+
+    def __post_init__(self) -> None:
+        require_kind("basis", self.basis, Basis)
+        object.__setattr__(self, "num_actions", require_count("num_actions", self.num_actions))
+
+    @property
+    def dim(self) -> int:
+        return self.num_actions * self.basis.dim
+
+    def __call__(self, state: Any) -> np.ndarray:
+        return np.kron(np.eye(self.num_actions), self.basis(state))
+
+    def table(self, states: Iterable[Any]) -> np.ndarray:
+        """Features `[S, A, d]` of states that can be counted: with them an agent keeps sums alone."""
+        return np.stack([self(state) for state in states])
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A function of your own from a state to `[num_actions, dim]`, with norms of at most one."""
+
+    function: Callable[[Any], np.ndarray]
+    num_actions: int
+    dim: int
+
+    def __call__(self, state: Any) -> np.ndarray:
+        return self.function(state)
+
+
+@configurable
+@dataclass(frozen=True)
+class OneHot:
+    """States `0 … num_states − 1`, each with a coordinate of its own."""
+
+    num_states: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "num_states", require_count("num_states", self.num_states))
+
+    @property
+    def dim(self) -> int:
+        return self.num_states
+
+    def __call__(self, state: Any) -> np.ndarray:
+        number = require_count("state", state, at_least=0)
+        if number >= self.num_states:
+            raise ValueError(f"state must be from 0 to {self.num_states - 1}, got {number}")
+        made = np.zeros(self.num_states)
+        made[number] = 1.0
+        return made
+
+
+@configurable
+@dataclass(frozen=True)
+class Fourier:
+    r"""$\cos(\pi c \cdot x)/\sqrt D$ for all $c \in \{0, \dots, \text{order}\}^n$; the box is $[0, 1]^n$.
+
+    $D = (\text{order} + 1)^n$ is their number, so that norms are at most one.
+
+    Reference: Konidaris, Osentoski & Thomas, "Value Function Approximation in Reinforcement Learning using
+    the Fourier Basis", AAAI 2011.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    order: int = 2
+
+    def __post_init__(self) -> None:
+        _check_box(self)
+        object.__setattr__(self, "order", require_count("order", self.order))
+        _require_few(self)
+
+    @property
+    def dim(self) -> int:
+        return (self.order + 1) ** len(self.low)
+
+    @functools.cached_property
+    def _frequencies(self) -> np.ndarray:
+        return np.array(list(itertools.product(range(self.order + 1), repeat=len(self.low))), dtype=float)
+
+    def __call__(self, state: Any) -> np.ndarray:
+        return np.cos(math.pi * (self._frequencies @ _in_box(self, state))) / math.sqrt(self.dim)
+
+
+@configurable
+@dataclass(frozen=True)
+class RadialBasis:
+    r"""$\exp(-\|x - c_i\|^2/2w^2)$ over the sum of them all: shares of centres, with norms of at most one.
+
+    `centres="grid"` puts `per_axis` centres along each axis of the box, `"random"` draws `per_axis`$^n$ of
+    them uniformly, by `seed`. The box is $[0, 1]^n$ to `width` $w$, which is half of the grid's distance
+    unless given.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    per_axis: int = 5
+    width: float | None = None
+    centres: Literal["grid", "random"] = "grid"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_box(self)
+        per_axis = require_count("per_axis", self.per_axis, at_least=2)
+        width = 0.5 / (per_axis - 1) if self.width is None else require_number("width", self.width, above=0)
+        object.__setattr__(self, "per_axis", per_axis)
+        object.__setattr__(self, "width", width)
+        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
+        require_choice("centres", self.centres, ("grid", "random"))
+        _require_few(self)
+
+    @property
+    def dim(self) -> int:
+        return self.per_axis ** len(self.low)
+
+    @functools.cached_property
+    def _places(self) -> np.ndarray:
+        if self.centres == "random":
+            return np.random.default_rng(self.seed).random((self.dim, len(self.low)))
+        return np.array(list(itertools.product(np.linspace(0, 1, self.per_axis), repeat=len(self.low))))
+
+    def __call__(self, state: Any) -> np.ndarray:
+        assert self.width is not None
+        away = np.square(self._places - _in_box(self, state)).sum(axis=1) / (2 * self.width**2)
+        shares = np.exp(away.min() - away)  # of which one is 1, however far all are
+        return shares / shares.sum()
+
+
+@configurable
+@dataclass(frozen=True)
+class Tiles:
+    r"""Tile coding: in each of several grids, shifted against each other, the tile in which the state lies.
+
+    A grid has `per_axis` tiles along each axis of the box and one more for its shift. Each of `num_tilings`
+    $T$ grids has one tile with the value $1/\sqrt T$: norms are one. Grid $k$ is shifted by
+    $k(1, 3, 5, \dots)/T$ tiles, modulo one.
+
+    Reference: Sutton & Barto, "Reinforcement Learning", 2018, section 9.5.4.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    per_axis: int = 4
+    num_tilings: int = 4
+
+    def __post_init__(self) -> None:
+        _check_box(self)
+        object.__setattr__(self, "per_axis", require_count("per_axis", self.per_axis))
+        object.__setattr__(self, "num_tilings", require_count("num_tilings", self.num_tilings))
+        _require_few(self)
+
+    @property
+    def dim(self) -> int:
+        return self.num_tilings * (self.per_axis + 1) ** len(self.low)
+
+    def __call__(self, state: Any) -> np.ndarray:
+        tilings, axes = np.arange(self.num_tilings)[:, None], np.arange(len(self.low))
+        shifts = tilings * (2 * axes + 1) / self.num_tilings % 1
+        tiles = np.floor(_in_box(self, state) * self.per_axis + shifts).astype(int)  # [T, n]
+        place = tiles @ (self.per_axis + 1) ** axes
+        made = np.zeros((self.num_tilings, self.dim // self.num_tilings))
+        made[tilings[:, 0], place] = 1 / math.sqrt(self.num_tilings)
+        return made.ravel()
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What a fitted transformer of scikit-learn makes of a state: anything that has `transform`.
+
+    Vectors are divided by `scale`, or by their own norms where these are larger, so that none leaves the
+    unit ball. `Transformed.fitted(transformer, states)` takes the largest norm among some states as scale.
+    """
+
+    transformer: Any
+    dim: int
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.transformer, "transform", None)):
+            raise ValueError(f"transformer must have a method transform, got {self.transformer!r}")
+        object.__setattr__(self, "dim", require_count("dim", self.dim))
+        object.__setattr__(self, "scale", require_number("scale", self.scale, above=0))
+
+    @classmethod
+    def fitted(cls, transformer: Any, states: Any) -> Transformed:
+        """A transformer that is fitted to `states` `[N, n]` here."""
+        made = _dense(transformer.fit(states).transform(states))
+        return cls(transformer, made.shape[1], float(np.linalg.norm(made, axis=1).max()))
+
+    def __call__(self, state: Any) -> np.ndarray:
+        made = _dense(self.transformer.transform(np.atleast_2d(state)))
+        vector = require_array("what the transformer makes", made, (1, self.dim))[0]
+        return vector / max(self.scale, float(np.linalg.norm(vector)))
+
+
+def bounds_of(space: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """`low` and `high` of a box of Gymnasium, flattened; bounds that are not finite are refused."""
+    if not (hasattr(space, "low") and hasattr(space, "high")):
+        raise ValueError(f"space must be a gymnasium.spaces.Box, got {space!r}")
+    low, high = (np.asarray(each, dtype=np.float64).ravel() for each in (space.low, space.high))
+    wide = np.flatnonzero(
+        np.abs([low, high]).max(axis=0) > 1e30
+    )  # float32's largest stands for no bound, too
+    if wide.size:
+        at = int(wide[0])
+        raise ValueError(
+            f"space must have finite bounds, got [{low[at]:g}, {high[at]:g}] at {at}: choose them"
+        )
+    return tuple(low.tolist()), tuple(high.tolist())
+
+
+def _check_box(basis: Any) -> None:
+    low = require_array("low", basis.low, (None,))
+    high = require_array("high", basis.high, low.shape)
+    if not low.size or (high <= low).any():
+        raise ValueError(f"high must be above low in every place, got {basis.low} and {basis.high}")
+    object.__setattr__(basis, "low", tuple(low.tolist()))
+    object.__setattr__(basis, "high", tuple(high.tolist()))
+
+
+def _require_few(basis: Basis) -> None:
+    if basis.dim > MOST_FEATURES:
+        raise ValueError(f"{basis} would have {basis.dim} features, expected at most {MOST_FEATURES}")
+
+
+def _in_box(basis: Any, state: Any) -> np.ndarray:
+    """The state in `[0, 1]^n`; what lies outside is put on the edge."""
+    place = require_array("state", np.ravel(state), (len(basis.low),))
+    low = np.array(basis.low)
+    return np.clip((place - low) / (np.array(basis.high) - low), 0.0, 1.0)
+
+
+def _dense(made: Any) -> np.ndarray:
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)

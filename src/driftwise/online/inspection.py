@@ -1,0 +1,94 @@
+"""What an agent knows by now, in a few numbers to watch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from driftwise.arrays import map_tree
+from driftwise.least_squares import LeastSquares
+from driftwise.meta.blocks import BlockState
+from driftwise.meta.master import MasterState
+from driftwise.meta.restarting import RestartingState
+from driftwise.model_pool import PoolState
+from driftwise.online.gauge import Gauge
+from driftwise.online.pending import Pending
+from driftwise.parts import select
+from driftwise.types import Moments
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Numbers to watch in production; the first two are of the model that acts, where there are several."""
+
+    effective_samples: float  # (Σω)² / Σω²: how many rewards of equal weight what it knows is worth
+    condition: float  # largest over smallest eigenvalue of the gram: beyond 1e12 digits are lost
+    decisions: int
+    rewards: int
+    pending: int  # decisions that wait for their rewards
+    expired: int  # decisions that had none in time
+    recent_error: float  # mean |reward − prediction| of the last 50 rewards or so
+    recent_bonus: float  # mean exploration in the index, of the same decisions
+    drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed
+
+
+def summarise(agent: Any, state: Any, pending: Pending, gauge: Gauge) -> Summary:
+    """The summary of a bandit's insides."""
+    model, moments = acting(state, agent)
+    eigenvalues = np.linalg.eigvalsh(moments.gram[0])
+    smallest = max(float(eigenvalues[0]), 0.0)
+    return Summary(
+        effective_samples=effective_samples(model.forgetting, int(np.ravel(moments.tick)[0])),
+        condition=float(eigenvalues[-1]) / smallest if smallest else math.inf,
+        decisions=pending.num_made,
+        rewards=gauge.count,
+        pending=len(pending),
+        expired=pending.num_expired,
+        recent_error=gauge.recent,
+        recent_bonus=gauge.recent_bonus,
+        drift=gauge.drift,
+    )
+
+
+def effective_samples(forgetting: Any, tick: int) -> float:
+    """How many samples of equal weight those after `tick` are worth."""
+    if hasattr(forgetting, "effective_samples"):
+        return forgetting.effective_samples(tick)
+    weights = forgetting.weights(tick)
+    return float(weights.sum() ** 2 / (weights @ weights)) if tick else 0.0
+
+
+@singledispatch
+def acting(state: Any, agent: Any) -> tuple[LeastSquares, Moments]:
+    """The least squares within an agent that the next decision rests on, and what they have learnt."""
+    raise TypeError(f"state must be one that is known here, got {type(state).__name__}")
+
+
+@acting.register
+def _(state: Moments, agent: LeastSquares) -> tuple[LeastSquares, Moments]:
+    return agent, state
+
+
+@acting.register
+def _(state: RestartingState, agent: Any) -> tuple[LeastSquares, Moments]:
+    return acting(state.base, agent.base)
+
+
+@acting.register
+def _(state: BlockState, agent: Any) -> tuple[LeastSquares, Moments]:
+    return acting(state.base, select(agent.arms, state.arm))
+
+
+@acting.register
+def _(state: MasterState, agent: Any) -> tuple[LeastSquares, Moments]:
+    slot = np.argmax(state.schedule.end > state.age)  # the shortest instance that goes on
+    return acting(map_tree(lambda leaf: leaf[slot], state.bases), agent.base)
+
+
+@acting.register
+def _(state: PoolState, agent: Any) -> tuple[LeastSquares, Moments]:
+    return agent.model, agent.acting(state)

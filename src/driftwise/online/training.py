@@ -1,0 +1,91 @@
+"""Episodic agents in environments of Gymnasium."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftwise.online.episodic import EpisodicAgent
+from driftwise.validation import require_count, require_kind
+
+Watcher = Callable[[int, int, float], None]  # episodes done, episodes in all, the last return
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What was earned, and how long it lasted: both `[episodes]`."""
+
+    returns: np.ndarray
+    lengths: np.ndarray
+
+
+def train(
+    agent: EpisodicAgent,
+    env: Any,
+    episodes: int,
+    *,
+    seed: int | None = None,
+    progress: bool | Watcher = False,
+) -> Training:
+    """Let an agent play and learn for some episodes; call it again to go on.
+
+    `env` is any environment of Gymnasium with as many discrete actions as the agent has. An episode that
+    outlasts the agent's horizon is left there, and one that is truncated before it is not known beyond that:
+    where the end is part of the problem, let the horizon be the environment's limit. `seed` goes to the first
+    reset alone. `progress` is a bar, or is called with the episodes done, those in all and the last return.
+    An agent in the middle of an episode is a `RuntimeError`, as for `begin`.
+    """
+    require_kind("agent", agent, EpisodicAgent)
+    episodes = require_count("episodes", episodes)
+    if agent.under_way:
+        raise RuntimeError("train must come after the end of an episode, which is under way; see end()")
+    offered = getattr(getattr(env, "action_space", None), "n", None)
+    if offered != agent.num_actions:
+        raise ValueError(
+            f"env must have the agent's {agent.num_actions} discrete actions, got {offered} in {env}"
+        )
+    first_action = int(getattr(env.action_space, "start", 0))
+    first_state = int(getattr(env.observation_space, "start", 0))
+
+    def number(observation: Any) -> Any:
+        return observation - first_state if first_state else observation
+
+    returns, lengths = np.zeros(episodes), np.zeros(episodes, dtype=np.int64)
+    with _watcher(progress) as watch:
+        for k in range(episodes):
+            observation, _ = env.reset(seed=seed) if k == 0 and seed is not None else env.reset()
+            agent.begin(number(observation))
+            while agent.under_way:
+                observation, reward, terminated, truncated, _ = env.step(agent.act() + first_action)
+                agent.observe(float(reward), number(observation), terminated=bool(terminated))
+                returns[k] += float(reward)
+                lengths[k] += 1
+                if truncated and agent.under_way:
+                    agent.end()
+            watch(k + 1, episodes, float(returns[k]))
+    return Training(returns, lengths)
+
+
+@contextlib.contextmanager
+def _watcher(progress: bool | Watcher) -> Iterator[Watcher]:
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda done, total, earned: None
+    else:
+        try:
+            from rich.progress import Progress
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError("progress=True needs rich: pip install 'driftwise[cli]'") from None
+        with Progress() as bar:
+            task = bar.add_task("")
+
+            def watch(done: int, total: int, earned: float) -> None:
+                text = f"episode {done} of {total}, last return {earned:.4g}"
+                bar.update(task, completed=done, total=total, description=text)
+
+            yield watch

@@ -1,0 +1,43 @@
+"""From what was known before a decision to the features of every action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Features of the actions in a context `x`.
+
+    The context becomes `c = (1, z)/√(p+1)` with `z` in `[−1, 1]`, linear over each feature's range. Every
+    action has weights of its own, `φ(x, a) = e_a ⊗ c`; with `shared` they have a level of their own and the
+    rest in common, `φ(x, a) = (e_a, c)/√2`. Norms are at most one.
+    """
+
+    low: np.ndarray  # [p]
+    high: np.ndarray
+    num_actions: int
+    shared: bool = False
+
+    @property
+    def context_dim(self) -> int:
+        return len(self.low) + 1
+
+    @property
+    def dim(self) -> int:
+        return self.num_actions + self.context_dim if self.shared else self.num_actions * self.context_dim
+
+    def contexts(self, features: np.ndarray) -> np.ndarray:
+        """`c` of the rows: `[n, p]` to `[n, p + 1]`."""
+        half = (self.high - self.low) / 2
+        centred = (features - self.low - half) / np.where(half > 0, half, 1.0)
+        return np.insert(centred, 0, 1.0, axis=1) / np.sqrt(self.context_dim)
+
+    def actions(self, context: np.ndarray) -> np.ndarray:
+        """`φ` of all actions in one context: `[num_actions, dim]`."""
+        each = np.eye(self.num_actions)
+        if self.shared:
+            return np.hstack([each, np.tile(context, (self.num_actions, 1))]) / np.sqrt(2)
+        return (each[:, :, None] * context).reshape(self.num_actions, -1)

@@ -1,0 +1,112 @@
+r"""Steps that fail: two of the published analyses of forgetting, and a bound that holds round by round only.
+
+Cheung, Simchi-Levi & Zhu (2019, Lemma 1) bound the bias of a window through $M = V^{-1}X$, where
+$X=\sum_{\tau\le p}A_\tau A_\tau^\top$ is a part of $V = \sum_\tau A_\tau A_\tau^\top+\lambda I$: they need
+$y^\top My\ge 0$ for all $y$. Touati & Vincent (2020, Appendix A) show why it is not so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.theory.radii import Spread, spread
+from driftwise.validation import require_array, require_choice, require_count, require_number
+
+
+class Witness(NamedTuple):
+    """A matrix and a vector `y` at which its quadratic form is negative."""
+
+    matrix: np.ndarray
+    vector: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """`yᵀMy`."""
+        return float(self.vector @ self.matrix @ self.vector)
+
+
+def same_characteristic_polynomial() -> Witness:
+    r"""$B$ with columns $(1,0),(-10,1)$ has the characteristic polynomial of $I$, and $y^\top By=-8$.
+
+    So a matrix need not be positive semi-definite where another with its characteristic polynomial is.
+    """
+    return Witness(np.array([[1.0, -10.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
+
+
+def part_of_a_gram(*, unit_ball: bool = True, ridge: float = 1.0) -> Witness:
+    r"""$M=V^{-1}A_1A_1^\top$ with $A_1=(1,0)$, $A_2=(1,1)$ and $y=(1,5)$: $y^\top My=-0.6$ for $\lambda=1$.
+
+    As printed $\|A_2\|=\sqrt2$, outside the unit ball that the model assumes; with `unit_ball` it is scaled
+    to length one, and the value is $-2/7$.
+    """
+    second = np.array([1.0, 1.0]) / (math.sqrt(2) if unit_ball else 1.0)
+    matrix = gram_share(np.stack([[1.0, 0.0], second]), [True, False], ridge=ridge)
+    return Witness(matrix, np.array([1.0, 5.0]))
+
+
+def gram_share(actions: np.ndarray, among: object, *, ridge: float) -> np.ndarray:
+    r"""$V^{-1}X$ with $V=\sum_\tau A_\tau A_\tau^\top+\lambda I$ and $X$ the same sum over those `among`."""
+    actions = require_array("actions", actions, (None, None))
+    chosen = actions[np.asarray(among, dtype=bool)]
+    ridge = require_number("ridge", ridge, above=0)
+    return np.linalg.solve(actions.T @ actions + ridge * np.eye(actions.shape[1]), chosen.T @ chosen)
+
+
+def lowest_form(matrix: np.ndarray) -> float:
+    r"""$\min_{\|y\|=1}y^\top My$: the least eigenvalue of the symmetric part."""
+    return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0])
+
+
+class Crossings(NamedTuple):
+    """How a weighted sum of noise compares with its radius, over many runs."""
+
+    ratios: np.ndarray  # [runs, rounds] ‖Σ_τ ω φ_τ ε_τ‖ in the norm of Λ̃⁻¹, over the radius
+    radius: np.ndarray  # [rounds]
+
+    @property
+    def share_at(self) -> np.ndarray:
+        """Runs above the radius in each round, `[rounds]`: what a bound for a fixed round is about."""
+        return (self.ratios > 1).mean(axis=0)
+
+    @property
+    def share_by(self) -> np.ndarray:
+        """Runs that were above it in some round so far, `[rounds]`: what a bound for all rounds is about."""
+        return np.maximum.accumulate(self.ratios > 1, axis=1).mean(axis=0)
+
+
+def crossings(
+    *,
+    num_rounds: int,
+    num_runs: int,
+    rate: float = 0.9,
+    delta: float = 0.05,
+    ridge: float = 1.0,
+    kind: Spread = "published",
+    seed: int = 0,
+) -> Crossings:
+    r"""$|S_t|/\sqrt{\tilde V_t}$ against $\sqrt{2\log(1/\delta')+\log(\tilde V_t/\lambda)}$, $x\equiv1$.
+
+    In one dimension; $S_t=\sum_{\tau\le t}\eta^{t-\tau}\varepsilon_\tau$ with standard Gaussian noise and
+    $\tilde V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ forgets, so that every $1/(1-\eta)$ rounds
+    it is drawn anew and crosses a fixed radius sooner or later with certainty: the inequality of Russac,
+    Vernade & Cappé (2019) is stated for all rounds at once, and holds for each fixed one (Y.-S. Wu, 2026).
+    What $\delta'$ is, `kind` says: see `radii.spread`.
+    """
+    num_rounds, num_runs = require_count("num_rounds", num_rounds), require_count("num_runs", num_runs)
+    rate = require_number("rate", rate, above=0, at_most=1)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    ridge = require_number("ridge", ridge, above=0)
+    require_choice("kind", kind, ("horizon", "anytime", "published"))
+    noise = np.random.default_rng(require_count("seed", seed, at_least=0)).normal(size=(num_runs, num_rounds))
+    total, squares = np.zeros(num_runs), 0.0
+    ratios, radius = np.empty((num_runs, num_rounds)), np.empty(num_rounds)
+    for t in range(num_rounds):
+        total = rate * total + noise[:, t]
+        squares = rate**2 * squares + 1
+        information = math.log1p(squares / ridge)
+        radius[t] = math.sqrt(2 * spread(kind, delta, num_rounds, t + 1) + information)
+        ratios[:, t] = np.abs(total) / (math.sqrt(squares + ridge) * radius[t])
+    return Crossings(ratios, radius)

@@ -1,0 +1,239 @@
+r"""How much an environment drifts, from logged rounds: the path of its parameter, and its variation.
+
+The log is cut into windows, least squares in each gives a path $\hat\theta_j$ with standard errors. Its plain
+variation $\sum_j\|\hat\theta_{j+1}-\hat\theta_j\|$ (`plug_in`) is mostly noise: it grows with the number of
+windows where nothing moves at all. So windows are first joined to the pieces that the data can tell apart,
+
+$$\min_{\text{pieces}}\ \sum_{\text{pieces}} \mathrm{RSS}/\hat\sigma^2 + q\cdot(\text{number of pieces}),$$
+
+exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), with $q$ the $1-\alpha/m$
+quantile of $\chi^2$: what an extra piece is worth by chance, in one of $m$ places. Of each squared step
+between pieces the expected square of its noise is taken off. What is estimated is therefore the variation of
+a path in pieces: all of that of jumps, and of a slow drift a little less than the whole.
+
+All this takes noise to be normal, with one covariance throughout. That of successors is not: it depends on
+the state and the action. So for transitions it is approximate, the more so the rarer some successors are: in
+a small MDP where some have a probability of 1 %, a step that stands still was cut in one log of ten.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtri, fdtrc
+
+from driftwise.theory import partition
+from driftwise.validation import require_array, require_count, require_number
+
+ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
+MAX_WINDOWS = 40
+NUM_EXAMPLES = 64  # of noise, for the expected square of its norm
+
+
+@dataclass(frozen=True, eq=False)
+class VariationEstimate:
+    """The variation between the first and the last round of a log, and the path behind it.
+
+    `low` is the lower end where the path jumps from piece to piece, zero if no drift explains the data as
+    well; `high` the upper end where it runs straight through their centres instead. Both by parametric
+    bootstrap, at `level`. What moves to and fro within a piece is not seen, and in neither.
+    """
+
+    starts: np.ndarray  # [m] first round of each window
+    parameters: np.ndarray  # [m, d, p] least squares in each window
+    standard_errors: np.ndarray  # [m, d, p]
+    pieces: np.ndarray  # [m, d, p] the path in pieces
+    num_rounds: int
+    plug_in: float
+    variation: float
+    low: float
+    high: float
+    p_value: float  # of the windows differing as much without drift
+    level: float
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the data is incompatible with no drift at all."""
+        return self.p_value <= 1 - self.level
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """First rounds of the windows in which another piece begins."""
+        moved = np.any(np.diff(self.pieces, axis=0) != 0, axis=(1, 2))
+        return tuple(self.starts[1:][moved].tolist())
+
+    def over(self, num_episodes: int) -> float:
+        """The variation of a run of another length that drifts at the same pace."""
+        return self.variation * (require_count("num_episodes", num_episodes) - 1) / (self.num_rounds - 1)
+
+    def __str__(self) -> str:
+        interval = f"[{self.low:.3g}, {self.high:.3g}] at {self.level:.0%}"
+        if not self.drifts:
+            return (
+                f"compatible with no drift (p = {self.p_value:.2g}); a variation up to {self.high:.3g} is too"
+            )
+        num = len(self.changes) + 1
+        return f"variation {self.variation:.3g} {interval}, in {num} piece{'s' * (num != 1)}"
+
+
+@dataclass(frozen=True, eq=False)
+class MdpVariationEstimate:
+    """What the rewards and the transitions of each step vary, and all of them together."""
+
+    rewards: tuple[VariationEstimate, ...]  # by step
+    transitions: tuple[VariationEstimate, ...]  # likewise
+
+    @property
+    def steps(self) -> tuple[VariationEstimate, ...]:
+        return (*self.rewards, *self.transitions)
+
+    @property
+    def reward_budget(self) -> float:
+        """`Δ_r`."""
+        return sum(each.variation for each in self.rewards)
+
+    @property
+    def transition_budget(self) -> float:
+        """`Δ_P`."""
+        return sum(each.variation for each in self.transitions)
+
+    @property
+    def variation(self) -> float:
+        """`Δ = Δ_r + Δ_P`."""
+        return self.reward_budget + self.transition_budget
+
+    @property
+    def low(self) -> float:
+        return sum(each.low for each in self.steps)
+
+    @property
+    def high(self) -> float:
+        return sum(each.high for each in self.steps)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether some step is incompatible with no drift, each tested at its share of the level."""
+        least = min(each.p_value for each in self.steps)
+        return least * len(self.steps) <= 1 - self.steps[0].level
+
+
+def estimate_variation(
+    features: Any,
+    rewards: Any,
+    *,
+    window: int | None = None,
+    level: float = 0.95,
+    num_resamples: int = 400,
+    seed: int = 0,
+) -> VariationEstimate:
+    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from the features `[T, d]` that were played.
+
+    Args:
+      rewards: `[T]`, of mean $x_t^\top\theta_t$ with independent noise of one scale.
+      window: rounds of a window, in which all directions must have been played; unless given, ten for each
+        dimension, more where that makes over forty windows.
+    """
+    features = require_array("features", features, (None, None))
+    rewards = require_array("rewards", rewards, (len(features),))
+    return _estimate(
+        features, rewards[:, None], partition.euclidean, _Settings(window, level, num_resamples, seed)
+    )
+
+
+def estimate_mdp_variation(
+    features: Any,
+    rewards: Any,
+    next_states: Any,
+    *,
+    num_states: int,
+    window: int | None = None,
+    level: float = 0.95,
+    num_resamples: int = 400,
+    seed: int = 0,
+) -> MdpVariationEstimate:
+    r"""$\Delta_r$ and $\Delta_P$ of a linear MDP, from features `[T, H, d]`, rewards and successors `[T, H]`.
+
+    Transitions are measured as `planning.variation` does: per coordinate the total variation of the measure,
+    then the ℓ2 norm over coordinates.
+    """
+    features = require_array("features", features, (None, None, None))
+    rewards = require_array("rewards", rewards, features.shape[:2])
+    states = np.asarray(next_states)
+    num_states = require_count("num_states", num_states)
+    if states.shape != features.shape[:2]:
+        raise ValueError(f"next_states must have shape {features.shape[:2]}, got {states.shape}")
+    strange = states[~np.isin(states, np.arange(num_states))]
+    if strange.size:
+        raise ValueError(f"next_states must be states from 0 to {num_states - 1}, got {strange[0]}")
+    successors = np.eye(num_states)[states]  # [T, H, S]
+    settings = _Settings(window, level, num_resamples, seed)
+    steps = range(features.shape[1])
+    return MdpVariationEstimate(
+        tuple(_estimate(features[:, h], rewards[:, h, None], partition.euclidean, settings) for h in steps),
+        tuple(
+            _estimate(features[:, h], successors[:, h], partition.total_variation, settings) for h in steps
+        ),
+    )
+
+
+class _Settings(NamedTuple):
+    window: int | None
+    level: float
+    num_resamples: int
+    seed: int
+
+
+def _estimate(
+    features: np.ndarray, targets: np.ndarray, norm: partition.Norm, settings: _Settings
+) -> VariationEstimate:
+    level = require_number("level", settings.level, above=0, at_most=0.9999)
+    num_resamples = require_count("num_resamples", settings.num_resamples)
+    rng = np.random.default_rng(require_count("seed", settings.seed, at_least=0))
+    window = _window(features, settings.window)
+    windows = partition.cut(features, targets, window)
+    num, dim, width = windows.cross.shape
+    path = np.linalg.solve(windows.gram, windows.cross)
+    inverse = np.linalg.inv(windows.gram)
+    deviations = np.sqrt(np.square(windows.root).sum(0))
+    errors = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))[..., None] * deviations
+    freedom = (num - 1) * dim * windows.rank
+    p_value = fdtrc(freedom, windows.num_residuals * windows.rank, partition.statistic(windows) / freedom)
+    price = float(chdtri(dim * windows.rank, (1 - level) / num))
+    examples = rng.normal(size=(NUM_EXAMPLES, dim, width))
+
+    starts = partition.pieces(windows, windows.cross[None], price)[0]
+    fitted = partition.fit(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
+    logs = partition.resample(windows, fitted, rng, num_resamples)
+    found = partition.pieces(windows, logs, price)
+    jumps = [partition.jumps(windows, *each, norm, examples) for each in zip(logs, found, strict=True)]
+    ramps = [partition.ramps(windows, *each, norm) for each in zip(logs, found, strict=True)]
+    variation = partition.jumps(windows, windows.cross, starts, norm, examples)
+    return VariationEstimate(
+        starts=window * np.arange(num),
+        parameters=path,
+        standard_errors=errors,
+        pieces=fitted,
+        num_rounds=len(features),
+        plug_in=float(norm(np.diff(path, axis=0)).sum()),
+        variation=variation,
+        low=min(float(np.quantile(jumps, (1 - level) / 2)), variation) if p_value <= 1 - level else 0.0,
+        high=max(float(np.quantile(ramps, (1 + level) / 2)), variation),
+        p_value=float(p_value),
+        level=level,
+    )
+
+
+def _window(features: np.ndarray, given: int | None) -> int:
+    num_rounds, dim = features.shape
+    usual = max(ROUNDS_OF_A_WEIGHT * dim, math.ceil(num_rounds / MAX_WINDOWS))
+    window = usual if given is None else require_count("window", given)
+    if window <= dim:
+        raise ValueError(f"window must be above the dimension {dim}, got {window}")
+    if num_rounds < 2 * window:
+        raise ValueError(
+            f"features must have at least two windows of {window} rounds, got {num_rounds} rounds"
+        )
+    return window

@@ -1,0 +1,67 @@
+"""Adaptive Q-learning (Sinclair, Banerjee & Yu 2019, Algorithm 1) with a tree of squares for every step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from driftwise.types import Episode
+
+
+class Square:
+    """A node: `(low, high]²` of states and actions, closed at zero too; a leaf until it is cut."""
+
+    def __init__(self, x: float, y: float, side: float, q: float, count: int) -> None:
+        self.x, self.y, self.side = x, y, side
+        self.q, self.count = q, count
+        self.children: list[Square] = []
+
+    def holds(self, place: np.ndarray) -> bool:
+        return all(
+            low < at <= low + self.side or at == low == 0
+            for low, at in zip((self.x, self.y), place, strict=True)
+        )
+
+    def leaf(self, place: np.ndarray) -> Square:
+        """The active square around a place."""
+        for child in self.children:
+            if child.holds(place):
+                return child.leaf(place)
+        return self
+
+    def cut(self) -> None:
+        half = self.side / 2
+        for x in (self.x, self.x + half):
+            for y in (self.y, self.y + half):
+                self.children.append(Square(x, y, half, self.q, self.count))
+
+
+def action_values(
+    played: Sequence[Episode], positions: np.ndarray, *, radius: float, period: int = 0
+) -> Iterator[np.ndarray]:
+    """Q at every pair, `[H, S, A]`, before each episode of given trajectories; positions `[S, A, 2]`."""
+    horizon = len(played[0].states)
+    num_actions = positions.shape[1]
+
+    def value(trees: list[Square], h: int, x: int) -> float:
+        if h == horizon:
+            return 0.0
+        relevant = [trees[h].leaf(positions[x, a]).q for a in range(num_actions)]
+        return min(horizon, max(relevant))
+
+    trees: list[Square] = []
+    for k, episode in enumerate(played):
+        if k == 0 or (period and k % period == 0):
+            trees = [Square(0.0, 0.0, 1.0, float(horizon), 0) for _ in range(horizon)]
+        yield np.array([[[tree.leaf(place).q for place in row] for row in positions] for tree in trees])
+        for h in range(horizon):  # in the order of time: V of the next step is not yet updated
+            active = trees[h].leaf(positions[episode.states[h], episode.actions[h]])
+            active.count += 1
+            t = active.count
+            share = (horizon + 1) / (horizon + t)
+            goal = episode.rewards[h] + radius / math.sqrt(t) + value(trees, h + 1, episode.successors[h])
+            active.q = (1 - share) * active.q + share * goal
+            if t >= (1 / active.side) ** 2:
+                active.cut()
