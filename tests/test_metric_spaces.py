@@ -14,8 +14,8 @@ import driftwise as dw
 from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, oil_discovery
-from driftwise.metric import tuning
 from driftwise.planning import policy_values
+from driftwise.theory import metric_tuning as tuning
 from driftwise.types import Agent
 from tests.examples import NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree

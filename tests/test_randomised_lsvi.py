@@ -10,7 +10,7 @@ import pytest
 import driftwise as dw
 from driftwise import random
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_rlsvi
-from driftwise.algorithms.linear_mdps.choosing import forgetting_of
+from driftwise.algorithms.choosing import forgetting_of
 from driftwise.environments import LinearMdp, random_linear_mdp
 from driftwise.exploration import TruncatedThompson
 from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow

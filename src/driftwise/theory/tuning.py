@@ -40,7 +40,12 @@ def opt_wlsvi_rate(
         "orthogonal": dim**1.5 * horizon * num_episodes,
     }[tuning]
     power = 2 / 3 if tuning == "orthogonal" else 1 / 2
-    return math.exp(-min((variation / scale) ** power, _FASTEST))
+    return rate_of((variation / scale) ** power)
+
+
+def rate_of(shrinking: float) -> float:
+    r"""$\eta$ with $\log(1/\eta)$ as given; however fast that is, $\eta$ stays positive."""
+    return math.exp(-min(shrinking, _FASTEST))
 
 
 def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
 from driftwise.exploration import Ucb
 from driftwise.least_squares import LeastSquares

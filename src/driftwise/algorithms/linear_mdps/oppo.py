@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
 from driftwise.policy_optimisation import PolicyOptimisation
 from driftwise.theory.mdp_radii import MixtureRadius

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
 from driftwise.exploration import TruncatedThompson
 from driftwise.least_squares import LeastSquares

@@ -6,7 +6,7 @@ import math
 
 from driftwise.algorithms.registry import register
 from driftwise.metric.adaptive_q_learning import AdaptiveQLearning
-from driftwise.metric.tuning import partition_period
+from driftwise.theory.metric_tuning import partition_period
 from driftwise.types import Numeric, Spec
 from driftwise.validation import require_number
 

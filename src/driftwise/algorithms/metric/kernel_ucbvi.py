@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftwise.algorithms.linear_mdps.choosing import forgetting_of
+from driftwise.algorithms.choosing import forgetting_of
 from driftwise.algorithms.registry import register
 from driftwise.metric.kernel_value_iteration import KernelValueIteration
-from driftwise.metric.tuning import kernel_bandwidth, kernel_rate
+from driftwise.theory.metric_tuning import kernel_bandwidth, kernel_rate
 from driftwise.types import Numeric, Spec
 from driftwise.validation import require_number
 

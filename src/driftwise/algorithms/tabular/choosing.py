@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftwise.algorithms.linear_mdps.choosing import ForgettingKind
-from driftwise.theory.tuning import check_run
+from driftwise.algorithms.choosing import ForgettingKind, asked_for
+from driftwise.theory.tuning import check_run, rate_of
 from driftwise.types import Spec
-from driftwise.validation import require_choice, require_number
-
-_FASTEST = 700.0  # exp(−700) is still a positive float64
+from driftwise.validation import require_number
 
 
 def memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> float:
@@ -36,14 +34,8 @@ def tuned_forgetting(
     spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float, power: float
 ) -> dict[str, Any]:
     """What `forgetting_of` takes for a kind: a window, an epoch or weights that remember as long."""
-    require_choice("forgetting", forgetting, ("none", "exponential", "window", "restart"))
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation, power=power)
-    if forgetting == "none":
-        check_run(num_episodes, variation)
-        return {}
-    if forgetting == "exponential":
-        return {"rate": math.exp(-min(1 / memory(spec, **run), _FASTEST))}
-    return {"length" if forgetting == "window" else "period": restart_period(spec, **run)}
+    return asked_for(forgetting, rate=rate_of(1 / memory(spec, **run)), period=restart_period(spec, **run))
 
 
 def log_term(spec: Spec, factor: float, *, num_episodes: int, delta: float) -> float:

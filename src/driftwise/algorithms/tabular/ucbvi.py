@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from driftwise.algorithms.linear_mdps.choosing import ForgettingKind, forgetting_of
+from driftwise.algorithms.choosing import ForgettingKind, forgetting_of
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.choosing import log_term, tuned_forgetting
 from driftwise.tabular.value_iteration import CountingValueIteration

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from driftwise.theory.tuning import rate_of
 from driftwise.validation import require_count, require_number
 
 DIMENSION = 2  # of states and actions together
 KERNEL_POWER = (2 * DIMENSION + 1) / (2 * DIMENSION + 2)
-FASTEST = 700.0  # exp(−700) is still a positive float64
 
 
 def kernel_rate(*, num_episodes: int, variation: float) -> float:
@@ -18,7 +18,7 @@ def kernel_rate(*, num_episodes: int, variation: float) -> float:
     $K\sigma$ of `kernel_bandwidth`, for regret of order $\Delta^{1/(2d+2)} K^{(2d+1)/(2d+2)}$; powers of H
     and L are left out.
     """
-    return math.exp(-min(_balanced(num_episodes, variation, KERNEL_POWER), FASTEST))
+    return rate_of(_balanced(num_episodes, variation, KERNEL_POWER))
 
 
 def kernel_bandwidth(*, num_episodes: int, variation: float) -> float:

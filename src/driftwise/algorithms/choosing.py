@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from driftwise.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.theory.tuning import check_run, opt_wlsvi_rate, restart_period
+from driftwise.theory.tuning import opt_wlsvi_rate, restart_period
 from driftwise.types import Forgetting, Numeric, Spec
 from driftwise.validation import require_choice
 
@@ -31,13 +31,18 @@ def tuned_forgetting(
     spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float
 ) -> dict[str, Any]:
     """What `forgetting_of` takes for a kind: OPT-WLSVI's rate, or LSVI-UCB-Restart's period as a length."""
-    require_choice("forgetting", forgetting, ("none", "exponential", "window", "restart"))
-    check_run(num_episodes, variation)
     run: dict[str, Any] = dict(
         dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation
     )
-    if forgetting == "none":
-        return {}
-    if forgetting == "exponential":
-        return {"rate": opt_wlsvi_rate(**run)}
-    return {"length" if forgetting == "window" else "period": restart_period(**run)}
+    return asked_for(forgetting, rate=opt_wlsvi_rate(**run), period=restart_period(**run))
+
+
+def asked_for(forgetting: ForgettingKind, *, rate: float, period: int) -> dict[str, Any]:
+    """What `forgetting_of` takes for a kind, of a rate and a period that remember as long."""
+    kinds = {
+        "none": {},
+        "exponential": {"rate": rate},
+        "window": {"length": period},
+        "restart": {"period": period},
+    }
+    return kinds[require_choice("forgetting", forgetting, list(kinds))]
