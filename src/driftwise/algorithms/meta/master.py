@@ -123,7 +123,7 @@ def master_lin_ucb(
     problem="linear MDP",
     forgetting="restart when a test fails",
     exploration="UCB, on many time scales",
-    bound="d Δ^(1/3) T^(2/3), T = HK, up to powers of H",
+    bound="d^(4/3) H^2 Δ^(1/3) K^(2/3), by our reading",
     paper=PAPER,
 )
 def master_lsvi_ucb(
