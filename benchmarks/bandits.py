@@ -22,15 +22,15 @@ import jax
 import numpy as np
 
 from benchmarks.speed import seconds
-from driftwise import random
+from driftwise.base import random
+from driftwise.base.random import keys_of
 from driftwise.environments import LinearBandit
+from driftwise.environments.models.linear_bandit_world import ARMS, NOISE
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.files import find_experiment
-from driftwise.forgetting import ExponentialWeights
-from driftwise.least_squares import LeastSquares
-from driftwise.simulator import simulate
-from driftwise.worlds.linear_bandit import ARMS, NOISE
-from driftwise.worlds.world import keys_of
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.simulator import simulate
 
 EXPERIMENT = find_experiment("russac_abrupt")
 NUM_ROUNDS, NUM_RUNS = EXPERIMENT.episodes, EXPERIMENT.runs

@@ -19,12 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from driftwise import sweep
+from driftwise.analysis.figures import regret_png
+from driftwise.analysis.report import write_report
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.running import run_experiment
 from driftwise.experiments.saving import save_outcomes
-from driftwise.report import write_report
-from driftwise.simulator import simulate
+from driftwise.simulation import tasks as sweep
+from driftwise.simulation.simulator import simulate
 
 LIMIT = 0.1  # of the time, for all but playing
 
@@ -57,7 +58,7 @@ def bare(given: Experiment) -> None:
 
 def harness(given: Experiment, folder: Path) -> None:
     outcomes = run_experiment(given, checkpoints=folder / "cells")
-    save_outcomes(folder, given, outcomes)
+    save_outcomes(folder, given, outcomes, regret_png)
 
 
 def overhead(target: float) -> dict[str, float]:

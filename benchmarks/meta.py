@@ -14,12 +14,12 @@ from functools import partial
 
 from benchmarks.speed import environment, seconds
 from driftwise.algorithms import borl, change_detection, d_lin_ucb, lin_ucb, lsvi_ucb, master, opt_wlsvi
-from driftwise.arms import FreshArms
+from driftwise.base.types import Agent
 from driftwise.environments import Environment, linear_bandit
-from driftwise.meta.detectors import Cusum, Glr
-from driftwise.paths import Rotation
-from driftwise.simulator import simulate
-from driftwise.types import Agent
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.paths import Rotation
+from driftwise.parts.detectors import Cusum, Glr
+from driftwise.simulation.simulator import simulate
 
 NUM_RUNS = 64
 TURNS = 5

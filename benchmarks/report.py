@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.browser import find_chromium, visit
 from tests.report_folders import described_lock, make_grid_folder
 
-from driftwise.report import write_report
+from driftwise.analysis.report import write_report
 
 TIMER = """
 const loaded = performance.now();

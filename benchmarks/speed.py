@@ -23,7 +23,7 @@ import numpy as np
 import driftwise as dw
 from benchmarks.literal import opt_wlsvi
 from driftwise.environments import LinearMdp
-from driftwise.simulator import simulate
+from driftwise.simulation.simulator import simulate
 
 HORIZON = 10
 RATE, RADIUS = 0.99, 1.0

@@ -15,10 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise import planning, random
-from driftwise.environments.linear_mdp import LinearMdp
-from driftwise.figures import COLOURS, STYLE, write_png
-from driftwise.types import Agent, Episode
+from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.base import random
+from driftwise.base.types import Agent, Episode
+from driftwise.environments import planning
+from driftwise.environments.models.linear_mdp import LinearMdp
 
 LEVELS = 3  # of the battery, 1 kWh apart
 BLOCKS = 8  # of a day, three hours each

@@ -13,9 +13,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.parts.radii import Spread
 from driftwise.theory.counter_examples import crossings
-from driftwise.theory.radii import Spread
 
 NUM_ROUNDS, NUM_RUNS, DELTA = 20_000, 400, 0.05
 KINDS: dict[str, Spread] = {

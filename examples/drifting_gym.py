@@ -11,8 +11,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.drift import Abrupt
-from driftwise.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.environments.drift import Abrupt
 from driftwise.gym import DriftingParameter
 from driftwise.online.episodic import EpisodicAgent
 from driftwise.online.features import OneHot, PerAction

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from driftwise.figures import COLOURS, STYLE, moving_average, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, moving_average, write_png
 from driftwise.online import Bandit
 
 DESTINATION = "LAX"

@@ -9,8 +9,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from driftwise.analysis.figures import COLOURS, STYLE, write_png
 from driftwise.environments import russac_abrupt
-from driftwise.figures import COLOURS, STYLE, write_png
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.estimate import estimate_variation
 

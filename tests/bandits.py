@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.arms import FreshArms
-from driftwise.drift import Abrupt, Gradual
+from driftwise.base.types import Episode, Exploration, FeatureTable, Key, Plan
 from driftwise.environments import (
     LinearBandit,
     cheung_two_armed,
@@ -18,11 +17,12 @@ from driftwise.environments import (
     russac_abrupt,
     russac_smooth,
 )
-from driftwise.forgetting import ExponentialWeights
-from driftwise.least_squares import LeastSquares
-from driftwise.paths import Rotation
-from driftwise.types import Episode, Exploration, FeatureTable, Key, Plan
-from driftwise.worlds.world import Record
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.drift import Abrupt, Gradual
+from driftwise.environments.paths import Rotation
+from driftwise.environments.world import Record
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
 from tests.reference.plain_loop import Watched, episodes
 
 EXAMPLES: dict[str, LinearBandit] = {

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from driftwise.algorithms import build
-from driftwise.arms import ContextArms
-from driftwise.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
+from driftwise.base.types import Agent, Spec
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, LinearBandit, LinearMdp
-from driftwise.meta.detectors import Cusum, Glr
-from driftwise.paths import Mixture
-from driftwise.types import Agent, Spec
+from driftwise.environments.arms import ContextArms
+from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
+from driftwise.environments.paths import Mixture
+from driftwise.parts.detectors import Cusum, Glr
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftwise import checkpoints
-from driftwise.simulator import CHUNK
-from driftwise.sweep import Cell
+from driftwise.simulation import checkpoints
+from driftwise.simulation.simulator import CHUNK
+from driftwise.simulation.tasks import Cell
 from tests.examples import NUM_RUNS, agent, make
 
 CHUNKS = 4  # of a cell behind a gate

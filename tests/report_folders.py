@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from driftwise import drift, storage
-from driftwise.environments import combination_lock
-from driftwise.results import Result
+from driftwise.environments import combination_lock, drift
+from driftwise.experiments import storage
+from driftwise.simulation.results import Result
 
 NASTY = "</script><img src=x onerror=alert(1)> & ε-greedy $5_%"
 LABELS = ("plain", NASTY, "third")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from driftwise.arrays import namespace
-from driftwise.least_squares import LeastSquares
-from driftwise.parts import part
+from driftwise.base.arrays import namespace
+from driftwise.base.part import part
+from driftwise.parts.least_squares import LeastSquares
 from tests.examples import agent
 
 RESTARTS, ALARMS = 5, 8  # every so many episodes

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS
+from driftwise.base.part import part
+from driftwise.base.types import Agent, Plan, Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
-from driftwise.least_squares import LeastSquares
-from driftwise.parts import part
-from driftwise.planning import Variation
-from driftwise.types import Agent, Plan
-from driftwise.worlds.linear_mdp import Inputs, LinearMdpWorld
+from driftwise.environments.models.linear_mdp_world import Inputs, LinearMdpWorld
+from driftwise.parts.least_squares import LeastSquares
 from tests.examples import (
     DRIFTS,
     SPEC,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from driftwise.algorithms import ALGORITHMS, build
-from driftwise.arms import FreshArms
 from driftwise.checks import ContractError, check_agent, check_environment
-from driftwise.drift import Abrupt, Constant
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.paths import Rotation
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.drift import Abrupt, Constant
+from driftwise.environments.paths import Rotation
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from driftwise.drift import Abrupt
 from driftwise.environments import ENVIRONMENTS
+from driftwise.environments.drift import Abrupt
 from driftwise.gym import MAKERS, LinearMdpEnv, make_env
 from tests.examples import DRIFTS, SPEC, make
 from tests.reference import planning
@@ -184,7 +184,7 @@ def test_without_gymnasium_the_extra_is_named() -> None:
         (dict(horizn=3), r"parameters of combination_lock must .* 'horizn' \(did you mean 'horizon'\?\)"),
         (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
         (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
-        (dict(drift=3), "drift must be a driftwise.drift.Drift, got 3"),
+        (dict(drift=3), "drift must be a Drift, got 3"),
         (dict(render_mode="human"), "render_mode must be one of ansi, got 'human'"),
     ],
 )

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from driftwise import (
-    algorithms,
-    arms,
-    drift,
-    environments,
-    exploration,
-    forgetting,
-    online,
-    paths,
-    planning,
-    theory,
-)
-from driftwise.least_squares import LeastSquares
-from driftwise.results import Result
-from driftwise.types import Spec
+from driftwise import algorithms, environments, online, theory
+from driftwise.base.types import Spec
+from driftwise.environments import arms, drift, paths, planning
+from driftwise.parts import exploration, forgetting
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
-    from driftwise.simulator import simulate
-    from driftwise.storage import load_results
+    from driftwise.experiments.storage import load_results
+    from driftwise.simulation.simulator import simulate
 
 __version__ = "0.1.0"
 
@@ -52,11 +43,11 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "simulate":  # JAX is loaded by those who simulate, and by nobody else
-        from driftwise.simulator import simulate
+        from driftwise.simulation.simulator import simulate
 
         return simulate
     if name == "load_results":  # likewise pyarrow
-        from driftwise.storage import load_results
+        from driftwise.experiments.storage import load_results
 
         return load_results
     raise AttributeError(f"module 'driftwise' has no attribute {name!r}")

@@ -19,19 +19,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
-from driftwise import random
 from driftwise.algorithms import uniform
-from driftwise.average_reward.value_iteration import Optimum, extended_value_iteration
-from driftwise.compiled import diagnosed, play_chunk
+from driftwise.base import random
+from driftwise.base.arrays import map_tree
+from driftwise.base.part import from_config, to_config
+from driftwise.base.types import Agent, Array, FeatureTable, Key, Plan
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.parts import from_config, to_config
-from driftwise.results import CURVES
-from driftwise.simulator import simulate
-from driftwise.types import Agent, Array, FeatureTable, Key, Plan
-from driftwise.worlds.world import Record
+from driftwise.environments.world import Record
+from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
+from driftwise.simulation.program import diagnosed, play_chunk
+from driftwise.simulation.results import CURVES
+from driftwise.simulation.simulator import simulate
 
 TOLERANCE = 1e-9
 UNIFORMS = (np.arange(8) + 0.5) / 8  # what `act` is tried with, besides the number of the episode
@@ -192,7 +192,7 @@ def _played(
     state = world.begin(agent)
     inputs = world.inputs(environment.at(np.arange(num_episodes)))
     for t in range(num_episodes):
-        here = jax.tree.map(lambda leaf, t=t: leaf[t], inputs)
+        here = map_tree(lambda leaf, t=t: leaf[t], inputs)
         state, record, episode = world.play(watched, state, here, key, t)
         start = int(episode.states[0])
         yield _Played(record, state, start, float(np.asarray(watched.last.value)[start]))
@@ -234,7 +234,9 @@ def _needs(agent: Agent) -> tuple[str, ...]:
 
 
 def _layout(state: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
-    return [(np.shape(leaf), np.asarray(leaf).dtype) for leaf in jax.tree.leaves(state)]
+    found: list[tuple[tuple[int, ...], np.dtype]] = []
+    map_tree(lambda leaf: found.append((np.shape(leaf), np.asarray(leaf).dtype)), state)
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise import random
+from driftwise.base import random
+from driftwise.base.random import ENVIRONMENT
 from driftwise.environments import LinearBandit
-from driftwise.worlds.linear_bandit import ARMS, NOISE
-from driftwise.worlds.world import ENVIRONMENT
+from driftwise.environments.models.linear_bandit_world import ARMS, NOISE
 
 
 class Round(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise import random
+from driftwise.base import random
+from driftwise.base.types import Agent, Episode, FeatureTable, Key, Plan
 from driftwise.environments import Environment, LinearMdp
-from driftwise.types import Agent, Episode, FeatureTable, Key, Plan
-from driftwise.worlds.world import Record
+from driftwise.environments.world import Record
 from tests.reference import planning
 
 

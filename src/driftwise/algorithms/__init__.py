@@ -27,11 +27,6 @@ from driftwise.algorithms.linear_mdps.oppo import oppo
 from driftwise.algorithms.linear_mdps.opt_rlsvi import opt_rlsvi
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
 from driftwise.algorithms.linear_mdps.sw_lsvi_ucb import sw_lsvi_ucb
-from driftwise.algorithms.meta.ada_lsvi_ucb_restart import ada_lsvi_ucb_restart
-from driftwise.algorithms.meta.bob import bob
-from driftwise.algorithms.meta.borl import borl, opt_wlsvi_borl
-from driftwise.algorithms.meta.master import master, master_lin_ucb, master_lsvi_ucb
-from driftwise.algorithms.meta.restarts import change_detection, random_restart
 from driftwise.algorithms.metric.adaptive_q_learning import adaptive_q_learning
 from driftwise.algorithms.metric.kernel_ucbvi import kernel_ucbvi
 from driftwise.algorithms.registry import ALGORITHMS, Algorithm, build
@@ -39,6 +34,11 @@ from driftwise.algorithms.tabular.q_ucb import q_ucb
 from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb
 from driftwise.algorithms.tabular.ucbvi import ucbvi
 from driftwise.algorithms.uniform import uniform
+from driftwise.algorithms.unknown_variation.ada_lsvi_ucb_restart import ada_lsvi_ucb_restart
+from driftwise.algorithms.unknown_variation.bob import bob
+from driftwise.algorithms.unknown_variation.borl import borl, opt_wlsvi_borl
+from driftwise.algorithms.unknown_variation.master import master, master_lin_ucb, master_lsvi_ucb
+from driftwise.algorithms.unknown_variation.restarts import change_detection, random_restart
 
 __all__ = [
     "ALGORITHMS",

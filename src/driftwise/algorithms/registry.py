@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from driftwise.types import Agent, Spec
-from driftwise.validation import require_choice, require_kind
+from driftwise.base.types import Agent, Spec
+from driftwise.base.validation import require_choice, require_kind
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

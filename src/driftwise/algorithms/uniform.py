@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Uniform
-from driftwise.forgetting import NoForgetting
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Spec
+from driftwise.parts.exploration import Uniform
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import check_run
-from driftwise.types import Spec
 
 
 def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> LeastSquares:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from driftwise import __version__
-from driftwise.validation import require_choice, require_count
+from driftwise.base.validation import require_choice, require_count
 
 WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
 

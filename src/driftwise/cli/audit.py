@@ -12,14 +12,14 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, count, counted, made_folder, stdout
 from driftwise.cli.numbers import number
 from driftwise.experiments import find_experiment
 from driftwise.experiments.files import try_experiment
-from driftwise.validation import require_choice
 
 if TYPE_CHECKING:
-    from driftwise.audit import Audit, Finding
+    from driftwise.analysis.audit import Audit, Finding
 
 EXAMPLES = """\b
 Examples:
@@ -86,7 +86,7 @@ def _audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Check every lemma on live runs, with the true model at hand; the exit code is 1 if one is violated."""
-    from driftwise.audit import audit_experiment, builtin_experiments
+    from driftwise.analysis.audit import audit_experiment, builtin_experiments
 
     if file_or_name is None:
         experiments = builtin_experiments()
@@ -135,7 +135,7 @@ def _with_agent(experiments: Sequence, agent: str) -> Sequence:
 
 
 def _print_audit(audit: Audit) -> None:
-    from driftwise.audit import worst_of
+    from driftwise.analysis.audit import worst_of
 
     print(f"{audit.name}: {', '.join(audit.sizes)}")
     if audit.findings:
@@ -154,7 +154,7 @@ def _print_audit(audit: Audit) -> None:
 
 
 def _table(findings: Sequence[Finding]) -> Table:
-    from driftwise.statistics.wording import shown
+    from driftwise.analysis.statistics.wording import shown
 
     table = Table(box=SIMPLE_HEAD)
     for heading in ("statement", "in the paper"):
@@ -180,8 +180,8 @@ def _table(findings: Sequence[Finding]) -> Table:
 
 
 def _write(folder: Path, audits: Sequence[Audit], text: str) -> None:
-    from driftwise.audit.page import html_page
-    from driftwise.storage import replace_file
+    from driftwise.analysis.audit.page import html_page
+    from driftwise.simulation.files import replace_file
 
     for name, content in (("audit.json", f"{text}\n"), ("audit.html", html_page(audits))):
         try:

@@ -16,11 +16,11 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from driftwise.base.validation import require_choice
 from driftwise.cli.app import app, check, stdout
-from driftwise.validation import require_choice
 
 if TYPE_CHECKING:
-    from driftwise.report.comparison import Cell, Comparison, Fact, Row
+    from driftwise.analysis.comparison import Cell, Comparison, Fact, Row
 
 EXAMPLES = """\b
 Examples:
@@ -38,8 +38,8 @@ def _compare(
     format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="text, json or csv.")] = "text",
 ) -> None:
     """Say what changed between two finished runs, with a test for each difference."""
-    from driftwise.report.comparison import METRICS, compare
-    from driftwise.report.data import load_report_data
+    from driftwise.analysis.comparison import METRICS, compare
+    from driftwise.analysis.report.data import load_report_data
 
     check(require_choice, "metric", metric, list(METRICS))
     check(require_choice, "format", format, list(FORMATS))
@@ -77,7 +77,7 @@ def _facts_table(facts: tuple[Fact, ...]) -> Table:
 
 
 def _rows_table(rows: Iterable[Row], *, paired: bool) -> Table:
-    from driftwise.statistics.wording import probability, shown, with_interval
+    from driftwise.analysis.statistics.wording import probability, shown, with_interval
 
     table = Table(box=SIMPLE_HEAD)
     table.add_column("agent", overflow="fold")
@@ -119,7 +119,7 @@ def _print_json(folders: tuple[str, str], found: Comparison) -> None:
 
 
 def _print_csv(folders: tuple[str, str], found: Comparison) -> None:
-    from driftwise.report.comparison import Row
+    from driftwise.analysis.comparison import Row
 
     names = [field.name for field in dataclasses.fields(Row)]
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")

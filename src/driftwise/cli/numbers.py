@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
+from driftwise.base.validation import require_number
 from driftwise.cli.app import InputError, check
-from driftwise.validation import require_number
 
 
 def number(name: str, help: str, *, metavar: str = "X", show_default: bool = True, **bounds: Any) -> Any:

@@ -12,8 +12,8 @@ from driftwise.cli.app import stdout
 
 def print_rates(folder: Path) -> None:
     """A table for each sweep in a results folder; nothing where there is none."""
-    from driftwise.report.data import load_report_data
-    from driftwise.report.rates import HEADINGS, sweeps
+    from driftwise.analysis.report.data import load_report_data
+    from driftwise.analysis.report.rates import HEADINGS, sweeps
 
     for sweep in sweeps(load_report_data(folder)):
         table = Table(box=SIMPLE_HEAD)

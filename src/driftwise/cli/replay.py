@@ -17,7 +17,7 @@ from rich.table import Table
 from driftwise.cli.app import InputError, app, check, count, made_folder, stdout
 
 if TYPE_CHECKING:
-    from driftwise.replay import Replay
+    from driftwise.online.replay import Replay
 
 EXAMPLES = """\b
 Examples:
@@ -83,7 +83,7 @@ def _replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Estimate what an agent would have earned, from decisions that were logged."""
-    from driftwise.replay import Log, replay
+    from driftwise.online.replay import Log, replay
 
     name, parameters = (algorithm, {}) if algorithm else DEFAULT
     parameters = {**parameters, **_parameters(settings or [])}
@@ -156,8 +156,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _print_text(found: Replay) -> None:
-    from driftwise.replay.page import lead
-    from driftwise.statistics.wording import shown
+    from driftwise.analysis.replay_page import lead
+    from driftwise.analysis.statistics.wording import shown
 
     table = Table(box=SIMPLE_HEAD, title=f"{found.algorithm} on {found.log.path}")
     table.title_justify = "left"
@@ -171,8 +171,8 @@ def _print_text(found: Replay) -> None:
 
 
 def _write(folder: Path, found: Replay, text: str) -> None:
-    from driftwise.replay.page import html_page
-    from driftwise.storage import write_files
+    from driftwise.analysis.replay_page import html_page
+    from driftwise.simulation.files import write_files
 
     page = html_page(found)
     writers: dict[str, Any] = {

@@ -28,7 +28,7 @@ def _report(
     ] = None,
 ) -> None:
     """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
-    from driftwise.report import write_report
+    from driftwise.analysis.report import write_report
 
     try:
         print(check(write_report, Path(folder), format=format, out=None if out is None else Path(out)))

@@ -13,16 +13,16 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, FileOrName, InputError, app, check, count, counted, stdout
 from driftwise.cli.rates import print_rates
 from driftwise.experiments import Experiment, Outcome, find_experiment, run_experiment
 from driftwise.experiments.files import try_experiment
 from driftwise.experiments.progress import held_interrupts, shown_progress
-from driftwise.results import EVENTS
-from driftwise.validation import require_choice
+from driftwise.simulation.results import EVENTS
 
 if TYPE_CHECKING:
-    from driftwise.engines import Engine
+    from driftwise.simulation.engines import Engine
 
 
 @app.command("run", epilog=EXAMPLES)
@@ -77,8 +77,9 @@ def _run(
     chosen = _engine(engine, workers, address, device)
     if out is None:
         out = f"results/{experiment.name}"
+    from driftwise.analysis.figures import regret_png
     from driftwise.experiments.saving import FILES, claimed, claimed_by, is_saved, save_outcomes
-    from driftwise.storage import locked, output_folder, remove_leftovers
+    from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
     with contextlib.ExitStack() as stack:
         look = stack.enter_context(held_interrupts())
@@ -97,7 +98,7 @@ def _run(
         with _blaming_out(out):
             saved = is_saved(folder, experiment, outcomes)
             if not saved:
-                save_outcomes(folder, experiment, outcomes)
+                save_outcomes(folder, experiment, outcomes, regret_png)
     if not quiet:
         _print_regrets(experiment, outcomes)
         if experiment.environments:
@@ -109,8 +110,8 @@ def _run(
 
 
 def _engine(name: str, workers: int | None, address: str | None, device: str | None) -> Engine | None:
-    from driftwise.compiled import find_device
-    from driftwise.engines import Processes, RayCluster
+    from driftwise.simulation.engines import Processes, RayCluster
+    from driftwise.simulation.program import find_device
 
     check(require_choice, "--engine", name, ("processes", "ray"))
     if device is not None:
@@ -128,8 +129,8 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
 
 @contextlib.contextmanager
 def _telling_how_to_go_on() -> Iterator[None]:
-    from driftwise.checkpoints import CheckpointError
-    from driftwise.sweep import EngineError
+    from driftwise.simulation.checkpoints import CheckpointError
+    from driftwise.simulation.tasks import EngineError
 
     try:
         yield
@@ -151,8 +152,8 @@ def _blaming_out(out: str) -> Iterator[None]:
 
 
 def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
-    from driftwise.statistics import mean_interval
-    from driftwise.statistics.wording import shown, with_half_width
+    from driftwise.analysis.statistics import mean_interval
+    from driftwise.analysis.statistics.wording import shown, with_half_width
 
     facts = outcomes[0].result.manifest
     several = facts["num_runs"] > 1

@@ -11,13 +11,13 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, count, stdout
 from driftwise.cli.numbers import number
 from driftwise.theory import bandit_tuning, tuning
-from driftwise.theory.bound_advice import Advice, advise, described, require_possible_variation
-from driftwise.theory.bound_catalogue import BOUNDS
-from driftwise.theory.bounds import Bound, Evaluation, Problem, Setting, first_useful, trivial
-from driftwise.validation import require_choice
+from driftwise.theory.bounds.advice import Advice, advise, described, require_possible_variation
+from driftwise.theory.bounds.bound import Bound, Evaluation, Problem, Setting, first_useful, trivial
+from driftwise.theory.bounds.catalogue import BOUNDS
 
 EXAMPLES = """\b
 Examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from driftwise.environments.admission_control import admission_control
 from driftwise.environments.average_reward.continuing_river_swim import continuing_river_swim
 from driftwise.environments.average_reward.random_communicating_mdp import random_communicating_mdp
 from driftwise.environments.average_reward.two_state_switch import two_state_switch
@@ -12,21 +11,22 @@ from driftwise.environments.bandits.hard_bandit import hard_bandit
 from driftwise.environments.bandits.linear_bandit import linear_bandit
 from driftwise.environments.bandits.news import news
 from driftwise.environments.bandits.russac import russac_abrupt, russac_smooth
-from driftwise.environments.combination_lock import combination_lock
-from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
-from driftwise.environments.deep_sea import deep_sea
 from driftwise.environments.environment import Environment
-from driftwise.environments.four_rooms import four_rooms
-from driftwise.environments.hard_instance import hard_instance
-from driftwise.environments.inventory import inventory
-from driftwise.environments.latent_chains import latent_chains
-from driftwise.environments.linear_bandit import LinearBandit
-from driftwise.environments.linear_mdp import LinearMdp
-from driftwise.environments.machine_replacement import machine_replacement
-from driftwise.environments.oil_discovery import oil_discovery
-from driftwise.environments.random_linear_mdp import random_linear_mdp
+from driftwise.environments.mdps.admission_control import admission_control
+from driftwise.environments.mdps.combination_lock import combination_lock
+from driftwise.environments.mdps.deep_sea import deep_sea
+from driftwise.environments.mdps.four_rooms import four_rooms
+from driftwise.environments.mdps.hard_instance import hard_instance
+from driftwise.environments.mdps.inventory import inventory
+from driftwise.environments.mdps.latent_chains import latent_chains
+from driftwise.environments.mdps.machine_replacement import machine_replacement
+from driftwise.environments.mdps.oil_discovery import oil_discovery
+from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
+from driftwise.environments.mdps.river_swim import river_swim
+from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.models.linear_mdp import LinearMdp
 from driftwise.environments.registry import ENVIRONMENTS
-from driftwise.environments.river_swim import river_swim
 
 __all__ = [
     "ENVIRONMENTS",

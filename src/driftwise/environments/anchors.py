@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.drift import Drift, checked_drift
-from driftwise.validation import require_numeric
+from driftwise.base.validation import require_numeric
+from driftwise.environments.drift import Drift, checked_drift
 
 
 def limited_drift(drift: Drift | None, at_most: int, reason: str) -> Drift:

@@ -7,9 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.planning import Variation
-from driftwise.types import Spec
-from driftwise.worlds.world import World
+from driftwise.base.types import Spec, Variation
+from driftwise.environments.world import World
 
 
 @runtime_checkable

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from driftwise.base.part import to_config
 from driftwise.environments.environment import Environment
-from driftwise.parts import to_config
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=Environment)

@@ -15,13 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 from driftwise.algorithms import ALGORITHMS
+from driftwise.base.part import CONFIGURABLE, grid_of
+from driftwise.base.types import Agent, Variation
+from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.experiments.experiment import Experiment, dotted, require_table, unknown_key
 from driftwise.experiments.grids import Grid, grids_of
-from driftwise.parts import CONFIGURABLE, grid_of
-from driftwise.planning import Variation
-from driftwise.types import Agent
-from driftwise.validation import require_choice, require_count, require_number
 
 MEMBERS = {
     "drift": "mixture",

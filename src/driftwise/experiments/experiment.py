@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo, model_validator
 
-from driftwise.validation import nearest, require_count
+from driftwise.base.validation import nearest, require_count
 
 
 def dotted(*keys: str) -> str:

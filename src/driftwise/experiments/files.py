@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+from driftwise.base.validation import nearest
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment, experiment_of
-from driftwise.validation import nearest
 
 _PACKAGE = files("driftwise.experiments")
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from driftwise.parts import to_config
-from driftwise.results import Result, over_curves
-from driftwise.types import Agent
+from driftwise.base.part import to_config
+from driftwise.base.types import Agent
+from driftwise.simulation.results import Result, over_curves
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from driftwise.base.validation import require_count
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.grids import split_result
-from driftwise.results import Result
-from driftwise.validation import require_count
+from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those who read about experiments
-    from driftwise.engines import Engine
-    from driftwise.simulator import Device
-    from driftwise.sweep import Cell, Look
+    from driftwise.simulation.engines import Engine
+    from driftwise.simulation.simulator import Device
+    from driftwise.simulation.tasks import Cell, Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +62,14 @@ def run_experiment(
     Args:
       checkpoints: a folder for the state of unfinished simulations and the curves of finished ones; a run
         that was stopped goes on from there, to the same bytes.
-      engine: what runs the simulations, from `driftwise.engines`; it needs `checkpoints`. This process unless
-        given.
+      engine: what runs the simulations, from `driftwise.simulation.engines`; it needs `checkpoints`. This
+        process unless given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
       progress: called with a `Standing`: for every agent at the start, then after every chunk of episodes.
       look: called several times a second by engines, else after every chunk; what it raises ends the run, and
         the checkpoints stay.
     """
-    from driftwise.sweep import RUNS_OF_A_CELL, Cell, join_runs, run_cells
+    from driftwise.simulation.tasks import RUNS_OF_A_CELL, Cell, join_runs, run_cells
 
     if engine is not None and checkpoints is None:
         raise ValueError(f"checkpoints must be a folder where there is an engine, got {checkpoints!r}")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from driftwise import figures, storage
+from driftwise.experiments import storage
 from driftwise.experiments.building import make_environments, run_length
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.running import Outcome
-from driftwise.results import joint_origin
-from driftwise.storage import FORMAT, MANIFEST, RESULTS
+from driftwise.experiments.storage import FORMAT, MANIFEST, RESULTS
+from driftwise.simulation import files
+from driftwise.simulation.results import joint_origin
 
 CHECKPOINTS = "cells"
 CLAIM = "run.json"
@@ -62,21 +63,26 @@ def is_saved(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) 
         storage.read_table(folder, found, columns=[])
     except ValueError:
         return False
-    facts = json.loads(storage.compact_json(manifest(experiment, outcomes)))
+    facts = json.loads(files.compact_json(manifest(experiment, outcomes)))
     same = all(found.get(key) == value for key, value in facts.items() if key != "written")
     return same and all((folder / name).exists() for name in FILES)
 
 
-def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Path]:
-    """Write the three files, replacing older ones; the paths of what was written."""
+def save_outcomes(
+    folder: Path, experiment: Experiment, outcomes: Sequence[Outcome], draw: Callable[..., files.Writer]
+) -> list[Path]:
+    """Write the three files, replacing older ones; the paths of what was written.
+
+    `draw(rows, title=, note=)` gives the figure; a row is an environment's label, results and changes.
+    """
     facts = manifest(experiment, outcomes)
     num_episodes, num_runs = facts["num_episodes"], facts["num_runs"]
     results = {(outcome.setting, outcome.label): outcome.result for outcome in outcomes}
     full_size = num_episodes >= experiment.episodes and num_runs >= experiment.runs
     runs = f"{num_runs} runs, mean and 95 % interval (Student's t)" if num_runs > 1 else "one run"
-    figure = figures.regret_figure(
+    drawn = draw(
         [
-            figures.Row(
+            (
                 setting,
                 {label: result for (where, label), result in results.items() if where == setting},
                 environment.changes(run_length(experiment, setting, num_episodes)),
@@ -89,10 +95,10 @@ def save_outcomes(folder: Path, experiment: Experiment, outcomes: Sequence[Outco
     table = storage.parquet_bytes(storage.results_table(results))
     writers = (
         lambda file: file.write(table),
-        lambda file: figures.write_png(figure, file),
-        storage.json_writer(storage.sealed(facts, table)),
+        drawn,
+        files.json_writer(storage.sealed(facts, table)),
     )
-    return storage.write_files(folder, dict(zip(FILES, writers, strict=True)))
+    return files.write_files(folder, dict(zip(FILES, writers, strict=True)))
 
 
 def manifest(experiment: Experiment, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from driftwise.drift import Drift
-from driftwise.validation import nearest, require_array, require_count, require_kind
+from driftwise.base.validation import nearest, require_array, require_count, require_kind
+from driftwise.environments.drift import Drift
 
 Setter = Callable[[Any, float], None]
 

@@ -10,11 +10,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from driftwise import planning, random
-from driftwise.environments import ENVIRONMENTS, LinearMdp
-from driftwise.parts import from_config
-from driftwise.types import Model
-from driftwise.validation import require_choice, require_count, require_kind
+from driftwise.base import random
+from driftwise.base.part import from_config
+from driftwise.base.types import Model
+from driftwise.base.validation import require_choice, require_count, require_kind
+from driftwise.environments import ENVIRONMENTS, LinearMdp, planning
 
 RENDER_MODES = ("ansi",)
 

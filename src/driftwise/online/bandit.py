@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base.part import from_config, to_config
+from driftwise.base.types import Agent, Spec
+from driftwise.base.validation import require_array, require_count, require_number
 from driftwise.online import persistence, snapshots
 from driftwise.online.engines import engine_of, looks_at_arms
 from driftwise.online.gauge import Gauge
 from driftwise.online.inspection import Summary, summarise
 from driftwise.online.making import single_agent
 from driftwise.online.pending import Pending
-from driftwise.parts import from_config, to_config
-from driftwise.types import Agent, Spec
-from driftwise.validation import require_array, require_count, require_number
 
 KIND = "bandit"  # in files
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge would drown in the rounding of squares

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from driftwise import random
-from driftwise.arrays import inverse_or_nan
-from driftwise.exploration import Ucb, tie_tolerance
-from driftwise.forgetting import ExponentialWeights, NoForgetting
-from driftwise.least_squares import LeastSquares
-from driftwise.types import Agent, Episode, FeatureTable, Key, Moments, Plan, Sample
-from driftwise.worlds.world import ACTING, PLANNING
+from driftwise.base import random
+from driftwise.base.arrays import inverse_or_nan
+from driftwise.base.random import ACTING, PLANNING
+from driftwise.base.types import Agent, Episode, FeatureTable, Key, Moments, Plan, Sample
+from driftwise.parts.exploration import Ucb, tie_tolerance
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 
 NOTHING = np.zeros(1, dtype=np.int32)  # the one state of a bandit, once
 ONCE = np.ones(1)

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise import random
-from driftwise.least_squares import LeastSquares
+from driftwise.base import random
+from driftwise.base.random import keys_of
+from driftwise.base.types import Agent, Spec
+from driftwise.base.validation import require_count, require_number
 from driftwise.online import persistence
 from driftwise.online.bandit import LARGEST_REWARD
 from driftwise.online.episodic_inspection import EpisodicSummary, summarise, watch
@@ -20,9 +22,7 @@ from driftwise.online.episodic_states import FeatureMap, MappedStates, States, S
 from driftwise.online.episodic_truncation import remembering
 from driftwise.online.gauge import Gauge
 from driftwise.online.making import single_agent
-from driftwise.types import Agent, Spec
-from driftwise.validation import require_count, require_number
-from driftwise.worlds.world import keys_of
+from driftwise.parts.least_squares import LeastSquares
 
 
 class Playing(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base.types import Moments
 from driftwise.online.episodic_memory import MemoryState, RememberedLeastSquares
 from driftwise.online.gauge import Gauge
 from driftwise.online.inspection import acting, effective_samples
-from driftwise.types import Moments
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,24 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.arrays import spd_inverse, write
-from driftwise.exploration import Thompson, TruncatedThompson
-from driftwise.forgetting import SlidingWindow
-from driftwise.parts import choice, member, number, part
-from driftwise.random import choose
-from driftwise.regression import empty_moments, linear
-from driftwise.types import Doubting, Exploration, FeatureTable, Forgetting, Key, Moments, Plan, Sample, Spec
-from driftwise.validation import require_count
+from driftwise.base.arrays import spd_inverse, write
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.random import choose
+from driftwise.base.types import (
+    Doubting,
+    Exploration,
+    FeatureTable,
+    Forgetting,
+    Key,
+    Moments,
+    Plan,
+    Sample,
+    Spec,
+)
+from driftwise.base.validation import require_count
+from driftwise.parts.exploration import Thompson, TruncatedThompson
+from driftwise.parts.forgetting import SlidingWindow
+from driftwise.parts.regression import empty_moments, linear
 
 
 class VisitedEpisode(NamedTuple):

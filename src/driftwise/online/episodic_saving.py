@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.part import from_config, to_config
+from driftwise.base.random import key
+from driftwise.base.types import Agent
 from driftwise.online.episodic_memory import MemoryPlan
 from driftwise.online.episodic_states import FeatureMap, MappedStates, States, TableOfStates
 from driftwise.online.gauge import Gauge
 from driftwise.online.persistence import Stored, WrongFeatures, leaves, with_leaves
-from driftwise.parts import from_config, to_config
-from driftwise.random import key
-from driftwise.types import Agent
 
 KIND = "episodic agent"  # in files
 

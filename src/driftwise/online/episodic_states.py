@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from driftwise.base.part import CONFIGURABLE, to_config
+from driftwise.base.types import Episode, FeatureTable
+from driftwise.base.validation import require_array, require_choice, require_count
 from driftwise.online.episodic_memory import VisitedEpisode
-from driftwise.parts import CONFIGURABLE, to_config
-from driftwise.regression import feature_table
-from driftwise.types import Episode, FeatureTable
-from driftwise.validation import require_array, require_choice, require_count
+from driftwise.parts.regression import feature_table
 
 TOLERANCE = 1e-8  # of norms: far above rounding
 FAR = 1000.0  # from positions in [0, 1]

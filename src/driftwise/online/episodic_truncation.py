@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from driftwise.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
-from driftwise.least_squares import LeastSquares
+from driftwise.base.part import is_part
+from driftwise.base.types import Forgetting
+from driftwise.base.validation import require_count, require_number
 from driftwise.online.episodic_memory import RememberedLeastSquares
-from driftwise.parts import is_part
-from driftwise.types import Forgetting
-from driftwise.validation import require_count, require_number
+from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
 
 
 def remembering(agent: Any, *, memory: int | None, tolerance: float) -> Any:

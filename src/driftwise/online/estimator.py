@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from driftwise.arrays import spd_inverse
-from driftwise.forgetting import ExponentialWeights
+from driftwise.base.arrays import spd_inverse
+from driftwise.base.types import Forgetting, Sample
+from driftwise.base.validation import require_count, require_number
 from driftwise.online.bandit import LARGEST_FEATURE, LARGEST_REWARD
-from driftwise.regression import empty_moments
-from driftwise.types import Forgetting, Sample
-from driftwise.validation import require_count, require_number
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.regression import empty_moments
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -32,7 +32,7 @@ class ForgettingRegressor(RegressorMixin, BaseEstimator):
     `fit` is the same from nothing. The order of rows is their age, which is why there is no `sample_weight`.
 
     Args:
-        forgetting: A part of `driftwise.forgetting`, or the rate η of exponential weights.
+        forgetting: A part of `driftwise.parts.forgetting`, or the rate η of exponential weights.
         ridge: λ, of the intercept too.
         fit_intercept: Whether φ is a row with a 1 behind it.
         noise_scale: Standard deviation of the noise in y, for `return_std`.

@@ -15,8 +15,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.parts import configurable
-from driftwise.validation import require_array, require_choice, require_count, require_kind, require_number
+from driftwise.base.part import configurable
+from driftwise.base.validation import (
+    require_array,
+    require_choice,
+    require_count,
+    require_kind,
+    require_number,
+)
 
 MOST_FEATURES = 10_000  # the work per episode grows with their square
 

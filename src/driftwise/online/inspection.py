@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.arrays import map_tree
-from driftwise.least_squares import LeastSquares
-from driftwise.meta.blocks import BlockState
-from driftwise.meta.master import MasterState
-from driftwise.meta.restarting import RestartingState
-from driftwise.model_pool import PoolState
+from driftwise.algorithms.bandits.model_pool import PoolState
+from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
+from driftwise.algorithms.unknown_variation.multi_scale import MasterState
+from driftwise.algorithms.unknown_variation.restarting import RestartingState
+from driftwise.base.arrays import map_tree
+from driftwise.base.part import select
+from driftwise.base.types import Moments
 from driftwise.online.gauge import Gauge
 from driftwise.online.pending import Pending
-from driftwise.parts import select
-from driftwise.types import Moments
+from driftwise.parts.least_squares import LeastSquares
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms.registry import build, lookup
-from driftwise.parts import grid_of
-from driftwise.types import Agent, Spec
-from driftwise.validation import nearest
+from driftwise.base.part import grid_of
+from driftwise.base.types import Agent, Spec
+from driftwise.base.validation import nearest
 
 
 def single_agent(spec: Spec, algorithm: str, parameters: Mapping[str, Any]) -> Agent:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.arrays import map_tree
+from driftwise.base.arrays import map_tree
 
 FORMAT = 1  # of the description and the names of tensors; a reader refuses newer ones
 PRODUCT = "driftwise.online"
@@ -30,7 +30,7 @@ def write(path: str | os.PathLike[str], stored: Stored) -> None:
     """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete."""
     from safetensors.numpy import save
 
-    from driftwise.provenance import versions
+    from driftwise.base.provenance import versions
 
     described = json.dumps(stored.description, sort_keys=True, allow_nan=False)
     tensors = {

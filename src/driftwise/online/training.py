@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base.validation import require_count, require_kind
 from driftwise.online.episodic import EpisodicAgent
-from driftwise.validation import require_count, require_kind
 
 Watcher = Callable[[int, int, float], None]  # episodes done, episodes in all, the last return
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from driftwise.validation import require_choice, require_count, require_number
+from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]
 RidgeRule = Literal["one", "dim"]
@@ -109,7 +109,7 @@ def bandit_radius(
 
     `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights; `shares`
     $N$ is into how many $\delta$ is spread: rounds for windows and weights, epochs for restarts.
-    `driftwise.theory.radii` has the same as parts, which follow the run.
+    `driftwise.parts.radii` has the same as parts, which follow the run.
     """
     dim, ridge = require_count("dim", dim), bandit_ridge(dim=dim, ridge=ridge)
     samples = require_number("samples", samples, at_least=0)

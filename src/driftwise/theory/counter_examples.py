@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.theory.radii import Spread, spread
-from driftwise.validation import require_array, require_choice, require_count, require_number
+from driftwise.base.validation import require_array, require_choice, require_count, require_number
+from driftwise.theory.spreading import Spread, spread
 
 
 class Witness(NamedTuple):

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtri, fdtrc
 
+from driftwise.base.validation import require_array, require_count, require_number
 from driftwise.theory import partition
-from driftwise.validation import require_array, require_count, require_number
 
 ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
 MAX_WINDOWS = 40

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from driftwise.base.validation import require_count, require_number
 from driftwise.theory.tuning import rate_of
-from driftwise.validation import require_count, require_number
 
 DIMENSION = 2  # of states and actions together
 KERNEL_POWER = (2 * DIMENSION + 1) / (2 * DIMENSION + 2)

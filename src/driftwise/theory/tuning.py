@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import geometric_grid
-from driftwise.validation import require_choice, require_count, require_number
 
 Regime = Literal["still", "drifting", "too fast"]
 RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.average_reward.ucrl2 import of_jaksch
 from driftwise.algorithms.registry import register
-from driftwise.average_reward.agent import OptimisticGain
-from driftwise.average_reward.value_iteration import MAX_ITERATIONS
-from driftwise.forgetting import SlidingWindow
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_count, require_number
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_count, require_number
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
+from driftwise.parts.forgetting import SlidingWindow
 
 
 def tuned(

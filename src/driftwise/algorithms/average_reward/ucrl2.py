@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
-from driftwise.average_reward.agent import OptimisticGain
-from driftwise.average_reward.radii import CountRadius
-from driftwise.average_reward.value_iteration import MAX_ITERATIONS
-from driftwise.forgetting import NoForgetting
+from driftwise.base.types import Forgetting, Numeric, Spec
+from driftwise.base.validation import require_numeric
+from driftwise.parts.count_radii import CountRadius
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
+from driftwise.parts.forgetting import NoForgetting
 from driftwise.theory.tuning import check_run
-from driftwise.types import Forgetting, Numeric, Spec
-from driftwise.validation import require_numeric
 
 
 def tuned(

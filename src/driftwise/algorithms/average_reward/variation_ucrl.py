@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 
+from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
-from driftwise.average_reward.agent import OptimisticGain
-from driftwise.average_reward.radii import CountRadius, Phases
-from driftwise.average_reward.value_iteration import MAX_ITERATIONS
-from driftwise.forgetting import RestartAt
-from driftwise.planning import Variation
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_count, require_kind, require_number, require_numeric
+from driftwise.base.types import Numeric, Spec, Variation
+from driftwise.base.validation import require_count, require_kind, require_number, require_numeric
+from driftwise.parts.count_radii import CountRadius, Phases
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
+from driftwise.parts.forgetting import RestartAt
 
 
 def restart_steps(num_episodes: int, variation: float) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.least_squares import LeastSquares
-from driftwise.theory.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
-from driftwise.types import Exploration, Forgetting, Numeric, Radius, Spec
-from driftwise.validation import require_choice, require_numeric
+from driftwise.base.types import Exploration, Forgetting, Numeric, Radius, Spec
+from driftwise.base.validation import require_choice, require_numeric
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
 
 Confidence = Literal["uniform", "published"]
 Information = Literal["count", "determinant"]
@@ -33,7 +33,7 @@ def given_or_from(
     radius_scale: Numeric,
     **assumptions: Any,
 ) -> Numeric | Radius:
-    """The `radius` that the user gave, else the one that a lemma of `driftwise.theory.radii` gives."""
+    """The `radius` that the user gave, else the one that a lemma of `driftwise.parts.radii` gives."""
     radius_scale = require_numeric("radius_scale", radius_scale, at_least=0)
     if radius is not None:
         return radius

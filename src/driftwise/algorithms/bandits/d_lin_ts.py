@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Thompson
-from driftwise.forgetting import ExponentialWeights
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Spec
+from driftwise.parts.exploration import Thompson
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_rate, bandit_ridge
-from driftwise.types import Numeric, Spec
 
 
 def tuned(

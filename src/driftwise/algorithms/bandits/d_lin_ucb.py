@@ -7,12 +7,12 @@ from typing import Any, Literal
 from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import ExponentialWeights
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import WeightedRadius
 from driftwise.theory.bandit_tuning import bandit_rate
-from driftwise.theory.radii import WeightedRadius
-from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()
@@ -62,7 +62,7 @@ def d_lin_ucb(
       spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
-      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`, instead of $\beta_t$; nothing that
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; nothing that
         $\beta_t$ is made from counts then.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta$, the chance of failure.

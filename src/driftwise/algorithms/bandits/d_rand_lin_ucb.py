@@ -7,12 +7,12 @@ from typing import Any, Literal
 from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
-from driftwise.exploration import RandomisedUcb
-from driftwise.forgetting import ExponentialWeights
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import RandomisedUcb
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import WeightedRadius
 from driftwise.theory.bandit_tuning import bandit_rate
-from driftwise.theory.radii import WeightedRadius
-from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()

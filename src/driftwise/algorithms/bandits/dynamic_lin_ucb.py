@@ -7,14 +7,14 @@ from statistics import NormalDist
 import numpy as np
 
 from driftwise.algorithms.bandits.agent import bandit_agent, given_or_from
+from driftwise.algorithms.bandits.model_pool import ModelPool
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import NoForgetting
-from driftwise.model_pool import ModelPool
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.validation import require_numeric
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.radii import CountingRadius
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-from driftwise.theory.radii import CountingRadius
-from driftwise.types import Numeric, Radius, Spec
-from driftwise.validation import require_numeric
 
 
 def tuned(
@@ -78,7 +78,7 @@ def dynamic_lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$.
-      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`; without it $\beta_m$ is that of
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`; without it $\beta_m$ is that of
         `CountingRadius` for the samples the model took.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Greedy
-from driftwise.forgetting import NoForgetting
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Spec
+from driftwise.parts.exploration import Greedy
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-from driftwise.types import Numeric, Spec
 
 
 def tuned(

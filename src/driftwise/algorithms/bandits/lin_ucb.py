@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import NoForgetting
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-from driftwise.types import Numeric, Radius, Spec
 
 
 def tuned(
@@ -65,7 +65,7 @@ def lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
-      radius: $\beta \ge 0$, or a part of `driftwise.theory.radii`, instead of $\beta_t$; nothing that
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; nothing that
         $\beta_t$ is made from counts then.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta$, the chance of failure in any round.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import RestartAt
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import RestartAt
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-from driftwise.types import Numeric, Radius, Spec
 
 
 def tuned(

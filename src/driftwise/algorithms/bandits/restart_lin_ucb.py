@@ -7,11 +7,11 @@ from typing import Any
 from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, epoch_radius
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import PeriodicRestart
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import PeriodicRestart
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_window
-from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()

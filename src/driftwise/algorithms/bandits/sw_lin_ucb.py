@@ -7,12 +7,12 @@ from typing import Any
 from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import SlidingWindow
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import WindowRadius
 from driftwise.theory.bandit_tuning import bandit_window
-from driftwise.theory.radii import WindowRadius
-from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift()

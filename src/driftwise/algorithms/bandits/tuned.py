@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Spec
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge
-from driftwise.types import Spec
 
 
 def tuned_to_drift(*, ridge: RidgeRule | float = "one"):

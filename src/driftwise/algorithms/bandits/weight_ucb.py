@@ -8,9 +8,9 @@ from driftwise.algorithms.bandits.agent import Confidence
 from driftwise.algorithms.bandits.d_lin_ucb import d_lin_ucb
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import bandit_rate, weight_ucb_rate
-from driftwise.types import Numeric, Radius, Spec
 
 
 @tuned_to_drift(ridge="dim")

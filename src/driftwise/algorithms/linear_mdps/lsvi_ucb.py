@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import NoForgetting
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import check_run, lsvi_ucb_radius
-from driftwise.types import Numeric, Spec
 
 
 def tuned(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.forgetting import PeriodicRestart
-from driftwise.least_squares import LeastSquares
-from driftwise.planning import Variation
-from driftwise.theory.mdp_radii import LocalVariationRadius, local_variation_radius
+from driftwise.base.types import Numeric, Radius, Spec, Variation
+from driftwise.base.validation import require_choice, require_kind, require_numeric
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import PeriodicRestart
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.mdp_radii import LocalVariationRadius, local_variation_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_told
-from driftwise.types import Numeric, Radius, Spec
-from driftwise.validation import require_choice, require_kind, require_numeric
 
 
 def tuned(

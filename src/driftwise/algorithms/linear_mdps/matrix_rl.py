@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
-from driftwise.exploration import Ucb
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import opt_wlsvi_radius
-from driftwise.types import Numeric, Spec
 
 
 def tuned(

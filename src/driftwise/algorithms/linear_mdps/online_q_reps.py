@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from driftwise.algorithms.linear_mdps.occupancy_descent import OccupancyDescent
 from driftwise.algorithms.registry import register
-from driftwise.known_model import ExactInverse, GeometricResampling
-from driftwise.occupancy_descent import OccupancyDescent
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_choice
+from driftwise.parts.known_model import ExactInverse, GeometricResampling
 from driftwise.theory.tuning import restart_period
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_choice
 
 Covariance = Literal["exact", "resampled"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.linear_mdps.policy_optimisation import PolicyOptimisation
 from driftwise.algorithms.registry import register
-from driftwise.policy_optimisation import PolicyOptimisation
-from driftwise.theory.mdp_radii import MixtureRadius
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.validation import require_number
+from driftwise.parts.mdp_radii import MixtureRadius
 from driftwise.theory.tuning import mirror_descent_step, restart_period
-from driftwise.types import Numeric, Radius, Spec
-from driftwise.validation import require_number
 
 
 def tuned(

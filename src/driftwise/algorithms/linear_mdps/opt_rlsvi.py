@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from driftwise.algorithms.choosing import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
 from driftwise.algorithms.registry import register
-from driftwise.exploration import TruncatedThompson
-from driftwise.least_squares import LeastSquares
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_number, require_numeric
+from driftwise.parts.exploration import TruncatedThompson
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import opt_wlsvi_radius
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_number, require_numeric
 
 
 def tuned(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from driftwise.algorithms.metric.adaptive_partition import AdaptiveQLearning
 from driftwise.algorithms.registry import register
-from driftwise.metric.adaptive_q_learning import AdaptiveQLearning
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_number
 from driftwise.theory.metric_tuning import partition_period
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_number
 
 
 def tuned(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftwise.algorithms.choosing import forgetting_of
+from driftwise.algorithms.forgetting_options import forgetting_of
+from driftwise.algorithms.metric.kernel_value_iteration import KernelValueIteration
 from driftwise.algorithms.registry import register
-from driftwise.metric.kernel_value_iteration import KernelValueIteration
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_number
 from driftwise.theory.metric_tuning import kernel_bandwidth, kernel_rate
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_number
 
 
 def tuned(

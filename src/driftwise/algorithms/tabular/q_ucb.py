@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.choosing import log_term
-from driftwise.tabular.q_learning import OptimisticQLearning
+from driftwise.algorithms.tabular.q_learning import OptimisticQLearning
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_number
+from driftwise.theory.tabular_tuning import log_term
 from driftwise.theory.tuning import check_run
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_number
 
 
 def tuned(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.choosing import log_term, restart_period
-from driftwise.tabular.q_learning import StagedQLearning
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_number
+from driftwise.algorithms.tabular.q_learning import StagedQLearning
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_number
+from driftwise.theory.tabular_tuning import log_term, restart_period
 
 
 def tuned(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from driftwise.algorithms.choosing import ForgettingKind, forgetting_of
+from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_tabular_forgetting
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.choosing import log_term, tuned_forgetting
-from driftwise.tabular.value_iteration import CountingValueIteration
-from driftwise.types import Numeric, Spec
-from driftwise.validation import require_choice, require_number
+from driftwise.algorithms.tabular.counting_value_iteration import CountingValueIteration
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import require_choice, require_number
+from driftwise.theory.tabular_tuning import log_term
 
 
 def tuned(
@@ -44,7 +44,9 @@ def tuned(
         rewards=rewards,
         steps=steps,
         monotone=monotone,
-        **tuned_forgetting(spec, forgetting, num_episodes=num_episodes, variation=variation, power=power),
+        **tuned_tabular_forgetting(
+            spec, forgetting, num_episodes=num_episodes, variation=variation, power=power
+        ),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from driftwise.drift import Drift
+from driftwise.base.validation import require_count
 from driftwise.environments.anchors import limited_drift
-from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
-from driftwise.environments.linear_mdp import RewardKind
+from driftwise.environments.drift import Drift
+from driftwise.environments.mdps.river_swim import river
+from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.models.linear_mdp import RewardKind
 from driftwise.environments.registry import register
-from driftwise.environments.river_swim import river
-from driftwise.validation import require_count
 
 
 @register

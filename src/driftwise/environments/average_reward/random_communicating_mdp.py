@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Drift, checked_drift
-from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
-from driftwise.environments.linear_mdp import RewardKind
+from driftwise.base.validation import require_count, require_number
+from driftwise.environments.drift import Drift, checked_drift
+from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.models.linear_mdp import RewardKind
 from driftwise.environments.registry import register
-from driftwise.validation import require_count, require_number
 
 
 @register

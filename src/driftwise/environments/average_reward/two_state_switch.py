@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.drift import Drift
 from driftwise.environments.anchors import limited_drift
-from driftwise.environments.continuing_mdp import ContinuingMdp, continuing_mdp
-from driftwise.environments.linear_mdp import RewardKind
+from driftwise.environments.drift import Drift
+from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
+from driftwise.environments.models.linear_mdp import RewardKind
 from driftwise.environments.registry import register
 
 

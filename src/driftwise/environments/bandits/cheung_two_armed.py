@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from driftwise.arms import orthogonal_arms
-from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.base.validation import require_count, require_number
+from driftwise.environments.arms import orthogonal_arms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import Sinusoid
 from driftwise.environments.registry import register
-from driftwise.paths import Sinusoid
-from driftwise.validation import require_count, require_number
 
 
 @register

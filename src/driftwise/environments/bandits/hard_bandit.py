@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from driftwise.arms import FixedArms
-from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.base.validation import require_count, require_number
+from driftwise.environments.arms import FixedArms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import abrupt_path
 from driftwise.environments.registry import register
-from driftwise.paths import abrupt_path
-from driftwise.validation import require_count, require_number
 
 MAX_DIM = 10  # 2^10 arms
 

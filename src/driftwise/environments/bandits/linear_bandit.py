@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from driftwise.arms import Arms
-from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.environments.arms import Arms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import ParameterPath
 from driftwise.environments.registry import register
-from driftwise.paths import ParameterPath
 
 
 @register
@@ -18,5 +18,5 @@ def linear_bandit(
     rewards: Literal["gaussian", "bernoulli"] = "gaussian",
     noise_scale: float = 1.0,
 ) -> LinearBandit:
-    """Arms from `driftwise.arms`, a parameter's path from `driftwise.paths`, and noise or coins."""
+    """Arms of `dw.arms`, a parameter's path of `dw.paths`, and noise or coins."""
     return LinearBandit(arms, path, rewards, noise_scale)

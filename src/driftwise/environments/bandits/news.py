@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.arms import ContextArms
-from driftwise.drift import Drift, checked_drift
-from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.base.validation import require_count
+from driftwise.environments.arms import ContextArms
+from driftwise.environments.drift import Drift, checked_drift
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import Mixture
 from driftwise.environments.registry import register
-from driftwise.paths import Mixture
-from driftwise.validation import require_count
 
 
 @register

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from driftwise.arms import FreshArms
-from driftwise.environments.linear_bandit import LinearBandit
+from driftwise.base.validation import require_count
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import Rotation, abrupt_path
 from driftwise.environments.registry import register
-from driftwise.paths import Rotation, abrupt_path
-from driftwise.validation import require_count
 
 ARMS = FreshArms(num_arms=50, dim=2, shape="cube")
 

@@ -1,0 +1,122 @@
+"""Optimism about the gain: the agent behind UCRL2 and its forgetful kin."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.part import member, number, part
+from driftwise.base.random import act_by_policy
+from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.validation import require_count
+from driftwise.parts.count_radii import CountRadius
+from driftwise.parts.counts import empty_counts, visited, visits
+from driftwise.parts.exploration import greedy_policy
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
+
+
+class Epoch(NamedTuple):
+    """A stretch of time with one policy."""
+
+    q: Array  # [S, A]
+    bonus: Array  # [S, A] what is added to the mean rewards
+    policy: Array  # [S, A], of zeros and ones
+    values: Array  # [S] relative values in the best plausible MDP
+    gain: Array  # of which the gain is at most this
+    known: Array  # [S, A] samples at its start
+    visits: Array  # [S, A] steps since
+
+
+class GainState(NamedTuple):
+    """What was counted, and the epoch."""
+
+    moments: Moments  # gram [1, S, A, 1, 1], cross [1, S, A, 1, 1+S]
+    epoch: Epoch
+    over: Array  # whether the epoch is
+    age: Array  # steps since everything was last forgotten
+
+
+@part
+class OptimisticGain:
+    r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
+
+    An epoch starts with the samples that are not forgotten: rewards are taken to be `min(1, r̂ + radius)`,
+    transitions lie within an L1 ball around `p̂`, and extended value iteration to the tolerance `1/√t` finds
+    the policy. The epoch is over when the pair that comes next was visited in it as often as before it (and
+    at least once), when everything was forgotten, and, if there is a `period`, after every so many steps.
+
+    A pair without samples may pay 1 and lead anywhere, as the published radii have it. Ties go to the first
+    action. A plan's `values` are an upper bound of the gain in the best of those MDPs, the same for all
+    states.
+    """
+
+    spec: Spec = member(Spec)
+    forgetting: Forgetting = member(Forgetting)
+    reward_radius: CountRadius = member(CountRadius)
+    transition_radius: CountRadius = member(CountRadius)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+    max_iterations: int = MAX_ITERATIONS
+    needs = ("continuing",)
+
+    def __post_init__(self) -> None:
+        if self.spec.horizon != 1:
+            raise ValueError(f"spec must have horizon 1, that of problems without episodes, got {self.spec}")
+        require_count("max_iterations", self.max_iterations)
+
+    def init(self, features: FeatureTable) -> GainState:
+        xp, dtype = namespace(features.values), features.values.dtype
+        pairs = xp.zeros((self.spec.num_states, self.spec.num_actions), dtype=dtype)
+        epoch = Epoch(pairs, pairs, pairs, pairs[:, 0], pairs[0, 0], pairs, pairs)
+        moments = empty_counts(self.spec, self.forgetting, features)
+        return GainState(moments, epoch, xp.asarray(True), xp.zeros_like(moments.tick))
+
+    def plan(self, state: GainState, features: FeatureTable, key: Key) -> Plan:
+        epoch = where_tree(state.over, self._begun(state), state.epoch)
+        xp = namespace(epoch.q)
+        weights = xp.zeros((1, self.spec.dim), dtype=epoch.q.dtype)
+        values = xp.zeros_like(epoch.values) + epoch.gain
+        return Plan(weights, epoch.bonus[None], epoch.q[None], epoch.policy[None], values[None], epoch)
+
+    def _begun(self, state: GainState) -> Epoch:
+        """The epoch that starts now; of no meaning unless the last one is over."""
+        counts, cross = state.moments.gram[0, :, :, 0, 0], state.moments.cross[0, :, :, 0, :]
+        xp, num_states = namespace(counts), self.spec.num_states
+        at_least_one = xp.maximum(counts, xp.ones_like(counts))
+        mean, kernel = cross[..., 0] / at_least_one, cross[..., 1:] / at_least_one[..., None]
+        unseen, times = counts == 0, (state.age, state.moments.tick)
+        optimistic = xp.clip(mean + self.reward_radius.given(counts, *times), None, 1)
+        reward = xp.where(unseen, xp.ones_like(mean), optimistic)
+        best = extended_value_iteration(
+            reward,
+            xp.where(unseen[..., None], xp.ones_like(kernel) / num_states, kernel),
+            xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.given(counts, *times)),
+            tolerance=1 / xp.sqrt(xp.astype(state.age + 1, counts.dtype)),
+            wanted=state.over,
+            max_iterations=self.max_iterations,
+        )
+        first = xp.argmax(greedy_policy(best.q), axis=-1)
+        policy = xp.astype(first[:, None] == xp.arange(self.spec.num_actions), counts.dtype)
+        none = xp.zeros_like(counts)
+        return Epoch(best.q, reward - mean, policy, best.values, best.high, counts, none)
+
+    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
+        return act_by_policy(plan, h, state, uniform)
+
+    def update(self, state: GainState, plan: Plan, episode: Episode) -> GainState:
+        epoch: Epoch = plan.extra
+        xp = namespace(epoch.q)
+        moments = self.forgetting.update(state.moments, visits(self.spec, episode))
+        epoch = epoch._replace(visits=epoch.visits + visited(self.spec, episode)[0])
+        forgotten = xp.all(moments.gram == 0)
+        age = xp.where(forgotten, xp.zeros_like(state.age), state.age + 1)
+        here = episode.successors[0]
+        doubled = xp.any(epoch.visits[here] >= xp.maximum(epoch.known[here], xp.ones_like(epoch.known[here])))
+        period = xp.asarray(self.period)
+        due = (period > 0) & (age % xp.where(period > 0, period, 1) == 0)
+        return GainState(moments, epoch, forgotten | due | doubled, age)
+
+    def diagnostics(self, state: GainState) -> dict[str, Array]:
+        """Whether an epoch began, and the span of the relative values it acts on."""
+        xp, epoch = namespace(state.epoch.q), state.epoch
+        began = xp.astype(xp.sum(epoch.visits) == 1, epoch.q.dtype)
+        return {"epochs": began, "span": xp.max(epoch.values) - xp.min(epoch.values)}

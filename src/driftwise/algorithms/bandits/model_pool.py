@@ -1,0 +1,181 @@
+"""A pool of least-squares models under a master that notices when they have become wrong.
+
+Models sit in a fixed number of slots, the leading axis of their moments, so that all are one regression.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.base.arrays import namespace, spd_inverse, write
+from driftwise.base.part import member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
+from driftwise.base.validation import require_count, require_kind
+from driftwise.parts.exploration import Ucb, greedy_policy
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.regression import linear, matvec
+
+NO_KEY = np.zeros(2, dtype=np.uint32)  # bonuses of upper confidence bounds draw nothing
+FREE = 2.0  # the badness of a slot without a model: above that of any model, which is a share
+
+
+class PoolState(NamedTuple):
+    """The models of M slots, and how well each predicted lately."""
+
+    models: Moments  # gram [M, d, d]; tick [M] is the number of samples that a model took
+    alive: Array  # [M] whether there is a model in the slot
+    created: Array  # [M] the round from which on its model is judged
+    num_wrong: Array  # [M] its wrong predictions within the window
+    wrong: Array  # [L, M] the newest judgements, a ring over rounds
+    tick: Array  # rounds so far
+    num_created: Array  # models so far, the first one included
+
+
+@part
+class ModelPool:
+    r"""Act on the model of least badness; drop models that predict badly, and begin anew when none is good.
+
+    A prediction is wrong if $|x^\top\hat\theta_m - r| > B_m(x) + \varepsilon$, for the model's own bonus
+    $B_m$ and `margin` $\varepsilon$; a model learns from what it did not predict wrongly. Its badness
+    $\hat e_m$ is the share of wrong predictions among the last $n_m$, the smaller of $\tau$ and its age,
+    known up to $d_m = \sqrt{\ln(1/\delta_2)/(2 n_m)}$. The model with the least
+    $\hat e_m - \sqrt{\ln\tau}\,d_m$ acts. A model with $\hat e_m \ge \delta_1 + d_m$ is discarded; a new one
+    is created when there is none with $\hat e_m < \tilde\delta_1 + d_m$.
+
+    `window` is τ, `discard_level` δ₁, `admit_share` δ̃₁/δ₁ (at 1 there is never more than one model) and
+    `badness_delta` δ₂. `capacity` is the number of slots; a new model that finds them full takes the worst.
+    `longest_window` is what the ring of judgements can hold: at least what is asked for and the largest
+    `window` of a grid, as a power of two.
+    """
+
+    model: LeastSquares = member(LeastSquares)
+    margin: Numeric = number(at_least=0)
+    window: Numeric = number(at_least=1, integer=True, default=200)
+    discard_level: Numeric = number(above=0, at_most=1, default=0.01)
+    admit_share: Numeric = number(at_least=0, at_most=1, default=0.2)
+    badness_delta: Numeric = number(above=0, at_most=1, default=0.01)
+    capacity: int = 8
+    longest_window: int = 0
+
+    def __post_init__(self) -> None:
+        require_kind("model.forgetting", self.model.forgetting, NoForgetting)
+        require_kind("model.exploration", self.model.exploration, Ucb)
+        if (self.spec.num_states, self.spec.horizon) != (1, 1):
+            raise ValueError(f"spec must be a bandit's, with one state and one step, got {self.spec}")
+        object.__setattr__(self, "capacity", require_count("capacity", self.capacity))
+        longest = max(
+            int(np.max(self.window)), require_count("longest_window", self.longest_window, at_least=0)
+        )
+        object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
+
+    @property
+    def spec(self) -> Spec:
+        return self.model.spec
+
+    @property
+    def ring_length(self) -> int:
+        """One more than a window holds: the newest judgement is in before the oldest is out."""
+        return self.longest_window + 1
+
+    def init(self, features: FeatureTable) -> PoolState:
+        xp = namespace(features.values)
+        empty = self.model.init(features)
+        counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
+        models = empty._replace(
+            gram=xp.tile(empty.gram, (self.capacity, 1, 1)),
+            cross=xp.tile(empty.cross, (self.capacity, 1, 1)),
+            tick=counts,
+        )
+        return PoolState(
+            models=models,
+            alive=xp.arange(self.capacity) == 0,
+            created=counts,
+            num_wrong=counts,
+            wrong=xp.zeros((self.ring_length, self.capacity), dtype=xp.bool),
+            tick=empty.tick,
+            num_created=empty.tick + 1,
+        )
+
+    def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
+        return self.model.plan(self.acting(state), features, key)
+
+    def acting(self, state: PoolState) -> Moments:
+        """What the model of least badness has learnt."""
+        xp, models = namespace(state.models.gram), state.models
+        badness, doubt = self._badness(state)
+        optimism = xp.sqrt(xp.log(xp.asarray(self.window, dtype=badness.dtype)))
+        merit = xp.where(state.alive, optimism * doubt - badness, -xp.inf)
+        slot = _oldest_best(merit, state.created)
+        return models._replace(
+            gram=models.gram[slot][None], cross=models.cross[slot][None], tick=models.tick[slot][None]
+        )
+
+    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
+        return self.model.act(plan, h, state, uniform)
+
+    def update(self, state: PoolState, plan: Plan, episode: Episode) -> PoolState:
+        wrong = self._mispredicts(state.models, episode)
+        learns = namespace(wrong).astype(state.alive & ~wrong, state.tick.dtype)
+        return self._replace_bad(self._judged(state, wrong), self._learnt(state.models, episode, learns))
+
+    def _mispredicts(self, models: Moments, episode: Episode) -> Array:
+        """Whether each slot's model was further off than its bonus and the noise explain."""
+        pulled = FeatureTable(episode.features)
+        inverse = spd_inverse(models.gram)
+        predicted = linear(pulled, matvec(inverse, models.cross[..., 0]))[:, 0]
+        bonus = self.model.exploration.perturb(inverse, models, pulled, NO_KEY)[:, 0]
+        return namespace(predicted).abs(predicted - episode.rewards) > bonus + self.margin
+
+    def _learnt(self, models: Moments, episode: Episode, learns: Array) -> Moments:
+        count = namespace(learns).astype(learns, models.gram.dtype)
+        sample = Sample(episode.features, episode.rewards, episode.successors, count)
+        return self.model.forgetting.update(models, sample)._replace(tick=models.tick + learns)
+
+    def _judged(self, state: PoolState, wrong: Array) -> PoolState:
+        """The round's judgements in, those that leave the window out."""
+        xp, integer = namespace(wrong), state.tick.dtype
+        # Write, then read: a buffer that is read before it is written would be copied when compiled.
+        ring = write(state.wrong, state.tick % self.ring_length, wrong)
+        out = state.tick - self.window
+        leaving = ring[out % self.ring_length] & (out >= state.created)
+        num_wrong = state.num_wrong + xp.astype(wrong, integer) - xp.astype(leaving, integer)
+        return state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
+
+    def _replace_bad(self, state: PoolState, models: Moments) -> PoolState:
+        """Discard bad models; without any good one, create one in a free slot or in the worst one's."""
+        xp = namespace(models.gram)
+        badness, doubt = self._badness(state)
+        surely = badness - doubt
+        alive = state.alive & (surely < self.discard_level)
+        create = ~xp.any(alive & (surely < self.admit_share * self.discard_level))
+        slot = _oldest_best(xp.where(alive, badness, FREE), state.created)
+        new = create & (xp.arange(self.capacity) == slot)
+        empty = self.model.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
+        models = models._replace(
+            gram=xp.where(new[:, None, None], empty.gram, models.gram),
+            cross=xp.where(new[:, None, None], empty.cross, models.cross),
+            tick=xp.where(new, empty.tick, models.tick),
+        )
+        return state._replace(
+            models=models,
+            alive=alive | new,
+            created=xp.where(new, state.tick, state.created),
+            num_wrong=xp.where(new, 0, state.num_wrong),
+            num_created=state.num_created + xp.astype(create, state.tick.dtype),
+        )
+
+    def _badness(self, state: PoolState) -> tuple[Array, Array]:
+        """The share of wrong predictions and how far it may be off; a new model counts as judged once."""
+        xp, dtype = namespace(state.tick), state.models.gram.dtype
+        num_judged = xp.astype(xp.clip(state.tick - state.created, 1, self.window), dtype)
+        doubt = xp.sqrt(-xp.log(xp.asarray(self.badness_delta, dtype=dtype)) / (2 * num_judged))
+        return xp.astype(state.num_wrong, dtype) / num_judged, doubt
+
+
+def _oldest_best(score: Array, created: Array) -> Array:
+    """The slot with the highest score, the oldest of those that tie."""
+    xp = namespace(score)
+    return xp.argmin(xp.where(greedy_policy(score) > 0, created, xp.iinfo(created.dtype).max))

@@ -1,0 +1,22 @@
+"""What agents that count have in common: where they may count, and where they start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.base.arrays import namespace
+from driftwise.base.types import Array, FeatureTable, Spec
+
+
+def require_all_actions(features: FeatureTable) -> None:
+    """Refuse a bandit whose arms come and go: who counts knows an action by its number."""
+    if features.present is not None:
+        raise ValueError("features must always offer every action to an agent that counts, got some missing")
+
+
+def highest(spec: Spec, like: Array, *, tight: bool) -> Array:
+    """H, or the `H−h+1` that can be had from each step on: `[H, S, A]`."""
+    xp, horizon = namespace(like), spec.horizon
+    most = np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
+    empty = xp.zeros((horizon, spec.num_states, spec.num_actions), dtype=like.dtype)
+    return empty + xp.asarray(most, dtype=like.dtype)[:, None, None]

@@ -1,0 +1,175 @@
+"""MASTER, and the two agents that its paper makes of it for linear problems."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from driftwise.algorithms.bandits.lin_ucb import lin_ucb
+from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
+from driftwise.algorithms.registry import register
+from driftwise.algorithms.unknown_variation.multi_scale import Master
+from driftwise.base.types import Agent, Numeric, Spec
+from driftwise.base.validation import require_count, require_number, require_numeric
+from driftwise.theory.tuning import lsvi_ucb_radius
+
+PAPER = "Wei & Luo 2021"
+
+
+@register(
+    problem="any",
+    forgetting="restart when a test fails",
+    exploration="the base's, on many time scales",
+    bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
+    paper=PAPER,
+)
+def master(
+    base: Agent,
+    *,
+    num_episodes: int,
+    regret_scale: Numeric,
+    delta: float = 0.05,
+    test_scale: Numeric = 1.0,
+    first_order: Numeric = 0,
+    low: Numeric = 0.0,
+    high: Numeric = 1.0,
+) -> Master:
+    r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
+
+    See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with
+    $b = 6\hat n\log(K/\delta)\,\rho$ and $\hat n = \log_2 K + 1$.
+
+    Args:
+      base: an agent whose value of the first state is optimistic.
+      num_episodes: $K$, episodes of the run.
+      regret_scale: $\rho$: in a world that does not vary, the base loses $\rho/\sqrt t$ an episode in the
+        mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
+      delta: $\delta$, the chance of a restart in such a world.
+      test_scale: a factor of $\hat\rho$ in both tests. With 1, as in the paper, they do not fail within any
+        usual run (Gerogiannis, Huang & Veeravalli 2024).
+      first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
+      low: the mean reward of a step that counts as 0.
+      high: the mean reward of a step that counts as 1.
+
+    Reference: Wei & Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
+    Approach", COLT 2021, Algorithms 1, 2 and 3.
+
+    Deviations from the paper: `test_scale` and `first_order`. It assumes that every episode offers the same:
+    one set of arms, one first state.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    regret_scale = require_numeric("regret_scale", regret_scale, above=0)
+    confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, delta)
+    return Master(
+        base,
+        num_orders=num_episodes.bit_length(),
+        width=_times(regret_scale, confidence),
+        test_scale=test_scale,
+        first_order=first_order,
+        low=low,
+        high=high,
+    )
+
+
+@register(
+    problem="linear bandit",
+    forgetting="restart when a test fails",
+    exploration="UCB, on many time scales",
+    bound="d Δ^(1/3) K^(2/3)",
+    paper=PAPER,
+)
+def master_lin_ucb(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    delta: float = 0.05,
+    radius_scale: float = 1.0,
+    test_scale: Numeric = 1.0,
+    first_order: Numeric = 0,
+    low: Numeric = 0.0,
+    high: Numeric = 1.0,
+) -> Master:
+    r"""MASTER over OFUL: the bonus is $2\beta\|x\|_{V^{-1}}$ with $\beta = 4\sqrt{d\log(K/\delta)}$, and
+    $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      num_episodes: $K$, rounds of the run.
+      delta: $\delta$.
+      radius_scale: a factor of $\beta$.
+      test_scale: a factor of the widths of the tests; see `master`.
+      first_order: the order of the first block.
+      low: the reward that counts as 0.
+      high: the reward that counts as 1.
+
+    Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    root = math.sqrt(spec.dim * _log(num_episodes, delta))
+    beta = 4 * root * require_number("radius_scale", radius_scale, above=0)
+    return master(
+        lin_ucb(spec, radius=2 * beta),
+        num_episodes=num_episodes,
+        regret_scale=beta * root,
+        delta=delta,
+        test_scale=test_scale,
+        first_order=first_order,
+        low=low,
+        high=high,
+    )
+
+
+@register(
+    problem="linear MDP",
+    forgetting="restart when a test fails",
+    exploration="UCB, on many time scales",
+    bound="d^(4/3) H^2 Δ^(1/3) K^(2/3), by our reading",
+    paper=PAPER,
+)
+def master_lsvi_ucb(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    test_scale: Numeric = 1.0,
+    first_order: Numeric = 0,
+    clip: Literal["paper", "tight"] = "paper",
+) -> Master:
+    r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
+
+    Args:
+      spec: sizes of the problem, `environment.spec`.
+      num_episodes: $K$, episodes of the run.
+      delta: $\delta$, of the radius too.
+      beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
+      test_scale: a factor of the widths of the tests; see `master`.
+      first_order: the order of the first block.
+      clip: of values, as in `lsvi_ucb`.
+
+    Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
+    """
+    beta_scale = require_number("beta_scale", beta_scale, above=0)
+    beta = lsvi_ucb_radius(
+        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
+    )
+    return master(
+        lsvi_ucb(spec, radius=beta, clip=clip),
+        num_episodes=num_episodes,
+        regret_scale=beta * math.sqrt(spec.dim * _log(num_episodes, delta)),
+        delta=delta,
+        test_scale=test_scale,
+        first_order=first_order,
+    )
+
+
+def _log(num_episodes: int, delta: float) -> float:
+    """log(K/δ), which must not vanish: with δ = 1, bonuses and tests of one episode would have no width."""
+    delta = require_number("delta", delta, above=0)
+    if delta >= 1:
+        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
+    return math.log(num_episodes / delta)
+
+
+def _times(value: Numeric, factor: float) -> Numeric:
+    return tuple(_times(each, factor) for each in value) if isinstance(value, tuple) else factor * value

@@ -1,0 +1,1 @@
+"""Analysis: statistics, figures, tables and pages of what was simulated or logged."""

@@ -1,0 +1,191 @@
+"""Auditing: an agent in an environment, or all agents of an experiment that can be audited."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from driftwise.analysis.audit.findings import Finding, Tally, as_json
+from driftwise.analysis.audit.lemmas import LEMMAS
+from driftwise.analysis.audit.playing import play
+from driftwise.analysis.audit.setting import Setting, setting_of, why_not_auditable, with_theory_radius
+from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.analysis.statistics.wording import counted
+from driftwise.base.types import Agent
+from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.environments import Environment, LinearBandit, LinearMdp
+from driftwise.experiments import Experiment
+from driftwise.experiments.building import Batch, make_batches
+from driftwise.experiments.experiment import experiment_of
+from driftwise.parts.least_squares import LeastSquares
+
+LOOKS = 200  # about so many episodes of a run are checked, unless a stride is given
+
+
+class Skipped(NamedTuple):
+    """What was not audited, and why, as half a sentence; without a statement, the whole agent."""
+
+    environment: str
+    agent: str
+    statement: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found of each agent in each environment, at these sizes."""
+
+    name: str
+    lengths: Mapping[str, int]  # episodes of a run in each environment
+    strides: Mapping[str, int]  # of which every so many are checked
+    num_runs: int
+    seed: int
+    delta: float
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def violated(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.violated)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """How long, how often, from which seed and how densely, in words."""
+        strides = {*self.strides.values()}
+        every = "every episode" if strides == {1} else f"every {max(strides, default=1)} episodes"
+        looks = f"checked {every}" if len(strides) < 2 else f"about {LOOKS} episodes of each checked at most"
+        return self._episodes, counted(self.num_runs, "run"), f"seed {self.seed}", looks
+
+    @property
+    def _episodes(self) -> str:
+        if len({*self.lengths.values()}) == 1:
+            return counted(next(iter(self.lengths.values())), "episode")
+        return " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "findings": [as_json(finding) for finding in self.findings],
+            "skipped": [each._asdict() for each in self.skipped],
+        }
+
+
+def audit_agent(
+    agent: Agent,
+    environment: Environment,
+    *,
+    num_episodes: int,
+    num_runs: int = 1,
+    seed: int = 0,
+    stride: int | None = None,
+    delta: float = 0.05,
+    beta_scale: float | None = None,
+    labels: tuple[str, str] | None = None,
+) -> tuple[tuple[Finding, ...], tuple[Skipped, ...]]:
+    """Play and check every statement that applies, at every `stride`-th episode (about 200 unless given).
+
+    `delta` is what a radius that is a number was made for; others know their own. With `beta_scale` the agent
+    explores with so many times the radius that theory asks for, not with its own. `labels` are what the
+    findings call environment and agent.
+    """
+    num_episodes, num_runs = require_count("num_episodes", num_episodes), require_count("num_runs", num_runs)
+    stride = _stride(num_episodes) if stride is None else require_count("stride", stride)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    where = labels or (environment.name, type(agent).__name__)
+    if (
+        not isinstance(agent, LeastSquares)
+        or not isinstance(environment, LinearMdp | LinearBandit)
+        or agent.needs
+    ):
+        return (), (Skipped(*where, "", why_not_auditable(agent, environment)),)
+    if beta_scale is not None:
+        scale = require_number("beta_scale", beta_scale, at_least=0)
+        rescaled = with_theory_radius(agent, environment, num_episodes=num_episodes, delta=delta, scale=scale)
+        if rescaled is None:
+            return (), (Skipped(*where, "", "theory's radius for it depends on a noise_scale, not given"),)
+        agent = rescaled
+    setting = setting_of(agent, environment, num_episodes, delta)
+    lacking = {name: lemma.lacks(setting) for name, lemma in LEMMAS.items()}
+    tallies = [Tally(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
+    for run in range(num_runs):
+        _check_run(setting, tallies, run, seed=seed, stride=stride)
+    found = tuple(tally.finding(*where, setting.delta) for tally in tallies)
+    return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
+
+
+def audit_experiment(
+    experiment: Experiment,
+    *,
+    num_episodes: int | None = None,
+    num_runs: int = 1,
+    seed: int | None = None,
+    stride: int | None = None,
+    delta: float = 0.05,
+    beta_scale: float | None = None,
+    agent: str | None = None,
+    progress: Callable[[str, str], None] = lambda environment, agent: None,
+) -> Audit:
+    """Audit every agent of an experiment that can be, or the one with the label `agent`.
+
+    Sizes and seed are the experiment's unless given, but for the runs; an environment that is met for a part
+    of the run is audited in that part. The rest is as of `audit_agent`.
+    """
+    seed = experiment.seed if seed is None else require_count("seed", seed, at_least=0)
+    findings, skipped, lengths = [], [], {}
+    for batch, label, each in _agents(experiment, num_episodes, agent):
+        progress(batch.setting, label)
+        found, without = audit_agent(
+            each,
+            batch.environment,
+            num_episodes=batch.num_episodes,
+            num_runs=num_runs,
+            seed=seed,
+            stride=stride,
+            delta=delta,
+            beta_scale=beta_scale,
+            labels=(batch.setting, label),
+        )
+        findings += found
+        skipped += without
+        lengths[batch.setting] = batch.num_episodes
+    strides = {label: stride or _stride(length) for label, length in lengths.items()}
+    return Audit(experiment.name, lengths, strides, num_runs, seed, delta, tuple(findings), tuple(skipped))
+
+
+def builtin_experiments() -> tuple[Experiment, ...]:
+    """Small linear MDPs and bandits that stand still, jump and glide, with radii from theory."""
+    folder = files("driftwise.analysis.audit").joinpath("builtin")
+    found = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
+    )
+    return tuple(experiment_of(tomllib.loads(file.read_text(encoding="utf-8"))) for file in found)
+
+
+def _agents(
+    experiment: Experiment, num_episodes: int | None, wanted: str | None
+) -> Iterator[tuple[Batch, str, Agent]]:
+    if wanted is not None:
+        require_choice("agent", wanted, list(experiment.agents))
+    for batch in make_batches(experiment, num_episodes):
+        if wanted in (None, batch.name):
+            for label, agent in batch.points.items():
+                yield batch, label, agent
+
+
+def _stride(num_episodes: int) -> int:
+    return -(-num_episodes // LOOKS)
+
+
+def _check_run(setting: Setting, tallies: list[Tally], run: int, *, seed: int, stride: int) -> None:
+    def look(snapshot: Snapshot) -> None:
+        for tally in tallies:
+            if not tally.lemma.whole_run:
+                tally.add(run, tally.lemma.check(snapshot))
+
+    trace = play(setting, look, seed=seed, run=run, stride=stride)
+    for tally in tallies:
+        if tally.lemma.whole_run:
+            tally.add(run, tally.lemma.check(trace))

@@ -1,0 +1,76 @@
+"""Statements as data: a lemma is a function that gives both sides of its inequality on a live run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise.analysis.audit.setting import Setting
+from driftwise.base.validation import nearest
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import (
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
+
+Kind = Literal["identity", "always", "probable"]
+Sides = tuple[np.ndarray, np.ndarray]  # left ≤ right; an identity gives what should be equal
+
+# what a statement may need, and what to say where it is lacking
+CONDITIONS: dict[str, tuple[Callable[[Setting], bool], str]] = {
+    "optimism": (lambda setting: isinstance(setting.agent.exploration, Ucb), "the exploration is not UCB"),
+    "gram_sq": (lambda setting: setting.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+    "successors": (lambda setting: setting.spec.horizon > 1, "there is only one step"),
+    "noise": (lambda setting: setting.noise_scale > 0, "rewards are seen without noise"),
+    "exact_rewards": (lambda setting: setting.noise_scale == 0, "rewards are noisy"),
+    "potential": (
+        lambda setting: isinstance(
+            setting.agent.forgetting,
+            ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow,
+        ),
+        "no bound on the sum of widths is known for this forgetting",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A statement, where it stands, and the function `check` that evaluates it."""
+
+    name: str
+    where: str  # in the paper
+    kind: Kind
+    needs: tuple[str, ...]
+    whole_run: bool  # whether `check` takes a `Trace`, not a `Snapshot`
+    check: Callable[[Any], Sides]
+
+    @property
+    def formula(self) -> str:
+        """The statement, the first line of the function's docstring."""
+        return (self.check.__doc__ or "").strip().split("\n")[0]
+
+    def lacks(self, setting: Setting) -> str:
+        """What the statement needs and the setting has not; empty if nothing."""
+        return "; ".join(why for met, why in map(CONDITIONS.__getitem__, self.needs) if not met(setting))
+
+
+LEMMAS: dict[str, Lemma] = {}
+
+
+def lemma(where: str, kind: Kind, *needs: str, whole_run: bool = False) -> Callable:
+    """Enter a function of a `Snapshot` (or of a `Trace`) as a statement of the paper, under its name."""
+    for need in needs:
+        if need not in CONDITIONS:
+            raise ValueError(f"needs must name conditions, got {need!r}{nearest(need, CONDITIONS)}")
+
+    def enter(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
+        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, whole_run, check)
+        return check
+
+    return enter

@@ -1,0 +1,166 @@
+"""What an audit knows beforehand: the algorithm, the true path of models, and what theory assumes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftwise.base.types import Agent, Model, Spec
+from driftwise.environments import Environment, LinearBandit, LinearMdp
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.mdp_radii import LocalVariationRadius
+from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
+
+COIN = 0.5  # a coin is 1/2-sub-Gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A least-squares agent in an environment for so many episodes, and the δ its radius was made for."""
+
+    agent: LeastSquares
+    environment: LinearMdp | LinearBandit
+    num_episodes: int
+    delta: float
+
+    @property
+    def spec(self) -> Spec:
+        return self.agent.spec
+
+    @property
+    def ridge(self) -> float:
+        """λ."""
+        return float(self.agent.ridge)
+
+    @property
+    def noise_scale(self) -> float:
+        """σ of the rewards around their means."""
+        if self.environment.rewards == "bernoulli":
+            return COIN
+        return self.environment.noise_scale if isinstance(self.environment, LinearBandit) else 0.0
+
+    def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
+        """What a width is measured with: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` of explorations that make no use of `Λ̃`.
+
+        Where no `Λ̃` is kept although it is used, it equals `Λ`.
+        """
+        if gram_sq is None or not self.agent.exploration.uses_gram_sq:
+            return inverse
+        return inverse @ gram_sq @ inverse
+
+    @cached_property
+    def _path(self) -> np.ndarray:
+        return self.environment.at(np.arange(self.num_episodes))
+
+    def model(self, t: int) -> Model:
+        """The true model of episode `t`; a bandit has no successors, so its `μ` is 0."""
+        environment, here = self.environment, self._path[t]
+        if isinstance(environment, LinearBandit):
+            return Model(here[None], np.zeros((1, len(here), 1)))
+        return Model(
+            np.tensordot(here, environment.theta, axes=1), np.tensordot(here, environment.mu, axes=1)
+        )
+
+    @cached_property
+    def theta_bound(self) -> float:
+        """S: `√d` as the paper assumes of linear MDPs; of a bandit, what is true."""
+        if isinstance(self.environment, LinearMdp):
+            return float(np.sqrt(self.spec.dim))
+        return self.environment.norm_bound(self.num_episodes)
+
+    @cached_property
+    def mu_bound(self) -> float:
+        """`√d`, or the ℓ2 norm of the masses `|μ^(l)|(S)` where signed measures exceed it."""
+        largest = max(float(_mass(self.model(t).mu).max()) for t in range(self.num_episodes))
+        return max(float(np.sqrt(self.spec.dim)), largest)
+
+    @cached_property
+    def moves(self) -> tuple[np.ndarray, np.ndarray]:
+        """`‖θ_{s,h} − θ_{s+1,h}‖`, and the mass of `μ_{s,h} − μ_{s+1,h}`: `[K−1, H]` each."""
+        of_rewards, of_transitions = np.zeros((2, self.num_episodes - 1, self.spec.horizon))
+        for s in range(self.num_episodes - 1):
+            now, then = self.model(s), self.model(s + 1)
+            of_rewards[s] = np.linalg.norm(then.theta - now.theta, axis=-1)
+            of_transitions[s] = _mass(then.mu - now.mu)
+        return of_rewards, of_transitions
+
+    def biases(self, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """`bias_r(t, h)` and `bias_P(t, h)`, each `[H]`."""
+        weights = self.agent.forgetting.weights(t)
+        of_rewards, of_transitions = (
+            bias_bound(weights, moves[:t], self.spec.dim, self.ridge, bound)
+            for moves, bound in zip(self.moves, (self.theta_bound, self.mu_bound), strict=True)
+        )
+        return of_rewards, of_transitions
+
+
+def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: int, ridge: float, bound: float) -> np.ndarray:
+    r"""$\min_W \sqrt{\tfrac d\lambda \sum_{\tau\ge t-W}\omega_\tau}\sum_{s\ge t-W}\|\theta_s-\theta_{s+1}\|
+    + \tfrac{2S}\lambda\sum_{\tau<t-W}\omega_\tau$: the bias lemma for any weights, `[H]` from moves `[t, H]`.
+
+    Exponential weights have $\sum\omega \le 1/(1-\eta)$ and $\eta^W/(1-\eta)$ outside the window, as printed;
+    sliding windows have $W$ and 0. The lemma holds for every $W$, hence for the best one.
+    """
+    before = np.concatenate([[0.0], np.cumsum(weights)])[:, None]  # [t+1, 1] older than each cut
+    inside = np.maximum(before[-1] - before, 0.0)
+    moved = np.concatenate([np.cumsum(moves[::-1], axis=0)[::-1], np.zeros((1, moves.shape[1]))])
+    return np.min(np.sqrt(dim / ridge * inside) * moved + 2 * bound / ridge * before, axis=0)
+
+
+def why_not_auditable(agent: Agent, environment: Environment) -> str:
+    """What keeps an agent from being audited, as half a sentence."""
+    if not isinstance(agent, LeastSquares):
+        return f"it is a {type(agent).__name__}, no least-squares agent"
+    if agent.needs:
+        return f"its regression is another one: it needs {' and '.join(agent.needs)}"
+    return f"the true models of {environment.name} are not known"
+
+
+def setting_of(
+    agent: LeastSquares, environment: LinearMdp | LinearBandit, num_episodes: int, delta: float
+) -> Setting:
+    """The setting; a radius that says its own δ has the last word on it."""
+    radius = getattr(agent.exploration, "radius", None)
+    return Setting(agent, environment, num_episodes, float(getattr(radius, "delta", delta)))
+
+
+def with_theory_radius(
+    agent: LeastSquares,
+    environment: LinearMdp | LinearBandit,
+    *,
+    num_episodes: int,
+    delta: float,
+    scale: float,
+) -> LeastSquares | None:
+    """The agent with `scale` times the radius that theory asks for, whatever it had; a radius that is made
+    of formulas keeps all but its own scale, and what it is told of the drift.
+
+    Nothing for a bandit's radius that is a number: what theory would say depends on its noise.
+    """
+    exploration, spec = agent.exploration, agent.spec
+    if not isinstance(exploration, Ucb):
+        return agent
+    radius: Any = exploration.radius
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    if hasattr(radius, "scale"):
+        radius = dataclasses.replace(radius, scale=scale)
+    elif isinstance(environment, LinearBandit):
+        return None
+    else:
+        sizes |= dict(delta=delta, beta_scale=scale)
+        forgetting, told = agent.forgetting, isinstance(radius, LocalVariationRadius)
+        weighted = isinstance(forgetting, ExponentialWeights)
+        beta = opt_wlsvi_radius(**sizes, rate=forgetting.rate) if weighted else lsvi_ucb_radius(**sizes)
+        radius = dataclasses.replace(radius, radius=beta) if told else beta
+    return dataclasses.replace(agent, exploration=dataclasses.replace(exploration, radius=radius))
+
+
+def _mass(mu: np.ndarray) -> np.ndarray:
+    """Total variation `|μ^(l)|(S)` of each coordinate, then the ℓ2 norm over them: `[H, d, S]` to `[H]`."""
+    return np.linalg.norm(np.abs(mu).sum(-1), axis=-1)

@@ -1,0 +1,181 @@
+"""Two looks at a run: a snapshot before an episode, and the trace of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from driftwise.analysis.audit.setting import Setting
+from driftwise.base.arrays import spd_inverse
+from driftwise.base.types import FeatureTable, Model, Moments, Plan
+from driftwise.environments import planning
+from driftwise.parts.exploration import Ucb, radius_at
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All that was seen before an episode, oldest first; `means` and `kernels` are true."""
+
+    features: np.ndarray  # [t, H, d]
+    rewards: np.ndarray  # [t, H]
+    successors: np.ndarray  # [t, H]
+    means: np.ndarray  # [t, H] φ_τᵀθ_τ
+    kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
+
+    def before(self, t: int) -> History:
+        return History(**{name: values[:t] for name, values in vars(self).items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Episode `t` before it is played. What is summed from the history is the definition; `moments` and
+    `plan` are what the algorithm has instead. Pairs (s, a) are rows, those of actions that are there."""
+
+    setting: Setting
+    t: int
+    history: History
+    moments: Moments
+    plan: Plan
+    table: FeatureTable
+
+    @cached_property
+    def model(self) -> Model:
+        return self.setting.model(self.t)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """`ω(t, τ)`, `[t]`."""
+        return self.setting.agent.forgetting.weights(self.t)
+
+    def weighted(self, targets: np.ndarray, power: int = 1) -> np.ndarray:
+        """`Σ_τ ω^p φ_τ y_τᵀ`: `[H, d, …]` from targets `[t, H, …]`."""
+        scaled = self.history.features * (self.weights**power)[:, None, None]
+        return np.einsum("thd,th...->hd...", scaled, targets)
+
+    @cached_property
+    def ridge_matrix(self) -> np.ndarray:
+        return self.setting.ridge * np.eye(self.setting.spec.dim)
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """`Λ`, `[H, d, d]`, as defined."""
+        return self.weighted(self.history.features) + self.ridge_matrix
+
+    @cached_property
+    def gram_sq(self) -> np.ndarray:
+        """`Λ̃`, `[H, d, d]`, as defined."""
+        return self.weighted(self.history.features, power=2) + self.ridge_matrix
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """`Λ⁻¹`, as defined."""
+        return spd_inverse(self.gram)
+
+    @cached_property
+    def width(self) -> np.ndarray:
+        """`√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
+        matrix = self.setting.width_matrix(self.inverse, self.gram_sq)
+        return np.sqrt(np.einsum("nd,hde,ne->hn", self.features, matrix, self.features))
+
+    @cached_property
+    def radius(self) -> np.ndarray:
+        """`β` of each step, `[H]`; 0 for explorations without one."""
+        exploration = self.setting.agent.exploration
+        radius = radius_at(exploration.radius, self.moments) if isinstance(exploration, Ucb) else np.zeros(1)
+        return np.broadcast_to(radius[..., 0], len(self.gram))
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """`[N, d]`."""
+        present = self.table.present
+        return self.table.values if present is None else self.table.values[present]
+
+    def of_pairs(self, array: np.ndarray) -> np.ndarray:
+        """A field of the plan, `[H, S, A]`, as `[H, N]`."""
+        flat = array.reshape(len(array), -1)
+        return flat if self.table.present is None else flat[:, self.table.present]
+
+    def by_state(self, array: np.ndarray) -> np.ndarray:
+        """`[H, N]` as `[H, S, A]`; only bandits, of one state, lack actions."""
+        return array.reshape(len(array), self.setting.spec.num_states, -1)
+
+    @cached_property
+    def estimate(self) -> np.ndarray:
+        """`φᵀw`, `[H, N]`."""
+        return self.plan.weights @ self.features.T
+
+    @cached_property
+    def bonus(self) -> np.ndarray:
+        return self.of_pairs(self.plan.bonus)
+
+    @cached_property
+    def policy(self) -> np.ndarray:
+        """`[H, S, A]`."""
+        return self.by_state(self.of_pairs(self.plan.policy))
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The algorithm's `V`, `[H+1, S]`."""
+        return np.concatenate([self.plan.values, np.zeros_like(self.plan.values[:1])])
+
+    @cached_property
+    def optimal_values(self) -> np.ndarray:
+        """`V*`, `[H+1, S]`."""
+        return planning.optimal_values(self._tensor, self.model)
+
+    @cached_property
+    def policy_values(self) -> np.ndarray:
+        """`V^π` of the policy played, `[H+1, S]`."""
+        return planning.policy_values(self._tensor, self.model, self.policy)
+
+    def backed_up(self, values: np.ndarray, *, rewards: bool = True) -> np.ndarray:
+        """`r + P V_{h+1}` in the true model (or `P V_{h+1}` alone), `[H, N]`, from values `[H+1, S]`."""
+        theta = self.model.theta if rewards else np.zeros_like(self.model.theta)
+        return planning.action_values(self._tensor, Model(theta, self.model.mu), values).reshape(
+            len(theta), -1
+        )
+
+    @cached_property
+    def average_model(self) -> Model:
+        """`θ̄` and `μ̄` of the weighted average MDP."""
+        sums = (self.weighted(self.history.means), self.weighted(self.history.kernels))
+        theta, mu = (total + self.setting.ridge * now for total, now in zip(sums, self.model, strict=True))
+        return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
+
+    @cached_property
+    def biases(self) -> tuple[np.ndarray, np.ndarray]:
+        """`bias_r` and `bias_P`, `[H]` each."""
+        return self.setting.biases(self.t)
+
+    @cached_property
+    def bias(self) -> np.ndarray:
+        """`2H (bias_r + bias_P)`, `[H]`."""
+        return 2 * self.setting.spec.horizon * (self.biases[0] + self.biases[1])
+
+    @cached_property
+    def targets_ahead(self) -> np.ndarray:
+        """`V_{t,h+1}(s_{τ,h+1})`, `[t, H]`."""
+        horizon = self.setting.spec.horizon
+        return self.values[1:][np.arange(horizon), self.history.successors]
+
+    @property
+    def _tensor(self) -> np.ndarray:
+        return self.features.reshape(self.setting.spec.num_states, -1, self.setting.spec.dim)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A finished run, for statements about sums over it."""
+
+    setting: Setting
+    regret: np.ndarray  # [K]
+    widths: np.ndarray  # [K, H] √(φᵀMφ) of the pairs played
+    surprises: np.ndarray  # [K, H] ξ = [P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})
+    radius: float  # the largest of all
+
+    @cached_property
+    def bias(self) -> float:
+        """`Σ_{t,h} bias_r + bias_P`."""
+        return float(sum(np.sum(self.setting.biases(t)) for t in range(self.setting.num_episodes)))

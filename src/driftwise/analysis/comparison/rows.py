@@ -1,0 +1,133 @@
+"""How the curves of an agent differ between two folders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from driftwise.analysis.comparison.facts import Cell
+from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.statistics import difference, equality, holm, mean_interval, t_test
+from driftwise.analysis.statistics.intervals import standard_error
+from driftwise.analysis.statistics.rounding import rounding
+from driftwise.simulation.results import Result
+
+LEVEL, ALPHA = 0.95, 0.05
+
+METRICS: dict[str, Callable[[Result], np.ndarray]] = {
+    "regret": lambda result: result.cumulative_regret,
+    "reward": lambda result: np.cumsum(result.returns * result.lengths, axis=-1),
+}
+
+
+class Difference(NamedTuple):
+    """`second − first` of two means; half-width and p are NaN where runs are too few."""
+
+    estimate: float
+    half_width: float
+    p: float  # two-sided
+
+
+@dataclass(frozen=True)
+class Row:
+    """An agent in an environment of both folders: its mean cumulative metric, and how that differs."""
+
+    environment: str
+    agent: str
+    episode: int  # after which the metric is taken
+    runs_first: int
+    runs_second: int
+    first: float
+    second: float
+    difference: float  # second − first
+    low: float
+    high: float
+    differs_from: int | None  # the first episode recorded by both at which runs that belong together part
+    p: float  # NaN where nothing is tested
+    p_adjusted: float
+    verdict: str  # lower, higher, unclear; identical, rounding; not tested
+
+    @property
+    def tested(self) -> bool:
+        return not math.isnan(self.p)
+
+
+def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: str, paired: bool) -> Row:
+    """The row of an agent, its p-value not yet adjusted; `paired`: runs of one number belong together."""
+    episodes, *points = np.intersect1d(first.episodes, second.episodes, return_indices=True)
+    if len(episodes) == 0:
+        raise ValueError(
+            f"the folders must both have recorded some episode of {cell.environment!r}, got none"
+        )
+    curves = [
+        METRICS[metric](side.results[cell.agent])[:, at]
+        for side, at in zip((first, second), points, strict=True)
+    ]
+    if paired:
+        in_common = min(len(curve) for curve in curves)
+        curves = [curve[:in_common] for curve in curves]
+    scores = [curve[:, -1] for curve in curves]
+    found = (paired_test if paired else welch_test)(*scores)
+    means = [curve.mean(axis=0) for curve in curves]
+    apart = np.flatnonzero(paired & (np.abs(means[1] - means[0]) > rounding(*curves)))
+    equal = equality(*curves)
+    return Row(
+        *cell,
+        episode=int(episodes[-1]),
+        runs_first=len(scores[0]),
+        runs_second=len(scores[1]),
+        first=float(means[0][-1]),
+        second=float(means[1][-1]),
+        difference=found.estimate,
+        low=found.estimate - found.half_width,
+        high=found.estimate + found.half_width,
+        differs_from=int(episodes[apart[0]]) if len(apart) else None,
+        p=math.nan if equal else found.p,
+        p_adjusted=math.nan,
+        verdict=equal or "not tested",
+    )
+
+
+def adjusted(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows with p-values adjusted by Holm over those that are tested, and with their verdicts."""
+    rows = list(rows)
+    tested = [place for place, row in enumerate(rows) if row.tested]
+    for place, p in zip(tested, holm(np.array([rows[place].p for place in tested])), strict=True):
+        direction = "lower" if rows[place].difference < 0 else "higher"
+        verdict = direction if p <= ALPHA else "unclear"
+        rows[place] = replace(rows[place], p_adjusted=float(p), verdict=verdict)
+    return tuple(rows)
+
+
+def paired_test(first: np.ndarray, second: np.ndarray) -> Difference:
+    """`second − first` of runs that belong together: Student's test on their differences."""
+    differences = difference(second, first)
+    mean, half_width = mean_interval(differences, LEVEL)
+    return Difference(float(mean), float(half_width), float(t_test(differences)))
+
+
+def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
+    """`second − first` of independent samples whose variances may differ.
+
+    `t = (ȳ − x̄) / e` with `e² = e_x² + e_y²`, the standard errors of the means, on
+    `e⁴ / (e_x⁴ / (n_x − 1) + e_y⁴ / (n_y − 1))` degrees of freedom.
+
+    Reference: Welch, *The Generalization of "Student's" Problem when Several Different Population Variances
+    Are Involved*, Biometrika 1947.
+    """
+    estimate = float(second.mean() - first.mean())
+    if abs(estimate) <= rounding(first, second):
+        estimate = 0.0
+    errors = np.array([standard_error(first), standard_error(second)])
+    error = np.hypot(*errors)
+    if error == 0:  # as in `t_test`
+        return Difference(estimate, 0.0, float(estimate == 0))
+    spare = np.maximum([len(first) - 1, len(second) - 1], 1)
+    freedom = 1 / np.sum((errors / error) ** 4 / spare)
+    half_width = stdtrit(freedom, (1 + LEVEL) / 2) * error
+    return Difference(estimate, float(half_width), float(2 * stdtr(freedom, -abs(estimate) / error)))

@@ -1,0 +1,216 @@
+"""Figures: regret over time, as one looks at it first."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any, BinaryIO, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from driftwise.analysis.statistics import average_ranks, mean_interval
+from driftwise.simulation.results import Result
+
+# Okabe & Ito's palette, told apart with any kind of colour vision; yellow is left out as too light for lines.
+COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
+LINES = ("-", (0, (2.2, 1.4)))  # alternating, so that of two curves in one place both are seen
+MAX_AGENTS = len(COLOURS) * len(LINES)
+INK, FAINT = "#222222", "#767676"
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.edgecolor": "#999999",
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "lines.linewidth": 2.0,
+    "lines.solid_capstyle": "round",
+}
+TOP, HEIGHT, GAP, BOTTOM = 1.45, 3.2, 1.35, 0.55  # inches above, of, between and below rows
+
+
+class Row(NamedTuple):
+    """What one row of a figure shows."""
+
+    name: str
+    results: Mapping[str, Result]  # by the agent's label
+    changes: Sequence[int] = ()  # the episodes, from 0, at which the environment jumps
+
+
+def regret_figure(rows: Sequence[Row], *, title: str = "", note: str = "") -> Figure:
+    """Per-episode and cumulative regret of every agent: mean over runs, and its 95 % interval.
+
+    A row for each environment; an agent looks the same in all of them. Smoothing does not cross changes. Of
+    more agents than can be told apart, those of lowest average rank are shown.
+    """
+    ranked, labels = _ranked(rows), list(dict.fromkeys(label for row in rows for label in row.results))
+    if len(labels) > MAX_AGENTS:
+        note = f"{note} · the {MAX_AGENTS} of lowest average rank of {len(labels):,} agents".removeprefix(
+            " · "
+        )
+    labels = [label for label in labels if label in ranked[:MAX_AGENTS]]
+    styles = dict(zip(labels, zip(cycle(COLOURS), cycle(LINES), strict=False), strict=False))
+    height = TOP + len(rows) * HEIGHT + (len(rows) - 1) * GAP + BOTTOM
+    with _style():
+        figure = Figure(figsize=(11, height))
+        pairs = figure.subplots(len(rows), 2, squeeze=False)
+        figure.subplots_adjust(left=0.065, right=0.85, top=1 - TOP / height, bottom=BOTTOM / height)
+        figure.subplots_adjust(wspace=0.2, hspace=GAP / HEIGHT)
+        for row, (left, right) in zip(rows, pairs, strict=True):
+            _draw_row(row, left, right, styles)
+        _make_room(figure, pairs[:, 1])
+        written: dict[str, Any] = dict(va="center", parse_math=False)
+        figure.text(0.012, 1 - 0.22 / height, title, fontsize=14, fontweight="bold", **written)
+        figure.text(0.012, 1 - 0.48 / height, note, fontsize=9.5, color=FAINT, **written)
+    return figure
+
+
+def write_png(figure: Figure, file: BinaryIO) -> None:
+    with _style():  # some of it is asked for when things are drawn
+        figure.savefig(file, format="png", dpi=150)
+
+
+def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> Callable[[BinaryIO], None]:
+    """A writer of the regret figure as PNG."""
+    figure = regret_figure([Row(*row) for row in rows], title=title, note=note)
+    return lambda file: write_png(figure, file)
+
+
+@contextlib.contextmanager
+def _style() -> Iterator[None]:
+    """The style above whatever the user's settings are, which come back afterwards."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def moving_average(curves: np.ndarray, width: int) -> np.ndarray:
+    """Means over `width` points (one more if even) around each, fewer where the curve begins and ends."""
+    size = curves.shape[-1]
+    sums = np.concatenate([np.zeros((*curves.shape[:-1], 1)), np.cumsum(curves, axis=-1)], axis=-1)
+    low = np.maximum(np.arange(size) - width // 2, 0)
+    high = np.minimum(np.arange(size) + width // 2 + 1, size)
+    return (sums[..., high] - sums[..., low]) / (high - low)
+
+
+def _ranked(rows: Sequence[Row]) -> list[str]:
+    """Labels from the lowest to the highest rank within runs, averaged over the runs and rows of an agent."""
+    ranks: dict[str, list[float]] = {}
+    for row in rows:
+        finals = np.stack([result.cumulative_regret[:, -1] for result in row.results.values()], axis=-1)
+        for label, rank in zip(row.results, average_ranks(finals).mean(axis=0), strict=True):
+            ranks.setdefault(label, []).append(float(rank))
+    return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
+
+
+def _draw_row(row: Row, left: Axes, right: Axes, styles: Mapping[str, tuple[str, Any]]) -> None:
+    results = {label: result for label, result in row.results.items() if label in styles}
+    for label, result in results.items():
+        points = np.arange(len(result.episodes))
+        for part in np.split(points, np.searchsorted(result.episodes, row.changes, side="right")):
+            smoothed = moving_average(result.regret[:, part], width=len(points) // 50)
+            _draw(left, result.episodes[part], smoothed, *styles[label])
+        _draw(right, result.episodes, result.cumulative_regret, *styles[label])
+    curves = dict(zip(results, right.get_lines(), strict=True))
+    for axes, heading in ((left, "Regret of an episode, smoothed"), (right, "Cumulative regret")):
+        _finish(axes, heading, row.changes)
+    _label_ends(right, curves)
+    left.annotate(
+        row.name,
+        (0.012, 1),
+        xycoords=("figure fraction", "axes fraction"),
+        xytext=(0, 37),
+        textcoords="offset points",
+        fontsize=11.5,
+        fontweight="bold",
+        parse_math=False,
+    )
+
+
+def _draw(axes: Axes, episodes: np.ndarray, curves: np.ndarray, colour: str, line: Any) -> None:
+    mean, half_width = mean_interval(curves)
+    axes.plot(episodes, mean, color=colour, linestyle=line)
+    axes.fill_between(episodes, mean - half_width, mean + half_width, color=colour, alpha=0.18, linewidth=0)
+
+
+def _finish(axes: Axes, heading: str, changes: Sequence[int]) -> None:
+    axes.set_title(heading, loc="left", fontsize=10.5, color=INK, pad=14)
+    axes.set_xlabel("episode")
+    axes.margins(x=0)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
+    axes.set_ylim(bottom=-0.012 * axes.get_ylim()[1])  # a line along zero keeps its width
+    axes.tick_params(length=0)
+    for change in changes:
+        place = change + 0.5  # after as many episodes, counted from 1
+        axes.axvline(place, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            "change",
+            (place, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8.5,
+            color=FAINT,
+        )
+
+
+def _label_ends(axes: Axes, curves: Mapping[str, Line2D]) -> None:
+    """Names to the right of the curves they belong to, moved apart where they would overlap."""
+    low, high = axes.get_ylim()
+    ends = {
+        label: (np.asarray(curve.get_ydata())[-1] - low) / (high - low) for label, curve in curves.items()
+    }
+    labels = sorted(ends, key=ends.__getitem__)
+    places = spread(np.array([ends[label] for label in labels]), gap=0.062)
+    for label, place in zip(labels, places, strict=True):
+        colour = curves[label].get_color()
+        axes.annotate(
+            label,
+            (1, ends[label]),
+            xycoords="axes fraction",
+            xytext=(1.035, place),
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            fontsize=10,
+            fontweight="bold",
+            parse_math=False,
+            arrowprops=dict(
+                arrowstyle="-", color=colour, linewidth=0.8, relpos=(0, 0.5), shrinkA=1, shrinkB=2
+            ),
+        )
+
+
+def _make_room(figure: Figure, named: Iterable[Axes]) -> None:
+    """Widen the figure where names would be cut off at its right; what is there keeps its size."""
+    width, height = figure.get_size_inches()
+    ends = [text.get_window_extent().x1 / figure.dpi for axes in named for text in axes.texts]
+    wider = max([width, *(end + 0.1 for end in ends)])
+    pars = figure.subplotpars
+    left, right = pars.left * width / wider, pars.right * width / wider
+    figure.set_size_inches(wider, height)
+    figure.subplots_adjust(left=left, right=right)
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places at least `gap` apart, in the same order and near the given ones (which ascend)."""
+    index = np.arange(len(places)) * gap
+    up = np.maximum.accumulate(places - index) + index
+    down = np.minimum.accumulate((places - index)[::-1])[::-1] + index
+    return (up + down) / 2

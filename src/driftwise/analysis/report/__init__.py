@@ -1,0 +1,5 @@
+"""Reports on a results folder: one offline HTML page, figures and tables for papers."""
+
+from driftwise.analysis.report.writing import FORMATS, write_report
+
+__all__ = ["FORMATS", "write_report"]

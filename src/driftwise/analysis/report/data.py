@@ -1,0 +1,212 @@
+"""What a report is about: a results folder in memory, checked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from driftwise.analysis.report.audits import read_audits
+from driftwise.analysis.report.random_actions import random_regret
+from driftwise.analysis.statistics import average_ranks
+from driftwise.base.part import from_config
+from driftwise.environments import ENVIRONMENTS
+from driftwise.environments.environment import Environment
+from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
+from driftwise.simulation.results import EVENTS, Result
+
+COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
+MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
+FEW_DRAWN = 12  # where there are more agents than that
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """A manifest and the curves of one of its environments."""
+
+    manifest: Mapping[str, Any]
+    environment_label: str
+    results: Mapping[str, Result]  # by the agent's label, in the manifest's order; all of one shape
+    audits: Sequence[Mapping[str, Any]] = ()  # what `driftwise audit` wrote beside the results, if it did
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.results)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the experiment's file said; empty where the manifest does not keep it."""
+        return self.manifest.get("config") or {}
+
+    @property
+    def environment_config(self) -> Mapping[str, Any]:
+        """The environment's name and what it was made of."""
+        return self.manifest["environments"][self.environment_label]
+
+    @cached_property
+    def agents(self) -> list[Mapping[str, Any]]:
+        """The manifest's entries, in the order of `results`."""
+        return [agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label]
+
+    @cached_property
+    def events(self) -> tuple[str, ...]:
+        """Those of `EVENTS` that some agent tells of."""
+        return tuple(name for name in EVENTS if any(name in each.counts for each in self.results.values()))
+
+    @property
+    def num_runs(self) -> int:
+        return self.scores.shape[0]
+
+    @property
+    def num_episodes(self) -> int:
+        return int(self.episodes[-1])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return next(iter(self.results.values())).lengths
+
+    @property
+    def episodes(self) -> np.ndarray:
+        return next(iter(self.results.values())).episodes
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Final cumulative regret, `[runs, agents]`."""
+        return np.stack([result.cumulative_regret[:, -1] for result in self.results.values()], axis=1)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Agents from the lowest mean regret to the highest; equal ones stay as they are listed."""
+        return np.argsort(self.ranks, kind="stable")
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """By mean regret, from 1, `[agents]`; equal ones share their places."""
+        return average_ranks(self.scores.mean(axis=0))
+
+    @cached_property
+    def drawn(self) -> tuple[str, ...]:
+        """The agents that figures show, in the manifest's order: all, or the best few of many."""
+        count = MAX_DRAWN if len(self.labels) <= MAX_DRAWN else FEW_DRAWN
+        return tuple(self.labels[index] for index in sorted(self.order[:count]))
+
+    @cached_property
+    def environment(self) -> Environment | str:
+        """The environment made anew, or why it cannot be."""
+        config = dict(self.environment_config)
+        try:
+            make = ENVIRONMENTS[config.pop("name")]
+            return make(**{key: from_config(value) for key, value in config.items()})
+        except Exception as error:  # whatever a maker of another version says
+            return f"{type(error).__name__}: {error}"
+
+    @cached_property
+    def changes(self) -> tuple[int, ...]:
+        """Episodes, from 0, at which the environment jumps; none where it cannot be made."""
+        environment = self.environment
+        return () if isinstance(environment, str) else tuple(environment.changes(self.num_episodes))
+
+    @cached_property
+    def random_regret(self) -> float:
+        """Mean regret of an episode with random actions; NaN where the environment cannot be made."""
+        environment = self.environment
+        return math.nan if isinstance(environment, str) else random_regret(environment, self.num_episodes)
+
+
+Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
+
+
+def longest(report: Report) -> ReportData:
+    """The environment that was met for all episodes of the experiment."""
+    return max(report.values(), key=lambda data: data.num_episodes)
+
+
+def load_report_data(folder: Path) -> dict[str, ReportData]:
+    """Read a results folder; whatever is wrong with it is a `ValueError` that names the path."""
+    if not folder.is_dir():
+        raise ValueError(f"{folder} must be a results folder, but there is no such folder")
+    manifest = read_manifest(folder)
+    if not _names_all(manifest.get("agents"), manifest.get("environments")):
+        raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
+    table = read_table(folder, manifest, COLUMNS, diagnostics=True)
+    results = _read_results(folder / RESULTS, manifest, table)
+    audits = read_audits(folder)
+    return {label: ReportData(manifest, label, curves, audits) for label, curves in results.items()}
+
+
+def _names_all(agents: Any, environments: Any) -> bool:
+    """Whether every environment is described, and every agent was run in each."""
+    if not isinstance(agents, list) or not isinstance(environments, dict):
+        return False
+    if not all(isinstance(each, dict) for each in (*agents, *environments.values())):
+        return False
+    named = {(each.get("environment"), each.get("label")) for each in agents}
+    labels = {label for _, label in named}
+    return bool(agents) and None not in labels and named == {*itertools.product(environments, labels)}
+
+
+def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> dict[str, dict[str, Result]]:
+    """The curves by environment and agent; `path` is what to blame."""
+    for name in COLUMNS:
+        if table[name].null_count:
+            raise ValueError(f"{path} is damaged: its column {name!r} has holes")
+    cells = [(str(each["environment"]), str(each["label"])) for each in manifest["agents"]]
+    environments, agents = list(manifest["environments"]), list(dict.fromkeys(label for _, label in cells))
+    environment, agent = _places(table["environment"], environments), _places(table["agent"], agents)
+    numbered = np.full((len(environments) + 1, len(agents) + 1), -1)  # the last are those of other names
+    for number, (one, other) in enumerate(cells):
+        numbered[environments.index(one), agents.index(other)] = number
+    cell = numbered[environment, agent]
+    if not np.array_equal(np.unique(cell), np.arange(len(cells))):
+        raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
+    rows = {"cell": cell, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
+    results = {}
+    for place, label in enumerate(environments):
+        own = {name: column[environment == place] for name, column in rows.items()}
+        results[label] = _curves(path, own, [name for each, name in cells if each == label])
+    return results
+
+
+def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
+    """Where each word of the column stands among the names; −1 for one that does not."""
+    words = column.combine_chunks().cast(pa.string()).dictionary_encode()
+    known = {name: place for place, name in enumerate(names)}
+    places = np.array([known.get(word, -1) for word in words.dictionary.to_pylist()], dtype=int)
+    return places[words.indices.to_numpy()]
+
+
+def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, Result]:
+    """The rows of one environment as curves `[runs, points]`; `labels` are its agents, as cells ascend."""
+    order = np.lexsort((rows["episode"], rows["run"], rows["cell"]))
+    num_runs, num_points = (len(np.unique(rows[name])) for name in ("run", "episode"))
+    shape = (len(labels), num_runs, num_points)
+    if len(order) != np.prod(shape):
+        raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")
+    cubes = {name: column[order].reshape(shape) for name, column in rows.items()}
+    runs, episodes = cubes["run"][:1, :, :1], cubes["episode"][:1, :1]
+    if (cubes["run"] != runs).any() or (cubes["episode"] != episodes).any():
+        raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")
+    if not np.isfinite(cubes["regret"]).all():
+        raise ValueError(f"{path} is damaged: some regret is not a finite number")
+    lengths = np.diff(episodes[0, 0], prepend=0)
+    told = {name: cube for name, cube in cubes.items() if name not in ("cell", *COLUMNS)}
+    return {
+        label: Result(
+            returns=cubes["reward"][place],
+            values=-cubes["regret"][place],  # V* − V^π is the regret
+            signed=True,  # as it was written
+            optimal_values=np.zeros(shape[1:]),
+            lengths=lengths,
+            state=None,
+            manifest={},
+            diagnostics={name: cube[place] for name, cube in told.items() if not np.isnan(cube[place]).all()},
+        )
+        for place, label in enumerate(labels)
+    }

@@ -1,0 +1,38 @@
+"""Panels: functions over the data of a report, in the order of the page. A new one is a file and a line.
+
+Names of figures and tables need to differ only within an environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from driftwise.analysis.report.data import Report, ReportData
+from driftwise.analysis.report.elements import Section
+from driftwise.analysis.report.panels.audit import audit
+from driftwise.analysis.report.panels.differences import differences
+from driftwise.analysis.report.panels.drift import drift
+from driftwise.analysis.report.panels.final_table import final_table
+from driftwise.analysis.report.panels.growth import growth
+from driftwise.analysis.report.panels.heat_map import heat_map
+from driftwise.analysis.report.panels.manifest import manifest
+from driftwise.analysis.report.panels.meta_algorithms import meta_algorithms
+from driftwise.analysis.report.panels.overview import overview
+from driftwise.analysis.report.panels.rates import rates
+from driftwise.analysis.report.panels.regret import regret
+from driftwise.analysis.report.panels.reproduce import reproduce
+
+Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
+WholePanel = Callable[[Report], Section | None]
+
+OPENING: tuple[WholePanel, ...] = (overview, rates)
+PANELS: tuple[Panel, ...] = (  # of each environment
+    regret,
+    final_table,
+    differences,
+    growth,
+    heat_map,
+    meta_algorithms,
+    drift,
+)
+CLOSING: tuple[WholePanel, ...] = (audit, manifest, reproduce)

@@ -1,0 +1,95 @@
+"""How the environment moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.report.elements import Section, axis, figure, line, packed, paragraph, shown, thinned
+from driftwise.environments.environment import Environment
+from driftwise.environments.models.continuing_mdp import ContinuingMdp
+from driftwise.environments.models.linear_mdp import LinearMdp
+
+TITLE = "How the environment drifts"
+
+
+def drift(data: ReportData) -> Section:
+    environment = data.environment
+    if isinstance(environment, str):
+        return Section(TITLE, paragraph(f"The environment cannot be made from the manifest ({environment})."))
+    variation = environment.variation(data.num_episodes)
+    if variation.total == 0:
+        return Section(TITLE, paragraph("It does not: all episodes have the same model."))
+    kept = thinned(data.num_episodes, 1000)
+    paths = _paths(environment, kept)
+    budgets = {
+        name: np.concatenate([[0.0], np.cumsum(moves)])[kept]
+        for name, moves in zip(paths, (variation.reward, variation.transition), strict=False)
+    }
+    distances = {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
+    figures = [
+        _panel("Variation spent", "variation", kept, budgets),
+        _panel("Distance from the first model", "distance", kept, distances),
+        *_plane(next(iter(paths.values())), kept),
+    ]
+    note = (
+        f"The variation budgets are Δ_r = {shown(variation.reward_budget)} and Δ_P = "
+        f"{shown(variation.transition_budget)}, together Δ = {shown(variation.total)}; computed from "
+        "the environment, made anew from the manifest. Distances are Euclidean, over all steps."
+    )
+    return Section(TITLE, f'<div class="pair">{"".join(figures)}</div>{paragraph(note)}')
+
+
+def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
+    """Points `[T, n]` as far apart as the models of the episodes are, first for their rewards."""
+    environment = environment.tables if isinstance(environment, ContinuingMdp) else environment
+    if not isinstance(environment, LinearMdp):
+        return {"parameter θ": environment.at(episodes)}
+    mixture = environment.mixture(episodes)
+    anchors = {"rewards θ": environment.theta, "transitions μ": environment.mu}
+    return {name: mixture @ _coordinates(each) for name, each in anchors.items()}
+
+
+def _coordinates(anchors: np.ndarray) -> np.ndarray:
+    """The anchors in the space that they span, `[J, J]` at most: distances stay."""
+    left, sizes, _ = np.linalg.svd(anchors.reshape(len(anchors), -1), full_matrices=False)
+    return left * sizes
+
+
+def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.ndarray]) -> str:
+    traces = [
+        _plain(number, label, episodes + 1, curve, showlegend=True)
+        for number, (label, curve) in enumerate(curves.items())
+    ]
+    layout = {
+        "xaxis": axis("episode"),
+        "yaxis": axis("", rangemode="tozero", minallowed=0),
+        "showlegend": True,
+    }
+    return figure(name, traces, layout, text=title, caption=title)
+
+
+def _plane(path: np.ndarray, episodes: np.ndarray) -> list[str]:
+    """A path in the plane in which it extends furthest; nothing where it stays on a line."""
+    left, sizes, _ = np.linalg.svd(path - path.mean(axis=0), full_matrices=False)
+    if len(sizes) < 2 or sizes[1] <= 1e-9 * np.linalg.norm(path):  # but for rounding
+        return []
+    x, y = (left[:, :2] * sizes[:2]).T
+    curve = _plain(0, "θ", x, y, text=[str(each + 1) for each in episodes])
+    curve["hovertemplate"] = "episode %{text}<extra></extra>"
+    start = _plain(2, "start", x[:1], y[:1], mode="markers", marker={"size": 9})
+    title = "Path of θ, from the dot"
+    layout: dict[str, Any] = {
+        "xaxis": axis("first principal direction"),
+        "yaxis": axis("second"),
+        "hovermode": "closest",
+    }
+    return [figure("path", [curve, start], layout, text=title, caption=title)]
+
+
+def _plain(number: int, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
+    """A curve in one of the page's colours that belongs to no agent."""
+    curve = line(number, label, y, x=packed(x), **more)
+    return {**curve, "meta": {"colour": number}}

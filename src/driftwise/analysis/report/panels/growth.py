@@ -1,0 +1,64 @@
+"""Log–log view of cumulative regret, with the exponents it grows with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.report.elements import (
+    MAX_POINTS,
+    Cell,
+    Section,
+    axis,
+    bootstrap_caution,
+    change_marks,
+    figure,
+    legend,
+    line,
+    paragraph,
+    sortable_table,
+    thinned,
+    with_interval,
+)
+from driftwise.analysis.statistics import growth_exponent
+
+
+def growth(data: ReportData) -> Section | None:
+    if len(data.lengths) < 4:
+        return None
+    kept = thinned(len(data.lengths))
+    lengths = np.diff(data.episodes[kept], prepend=0)
+    places = np.unique(np.geomspace(1, len(data.lengths), MAX_POINTS).round().astype(int)) - 1
+    traces, rows = [], []
+    for index, label in enumerate(data.drawn):
+        curves = data.results[label].cumulative_regret
+        mean = curves[:, places].mean(axis=0)
+        traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
+        fit = growth_exponent(curves[:, kept], lengths=lengths, num_resamples=500)
+        exponent = with_interval(float(fit.estimate), float(fit.low), float(fit.high))
+        rows.append((Cell(label), Cell(exponent, float(fit.estimate))))
+    note = (
+        "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
+        f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
+        "describes that stretch and proves no rate; a change that falls into it may push α above 1."
+        f"{bootstrap_caution(data)}"
+    )
+    if len(data.drawn) < len(data.labels):
+        note += f" The table has the {len(data.drawn)} agents drawn."
+    return Section(
+        "How regret grows",
+        legend(data)
+        + figure(
+            "growth",
+            traces,
+            {
+                "shapes": change_marks(data),
+                "xaxis": axis("episode", type="log"),
+                "yaxis": axis("cumulative regret", type="log"),
+            },
+            text="Cumulative regret of every agent, both axes logarithmic",
+            x=data.episodes[places],
+        )
+        + sortable_table(("agent", "exponent α [95 %]"), rows, name="exponents")
+        + paragraph(note),
+    )

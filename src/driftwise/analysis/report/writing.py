@@ -1,0 +1,66 @@
+"""Writing a report: a format is a function from the data to bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from driftwise.analysis import figures
+from driftwise.analysis.report.data import Report, load_report_data
+from driftwise.analysis.report.page import html_page
+from driftwise.analysis.report.tables import csv_table, latex_table
+from driftwise.base.validation import require_choice
+from driftwise.simulation.files import replace_file
+
+
+def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
+    """Write a report on a results folder, next to the results unless `out` is given; its path."""
+    require_choice("format", format, list(FORMATS))
+    suffix, make = FORMATS[format]
+    content = make(load_report_data(folder))
+    path = folder / f"report.{suffix}" if out is None else out
+    if path.is_dir():
+        raise ValueError(f"{path} must be a file to write, but it is a folder")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    replace_file(path, lambda file: file.write(content))
+    return path
+
+
+def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
+    def make(report: Report) -> bytes:
+        figure, file = _figure(report), io.BytesIO()
+        with mpl.rc_context():  # some of the style is asked for when things are drawn
+            mpl.rcdefaults()
+            mpl.rcParams.update(figures.STYLE)
+            mpl.rcParams["pdf.fonttype"] = 42  # TrueType, as journals ask for
+            # Tight: long names next to the curves are not cut off.
+            figure.savefig(file, format=format, bbox_inches="tight", pad_inches=0.15, **options)
+        return file.getvalue()
+
+    return make
+
+
+def _figure(report: Report) -> Figure:
+    data = next(iter(report.values()))
+    runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
+    facts = [str(data.manifest.get("experiment", "")), runs]
+    rows = [figures.Row(label, data.results, data.changes) for label, data in report.items()]
+    return figures.regret_figure(
+        rows, title=str(data.config.get("summary") or facts[0]), note=" · ".join(facts)
+    )
+
+
+# format -> (the file's suffix, what fills it)
+FORMATS: dict[str, tuple[str, Callable[[Report], bytes]]] = {
+    "html": ("html", lambda report: html_page(report).encode()),
+    "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes
+    "png": ("png", _printed("png", dpi=150)),
+    "csv": ("csv", lambda report: csv_table(report).encode()),
+    "latex": ("tex", lambda report: latex_table(report).encode()),
+}

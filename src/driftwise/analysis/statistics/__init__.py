@@ -1,0 +1,61 @@
+"""Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
+
+`intervals` says how sure a number is, `comparisons` which agent is better, `curves` what a regret curve is
+worth in one number, `rounding` what is no difference, and `wording` writes numbers out. Only NumPy and
+`scipy.special` are needed; whatever is random has a fixed seed.
+"""
+
+from driftwise.analysis.statistics.comparisons import (
+    Pair,
+    PairedDifference,
+    RankTable,
+    all_pairs,
+    average_ranks,
+    holm,
+    paired_difference,
+    rank_table,
+    sign_flip_test,
+    t_test,
+)
+from driftwise.analysis.statistics.curves import (
+    Recovery,
+    growth_exponent,
+    recovery_summary,
+    recovery_times,
+    regret_area,
+    scaling_exponent,
+)
+from driftwise.analysis.statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    interquartile_mean,
+    mean_interval,
+)
+from driftwise.analysis.statistics.rounding import ROUNDING, difference, equality, lowest
+
+__all__ = [
+    "ROUNDING",
+    "Interval",
+    "Pair",
+    "PairedDifference",
+    "RankTable",
+    "Recovery",
+    "all_pairs",
+    "average_ranks",
+    "bootstrap_interval",
+    "difference",
+    "equality",
+    "growth_exponent",
+    "holm",
+    "interquartile_mean",
+    "lowest",
+    "mean_interval",
+    "paired_difference",
+    "rank_table",
+    "recovery_summary",
+    "recovery_times",
+    "regret_area",
+    "scaling_exponent",
+    "sign_flip_test",
+    "t_test",
+]

@@ -1,0 +1,248 @@
+"""Which agent is better, given that run `i` of each met the same environment draws."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from driftwise.analysis.statistics.checks import require_runs
+from driftwise.analysis.statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    mean_interval,
+    standard_error,
+)
+from driftwise.analysis.statistics.rounding import difference, rounding
+from driftwise.base.validation import require_array, require_choice, require_count
+
+EXACT_RUNS = 12  # up to here all 2^n sign flips are looked at
+DIRECTIONS = ("lower", "higher")
+
+
+class PairedDifference(NamedTuple):
+    """How one agent differs from another over common runs: scalars, or arrays of one shape."""
+
+    mean: np.ndarray  # of first − second
+    low: np.ndarray  # Student-t interval of that mean
+    high: np.ndarray
+    p_t: np.ndarray  # two-sided, paired t-test
+    p_sign_flip: np.ndarray  # two-sided, sign-flip permutation test
+    share_better: np.ndarray  # share of runs in which the first is better; a tie counts half
+
+
+class Pair(NamedTuple):
+    """A row of the table of all pairs."""
+
+    first: str
+    second: str
+    difference: PairedDifference
+    p_adjusted: float  # after Holm's correction for the number of pairs
+
+
+class RankTable(NamedTuple):
+    """Ranks from 1, the best; a row for each agent."""
+
+    agents: tuple[str, ...]
+    by_task: np.ndarray  # [agents, tasks] mean over runs
+    overall: Interval  # [agents] mean over runs and tasks
+
+
+def paired_difference(
+    first: np.ndarray,
+    second: np.ndarray,
+    *,
+    better: str = "lower",
+    level: float = 0.95,
+    num_resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedDifference:
+    """`first − second` run by run, both `[runs, ...]`: what common draws do to both cancels.
+
+    The variance of the difference is `Var(x) + Var(y) − 2 Cov(x, y)`, so the interval is narrower than that
+    of two unpaired means whenever runs that are hard for one agent are hard for the other. A difference up to
+    1e-9 of the largest score is rounding, and counts as none. `seed` and `num_resamples` are those of
+    `sign_flip_test`. With one run the interval and `p_t` are NaN.
+    """
+    first, second = require_runs("first", first), require_runs("second", second)
+    require_choice("better", better, DIRECTIONS)
+    if len(first) != len(second):
+        raise ValueError(
+            f"first and second must have the same number of runs, got {len(first)} and {len(second)}"
+        )
+    if first.shape != second.shape:
+        raise ValueError(f"first and second must have the same shape, got {first.shape} and {second.shape}")
+    differences = difference(first, second)
+    mean, half_width = mean_interval(differences, level)
+    wins = differences < 0 if better == "lower" else differences > 0
+    return PairedDifference(
+        mean,
+        mean - half_width,
+        mean + half_width,
+        t_test(differences),
+        sign_flip_test(differences, num_resamples=num_resamples, seed=seed),
+        (wins + (differences == 0) / 2).mean(axis=0),
+    )
+
+
+def t_test(differences: np.ndarray) -> np.ndarray:
+    """Two-sided p-value of Student's test that differences `[runs, ...]` have mean zero: `t = mean / (s/√n)`.
+
+    NaN for one run. Where all differences are equal it is one if they are zero, and zero otherwise.
+    """
+    differences = require_runs("differences", differences)
+    mean, error = differences.mean(axis=0), standard_error(differences)
+    equal = error == 0
+    t = np.abs(mean) / np.where(equal, 1.0, error)
+    return np.where(equal, mean == 0, 2 * stdtr(max(len(differences) - 1, 1), -t))[()]
+
+
+def sign_flip_test(differences: np.ndarray, *, num_resamples: int = 10_000, seed: int = 0) -> np.ndarray:
+    """Two-sided p-value of Fisher's test that differences `[runs, ...]` are symmetric around zero.
+
+    If the two agents were exchangeable in each run, any sign of any difference would be as likely as the
+    other: `p` is the share of sign vectors `s` with `|Σ sᵢdᵢ| ≥ |Σ dᵢ|`. Up to 12 runs all `2^n` are looked
+    at, and `p ≥ 2^(1−n)`: fewer than six runs are never significant at 5 %. Beyond, `num_resamples` are
+    drawn, and `p = (1 + count) / (1 + num_resamples)`.
+
+    References: Fisher, *The Design of Experiments*, 1935; Phipson & Smyth, *Permutation P-values Should
+    Never Be Zero*, 2010.
+    """
+    differences = require_runs("differences", differences)
+    require_count("num_resamples", num_resamples)
+    generator = np.random.default_rng(require_count("seed", seed, at_least=0))
+    count = len(differences)
+    if count <= EXACT_RUNS:
+        signs = 1.0 - 2 * (np.arange(2**count)[:, None] >> np.arange(count) & 1)  # the bits of 0 … 2^n − 1
+    else:
+        drawn = generator.integers(0, 2, (num_resamples, count)) * 2.0 - 1
+        signs = np.concatenate([np.ones((1, count)), drawn])  # what was observed is one of them
+    rounding = 1e-12 * np.abs(differences).sum(axis=0)
+    sums = np.abs(np.tensordot(signs, differences, 1))
+    return (sums >= np.abs(differences.sum(axis=0)) - rounding).mean(axis=0)
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values: `max_{j ≤ i} min(1, (m − j + 1) p_(j))` for the i-th smallest of `m`.
+
+    Rejecting where they are at most α keeps the chance of any false rejection at most α, however the tests
+    depend on each other.
+
+    Reference: Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
+    """
+    p_values = require_array("p_values", p_values, (None,))
+    if ((p_values < 0) | (p_values > 1)).any():
+        raise ValueError(f"p_values must be in [0, 1], got {p_values.tolist()}")
+    order = np.argsort(p_values, kind="stable")
+    steps = np.arange(len(p_values), 0, -1) * p_values[order]
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def all_pairs(
+    scores: Mapping[str, np.ndarray],
+    *,
+    better: str = "lower",
+    test: str = "t",
+    level: float = 0.95,
+    num_resamples: int = 10_000,
+    seed: int = 0,
+) -> list[Pair]:
+    """Paired differences between all agents, whose scores are `[runs]`, with Holm's correction.
+
+    `test` says which p-value is corrected, `"t"` or `"sign_flip"`. With one run `"t"` has none to give: NaN.
+    The intervals are those of single comparisons, not corrected.
+    """
+    require_choice("test", test, ("t", "sign_flip"))
+    scores = _common_runs(scores, num_axes=1)
+    if len(scores) < 2:
+        raise ValueError(f"scores must be of at least two agents, got {list(scores)}")
+    compare = functools.partial(
+        paired_difference, better=better, level=level, num_resamples=num_resamples, seed=seed
+    )
+    names = itertools.combinations(scores, 2)
+    rows = [(first, second, compare(scores[first], scores[second])) for first, second in names]
+    p_values = np.array([row.p_t if test == "t" else row.p_sign_flip for *_, row in rows], dtype=float)
+    adjusted = np.full_like(p_values, np.nan) if np.isnan(p_values).any() else holm(p_values)
+    return [Pair(*row, float(p)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
+    """Ranks along the last axis from 1, the best; equal scores share the mean of their places.
+
+    `rank(a) = ½ + ½ #{b better than a} + ½ #{b better than or equal to a}`, `a` itself among the latter;
+    scores that differ by rounding alone are equal.
+    """
+    scores = require_runs("scores", scores)
+    require_choice("better", better, DIRECTIONS)
+    losses = scores if better == "lower" else -scores
+    margin = rounding(losses)
+
+    def ranks(row: np.ndarray) -> np.ndarray:
+        ordered = np.sort(row)
+        better_ones, or_equal = (
+            ordered.searchsorted(row - margin),
+            ordered.searchsorted(row + margin, "right"),
+        )
+        return (1 + better_ones + or_equal) / 2
+
+    return np.apply_along_axis(ranks, -1, losses)
+
+
+def rank_table(
+    scores: Mapping[str, np.ndarray],
+    *,
+    better: str | Sequence[str] = "lower",
+    level: float = 0.95,
+    method: str = "percentile",
+    num_resamples: int = 2000,
+    seed: int = 0,
+) -> RankTable:
+    """Mean rank of each agent, whose scores are `[runs]` or `[runs, tasks]`.
+
+    Tasks are environments or metrics. Agents are ranked against each other within each run of each task, so
+    tasks need no common scale, and `better` may be one direction for all tasks or one for each. The interval
+    is a bootstrap over runs, which are drawn for all agents and tasks together: it says nothing about tasks
+    that were not tried.
+
+    Reference: Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 2006.
+    """
+    scores = _common_runs(scores, num_axes=2)
+    stacked = np.stack(list(scores.values()), axis=-1)  # [runs, tasks, agents]
+    num_tasks = stacked.shape[1]
+    directions = [better] * num_tasks if isinstance(better, str) else list(better)
+    if len(directions) != num_tasks or num_tasks == 0:
+        raise ValueError(f"better must be one direction or one for each of {num_tasks} tasks, got {better!r}")
+    tasks = zip(range(num_tasks), directions, strict=True)
+    ranks = np.stack([average_ranks(stacked[:, task], better=which) for task, which in tasks], axis=-1)
+    overall = bootstrap_interval(
+        ranks.mean(axis=-1),
+        lambda runs: runs.mean(axis=0),
+        level=level,
+        method=method,
+        num_resamples=num_resamples,
+        seed=seed,
+    )
+    return RankTable(tuple(scores), ranks.mean(axis=0), overall)
+
+
+def _common_runs(scores: Mapping[str, np.ndarray], *, num_axes: int) -> dict[str, np.ndarray]:
+    """Scores of at least one agent in one shape, `[runs]` or `[runs, tasks]`."""
+    arrays = {name: require_runs(f"scores of {name!r}", array) for name, array in scores.items()}
+    if num_axes == 2:
+        arrays = {name: array[:, None] if array.ndim == 1 else array for name, array in arrays.items()}
+    if not arrays:
+        raise ValueError("scores must be of at least one agent, got none")
+    shape = next(iter(arrays.values())).shape
+    for name, array in arrays.items():
+        require_array(f"scores of {name!r}", array, (None,) * num_axes)
+        if array.shape != shape:
+            raise ValueError(
+                f"scores must have the same runs and tasks, got shapes {shape} and {array.shape} of {name!r}"
+            )
+    return arrays

@@ -1,0 +1,186 @@
+"""What a regret curve is worth in one number.
+
+Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Result`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.analysis.statistics.checks import require_curves, require_lengths, require_runs
+from driftwise.analysis.statistics.intervals import Interval, bootstrap_interval
+from driftwise.base.validation import require_array, require_count, require_number
+
+Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
+
+
+class Recovery(NamedTuple):
+    """Recovery from each change, `[changes]`, over runs."""
+
+    median: np.ndarray  # episodes; infinite where half of the runs or more did not recover
+    share: np.ndarray  # of runs that recovered
+
+
+def regret_area(
+    cumulative_regret: np.ndarray, *, lengths: Lengths = None, normalised: bool = False
+) -> np.ndarray:
+    """Area under the polygon through `(0, 0)` and the points `(episodes, cumulative regret)`.
+
+        Σ_i ℓ_i (R_{i−1} + R_i) / 2,    R_0 = 0
+
+    Regret weighs the more the earlier it comes: that of an episode counts for all episodes after it. The
+    area is exact for points of any `lengths`; a coarser record equals a finer one where regret is constant
+    between its points. `normalised` divides by the area of a regret of one in each episode, `K²/2`: an agent
+    that always has regret `r` gets `r`.
+    """
+    curves = require_curves("cumulative_regret", cumulative_regret)
+    lengths = require_lengths(lengths, curves.shape[-1])
+    before = np.concatenate([np.zeros_like(curves[..., :1]), curves[..., :-1]], axis=-1)
+    area = (lengths * (before + curves) / 2).sum(axis=-1)
+    return area / (lengths.sum() ** 2 / 2) if normalised else area
+
+
+def recovery_times(
+    regret: np.ndarray,
+    changes: Sequence[int],
+    *,
+    lengths: Lengths = None,
+    threshold: float | None = None,
+    tolerance: float | None = None,
+    smooth: int = 1,
+    hold: int = 1,
+    baseline: int = 50,
+) -> np.ndarray:
+    """Episodes from each change until the smoothed regret of an episode is low again, `[..., changes]`.
+
+    `changes` are the episodes, from 0, that are the first of a new model. They cut the curve into segments;
+    a point with episodes on both sides of a change belongs to none. Within a segment the regret is smoothed
+    by the mean over the episodes of the last `smooth` points, of fewer at its start. The agent has recovered
+    at the first of `hold` consecutive points of the segment at which that is at most
+
+    - `threshold`, or
+    - `tolerance` plus the mean regret of the last `baseline` points of the segment before the change (fewer
+      where it is shorter), for each curve its own.
+
+    One of the two is given. The time is the number of episodes between the change and the beginning of that
+    point: zero for an agent that never leaves. It is infinite if the agent does not recover before the next
+    change or the end, and NaN where that cannot be judged: fewer than `hold` points after the change, or
+    none before it with `tolerance`.
+    """
+    regret = require_curves("regret", regret)
+    lengths = require_lengths(lengths, regret.shape[-1])
+    ends = np.cumsum(lengths)
+    places = _require_changes(changes, ends[-1])
+    for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
+        require_count(name, value)
+    if (threshold is None) == (tolerance is None):
+        raise ValueError(f"one of threshold and tolerance must be given, got {threshold!r} and {tolerance!r}")
+    name, bound = ("tolerance", tolerance) if threshold is None else ("threshold", threshold)
+    bound = require_number(name, bound)
+    starts = ends - lengths
+    borders = [0, *places, ends[-1]]
+    times = np.full((*regret.shape[:-1], len(places)), np.nan)
+    for number, (earlier, change, later) in enumerate(zip(borders, places, borders[2:], strict=False)):
+        before = np.flatnonzero((starts >= earlier) & (ends <= change))[-baseline:]
+        after = np.flatnonzero((starts >= change) & (ends <= later))
+        if len(after) < hold or (threshold is None and len(before) == 0):
+            continue
+        limit = np.full(regret.shape[:-1], bound)
+        if threshold is None:
+            limit += np.average(regret[..., before], axis=-1, weights=lengths[before])
+        limit += 1e-12 * np.abs(limit)  # equal but for rounding is equal
+        low = _trailing_mean(regret[..., after], lengths[after], smooth) <= limit[..., None]
+        held = np.lib.stride_tricks.sliding_window_view(low, hold, axis=-1).all(axis=-1)
+        waited = starts[after][np.argmax(held, axis=-1)] - change
+        times[..., number] = np.where(held.any(axis=-1), waited, np.inf)
+    return times
+
+
+def recovery_summary(times: np.ndarray) -> Recovery:
+    """Median over runs of `recovery_times` `[runs, changes]`, and the share of runs that recovered."""
+    times = np.asarray(times, dtype=float)
+    if times.ndim == 0 or len(times) == 0:
+        raise ValueError(f"times must have at least one run, got shape {times.shape}")
+    unknown = np.isnan(times).any(axis=0)
+    known = np.where(unknown, 0.0, times)
+    median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
+    return Recovery(np.where(unknown, np.nan, median), np.where(unknown, np.nan, share))
+
+
+def growth_exponent(
+    cumulative_regret: np.ndarray,
+    *,
+    lengths: Lengths = None,
+    part: float = 0.5,
+    level: float = 0.95,
+    method: str = "percentile",
+    num_resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """Exponent `α` of `R_K ≈ C K^α`, fitted to the mean over runs of curves `[runs, points]`.
+
+    The slope of the least-squares line through `(log K, log mean R_K)` at the points in the last `part` of
+    the episodes, with an interval by bootstrap over runs. A fit over a finite stretch: it describes the
+    curve there, and proves no rate. NaN where the mean is zero somewhere on that part.
+    """
+    curves = require_array("cumulative_regret", cumulative_regret, (None, None))
+    curves = require_runs("cumulative_regret", require_curves("cumulative_regret", curves))
+    episodes = np.cumsum(require_lengths(lengths, curves.shape[-1]))
+    part = require_number("part", part, above=0, at_most=1)
+    last = episodes > (1 - part) * episodes[-1]
+    if last.sum() < 2:
+        raise ValueError(f"part must take in at least two points, got {part:g} with {last.sum()}")
+    return scaling_exponent(
+        curves[:, last], episodes[last], level=level, method=method, num_resamples=num_resamples, seed=seed
+    )
+
+
+def scaling_exponent(
+    scores: np.ndarray,
+    sizes: np.ndarray | Sequence[float],
+    *,
+    level: float = 0.95,
+    method: str = "percentile",
+    num_resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
+
+    The slope of the least-squares line through `(log n, log mean R)`, with an interval by bootstrap over
+    runs: what belongs to one run stays together. NaN where the mean of some point is not positive.
+    """
+    scores = require_runs("scores", require_array("scores", scores, (None, None)))
+    sizes = require_array("sizes", sizes, (scores.shape[1],))
+    if len(np.unique(sizes)) < 2 or sizes.min() <= 0:
+        raise ValueError(f"sizes must be two or more different positive numbers, got {sizes.tolist()}")
+    centred = np.log(sizes) - np.log(sizes).mean()
+
+    def slope(runs: np.ndarray) -> np.ndarray:
+        mean = runs.mean(axis=0)
+        return np.log(np.where(mean > 0, mean, np.nan)) @ centred / (centred @ centred)
+
+    return bootstrap_interval(
+        scores, slope, level=level, method=method, num_resamples=num_resamples, seed=seed
+    )
+
+
+def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.ndarray:
+    """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
+    width = min(width, curves.shape[-1])
+    padding = np.zeros((*curves.shape[:-1], width - 1))
+    weights = np.concatenate([np.zeros(width - 1), lengths])
+    padded = np.concatenate([padding, curves], axis=-1) * weights
+    windows = np.lib.stride_tricks.sliding_window_view
+    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
+
+
+def _require_changes(changes: Sequence[int], num_episodes: float) -> list[int]:
+    places = [require_count("changes", change, at_least=0) for change in changes]
+    if sorted(set(places)) != places or any(place >= num_episodes for place in places):
+        raise ValueError(
+            f"changes must be increasing episodes below {num_episodes:g}, got {tuple(changes)!r}"
+        )
+    return places

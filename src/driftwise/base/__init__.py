@@ -1,0 +1,1 @@
+"""Base: what everything stands on. Arrays, addressed random numbers, parts, validation, shared types."""

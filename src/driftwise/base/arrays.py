@@ -1,0 +1,174 @@
+"""The few operations in which array libraries differ, behind one table.
+
+Everything else in the parts is the Python array API. NumPy is built in here; the JAX entries are
+added by `driftwise.base.jax_backend`, so that nothing on the NumPy path ever imports JAX.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.base.types import Array
+
+try:  # what `np.linalg.inv` calls after its checks of the arguments; not public
+    from numpy.linalg import _umath_linalg
+except ImportError:
+    _umath_linalg = None
+
+
+class Backend(NamedTuple):
+    """What a library has to add to the array API."""
+
+    scan: Callable[..., Any]
+    spd_inverse: Callable[[Array], Array]
+    sweep_over: Callable[..., Array]
+    vecdot: Callable[[Array, Array], Array]
+    after: Callable[[Array, Array], Array]
+    identity: Callable[[int, Any], Array]
+    repeat_while: Callable[..., Any]
+
+
+def namespace(array: Array) -> Any:
+    """The array library that `array` belongs to."""
+    return np if type(array) is np.ndarray else array.__array_namespace__()
+
+
+class Numbers:
+    """What formulas ask of an array library, for Python's numbers."""
+
+    log, log1p, expm1, sqrt = math.log, math.log1p, math.expm1, math.sqrt
+
+    @staticmethod
+    def where(condition: bool, first: float, second: float) -> float:
+        return first if condition else second
+
+
+def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool = False) -> Any:
+    """`carry, y = step(carry, x)` over the leading axis of the tuple `xs`; returns `(carry, ys)`."""
+    return _backend(xs[0]).scan(step, carry, xs, reverse=reverse)
+
+
+def spd_inverse(matrix: Array) -> Array:
+    """Inverse of symmetric positive definite matrices `[..., d, d]`."""
+    return _backend(matrix).spd_inverse(matrix)
+
+
+def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
+    """The inverse of one small NumPy matrix, NaN if it has none; `np.linalg.inv` takes twice the time."""
+    if _umath_linalg is not None:
+        return _umath_linalg.inv(matrix)
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+
+
+def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+    """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
+    return _backend(xs).sweep_over(function, xs, at_once=at_once)
+
+
+def repeat_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
+    """`carry = step(carry)` as long as `keep(carry)`; `carry` is a tuple of arrays."""
+    return _backend(carry[0]).repeat_while(keep, step, carry)
+
+
+def after(array: Array, other: Array) -> Array:
+    """`array`, but not before `other` is there (which must broadcast to its shape and be finite).
+
+    On CPUs XLA may run two factorisations of many matrices at once if neither depends on the other, and then
+    they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
+    """
+    return _backend(array).after(array, other)
+
+
+def vecdot(first: Array, second: Array) -> Array:
+    """`Σ_i a_i b_i` over the last axis."""
+    return _backend(first).vecdot(first, second)
+
+
+def identity_like(matrix: Array) -> Array:
+    """The identity of the size and type of matrices `[..., d, d]`; not to be written to."""
+    return _backend(matrix).identity(matrix.shape[-1], matrix.dtype)
+
+
+def map_tree(function: Callable[..., Any], *trees: Any) -> Any:
+    """`function` of the arrays at each place of trees that are alike: (named) tuples of arrays and None."""
+    first = trees[0]
+    if isinstance(first, tuple):
+        made = [map_tree(function, *each) for each in zip(*trees, strict=True)]
+        return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
+    return None if first is None else function(*trees)
+
+
+def where_tree(condition: Array, first: Any, second: Any) -> Any:
+    """`first` or `second`, trees of arrays alike in shape; NumPy copies neither."""
+    if isinstance(condition, np.bool):
+        return first if condition else second
+    return map_tree(lambda one, other: namespace(other).where(condition, one, other), first, second)
+
+
+def write(buffer: Array, index: Any, value: Array) -> Array:
+    """`buffer[index] = value`: in place where arrays are mutable, else a new buffer."""
+    if hasattr(buffer, "at"):
+        return buffer.at[index].set(value)
+    buffer[index] = value
+    return buffer
+
+
+def _backend(array: Array) -> Backend:
+    if type(array) is np.ndarray:
+        return BACKENDS["numpy"]
+    name = namespace(array).__name__
+    if name == "jax.numpy" and name not in BACKENDS:
+        importlib.import_module("driftwise.base.jax_backend")  # it enters itself
+    return BACKENDS[name]
+
+
+def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool) -> Any:
+    length = len(xs[0])
+    if length == 1:  # a bandit's: nothing to put together
+        carry, y = step(carry, tuple([x[0] for x in xs]))
+        return carry, tuple([column[None] for column in y]) if isinstance(y, tuple) else y[None]
+    ys: list[Any] = [None] * length
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, ys[i] = step(carry, tuple(x[i] for x in xs))
+    if isinstance(ys[0], tuple):
+        return carry, tuple(np.stack(column) for column in zip(*ys, strict=True))
+    return carry, np.stack(ys)
+
+
+def _sweep_loop(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+    return np.stack([function(x) for x in xs])
+
+
+def _while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
+    while keep(carry):
+        carry = step(carry)
+    return carry
+
+
+@functools.cache
+def _identity(size: int, dtype: Any) -> Array:
+    made = np.eye(size, dtype=dtype)
+    made.flags.writeable = False
+    return made
+
+
+BACKENDS: dict[str, Backend] = {
+    "numpy": Backend(
+        scan=_scan_loop,
+        spd_inverse=np.linalg.inv,
+        sweep_over=_sweep_loop,
+        vecdot=np.vecdot,
+        after=lambda array, other: array,
+        identity=_identity,
+        repeat_while=_while_loop,
+    )
+}

@@ -1,0 +1,220 @@
+"""The shapes that every other module speaks in.
+
+States, plans and samples are named tuples of arrays; the same tuple holds NumPy arrays in a plain
+loop and JAX arrays in the simulator. Leading axes are free: a step axis `[H, ...]` is the usual one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.base.validation import require_count
+
+Array = Any  # a NumPy or a JAX array; the parts use only what both offer
+Numeric = Any  # a number, or nested tuples of numbers: a grid of hyper-parameters
+Key = Any  # uint32 array of two words, see driftwise.base.random
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an agent has to know about a finite episodic problem: sizes, nothing else.
+
+    A bandit is one state and one step; then features are given anew in every round.
+    """
+
+    num_states: int
+    num_actions: int
+    dim: int
+    horizon: int
+
+    def __post_init__(self) -> None:
+        for name in ("num_states", "num_actions", "dim", "horizon"):
+            object.__setattr__(self, name, require_count(name, getattr(self, name)))
+
+    @classmethod
+    def bandit(cls, *, dim: int, num_arms: int) -> Spec:
+        """A linear bandit with at most `num_arms` arms in a round."""
+        return cls(num_states=1, num_actions=num_arms, dim=dim, horizon=1)
+
+
+class Model(NamedTuple):
+    """One linear MDP over known features: `r = φᵀθ_h`, `P(·|s,a) = φᵀμ_h(·)`."""
+
+    theta: Array  # [H, d]
+    mu: Array  # [H, d, S]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Variation:
+    """How far the model moves from each episode to the next; the budgets are the sums."""
+
+    reward: np.ndarray  # [K-1]
+    transition: np.ndarray  # [K-1]
+
+    def __repr__(self) -> str:
+        parts = f"reward_budget={self.reward_budget:g}, transition_budget={self.transition_budget:g}"
+        return f"Variation({parts}, total={self.total:g})"
+
+    @property
+    def reward_budget(self) -> float:
+        """`Δ_r`."""
+        return float(self.reward.sum())
+
+    @property
+    def transition_budget(self) -> float:
+        """`Δ_P`."""
+        return float(self.transition.sum())
+
+    @property
+    def total(self) -> float:
+        """`Δ = Δ_r + Δ_P`."""
+        return self.reward_budget + self.transition_budget
+
+
+class FeatureTable(NamedTuple):
+    """What an episode shows of all state-action pairs, flattened state by state to `N = S·A` rows.
+
+    The last five fields are there for agents that name them in `needs`.
+    """
+
+    values: Array  # [N, d]
+    pairs: Array | None = None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice), if not too large
+    present: Array | None = None  # [N] whether the action can be taken; None if all can
+    rewards: Array | None = None  # [H, N] the mean rewards of this episode
+    measures: Array | None = None  # [J, H, d, S] the anchors' measures μ of successors
+    initial: Array | None = None  # [S] the distribution of the first state
+    projection: Array | None = None  # [S, S] onto the span of known features of successors
+    positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
+
+
+class Sample(NamedTuple):
+    """What a regression absorbs at one tick, for each leading index."""
+
+    features: Array  # [..., d]
+    reward: Array  # [...]
+    successor: Array  # [...] integer state that followed
+    count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
+
+
+class Moments(NamedTuple):
+    """Weighted sums over the past that determine the ridge regression exactly."""
+
+    gram: Array  # [..., d, d]     Λ = Σ ω φφᵀ + λI
+    gram_sq: Array | None  # [..., d, d]  Λ̃ = Σ ω² φφᵀ + λI; None where nobody asks, or where it equals Λ
+    cross: Array  # [..., d, 1+S]  Σ ω φ yᵀ with y = (r, e_{s'})
+    ridge: Array  # λ
+    tick: Array  # number of samples absorbed since the start
+    memory: Any  # what the forgetting needs besides
+
+
+class Plan(NamedTuple):
+    """What an episode acts on. Q is not clipped; the values of an optimistic agent are."""
+
+    weights: Array  # [H, d]
+    bonus: Array  # [H, S, A]
+    q: Array  # [H, S, A]
+    policy: Array  # [H, S, A] probabilities
+    values: Array  # [H, S] what the agent believes can be had from each step on
+    extra: Any = None  # what the agent's own update needs besides
+
+    @property
+    def value(self) -> Array:
+        """`[S]`, of the first step."""
+        return self.values[0]
+
+    def values_ahead(self, successors: Array) -> Array:
+        """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""
+        xp = self.values.__array_namespace__()
+        reached = self.values[xp.arange(1, len(successors)), successors[:-1]]
+        return xp.concat([reached, xp.zeros_like(self.values[:1, 0])])
+
+
+class Episode(NamedTuple):
+    """One trajectory of H steps."""
+
+    states: Array  # [H]
+    actions: Array  # [H]
+    features: Array  # [H, d]
+    rewards: Array  # [H]
+    successors: Array  # [H]
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A weight function ω(t, τ), together with the recursion on the moments that realises it."""
+
+    def weights(self, tick: int) -> np.ndarray:
+        """The definition: ω(tick, τ) for τ = 0 … tick−1, oldest first."""
+        ...
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        """Prepare empty moments; `sample` shows the shapes and types that will come."""
+        ...
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        """Absorb one sample; may consume the moments it is given."""
+        ...
+
+
+@runtime_checkable
+class Radius(Protocol):
+    """The radius of a confidence set, as a function of what was seen."""
+
+    def given(self, moments: Moments) -> Array:
+        """One radius, or one for each step: `[]` or `[H]`."""
+        ...
+
+
+@runtime_checkable
+class Exploration(Protocol):
+    """How the estimate φᵀw becomes an index, and the index a policy."""
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        """Whether `perturb` looks at `gram_sq`, so that it has to be kept."""
+        ...
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        """What is added to φᵀw, for every step and state-action pair: [H, N]."""
+        ...
+
+    def policy(self, q: Array) -> Array:
+        """Action probabilities from the index, over the last axis; −∞ marks actions that are not there."""
+        ...
+
+
+@runtime_checkable
+class Doubting(Protocol):
+    """An exploration that does not trust estimates far from the data."""
+
+    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
+        """How much of φᵀw is replaced by the most that can be had from a step on: `[H, N]`, in [0, 1]."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller.
+
+    An agent that has to be told more than features says so in an attribute `needs`: a tuple of the names
+    `"rewards"`, `"measures"`, `"initial"`, `"projection"`, `"positions"` of a `FeatureTable`, or
+    `"shared_steps"`: that transitions do not depend on the step, `"fixed_transitions"`: that they do not
+    drift, or `"continuing"`: that there are no episodes.
+
+    An agent that does something worth a look may have a method `diagnostics(state)`: numbers by name for the
+    episode last learnt from, given the state after it. Engines record them beside the regret.
+    """
+
+    @property
+    def spec(self) -> Spec: ...
+
+    def init(self, features: FeatureTable) -> Any: ...
+
+    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan: ...
+
+    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array: ...
+
+    def update(self, state: Any, plan: Plan, episode: Episode) -> Any: ...

@@ -1,0 +1,121 @@
+"""Checks of what users pass in: each failure is one sentence naming argument, value and expectation."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -> int:
+    """An integer in `[at_least, 2^bits)`; booleans and floats are refused, NumPy integers accepted."""
+    expected = "a positive integer" if at_least == 1 else f"an integer of at least {at_least}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    if int(value) >= 1 << bits:
+        raise ValueError(f"{name} must be an integer below 2^{bits}, got {value!r}")
+    return int(value)
+
+
+def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few words; a near miss is named."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}{nearest(value, choices)}")
+    return value
+
+
+def nearest(value: Any, choices: Iterable[str]) -> str:
+    """` (did you mean 'x'?)`, or nothing where no choice is close."""
+    close = difflib.get_close_matches(str(value), list(choices), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def require_numeric(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    integer: bool = False,
+) -> Any:
+    """A finite number within bounds, or an array of them (a grid), as hashable nested tuples."""
+    expected = _describe(above, at_least, at_most, integer)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged list
+        raise ValueError(f"{name} must be {expected}, got {value!r}") from None
+    kinds = "iu" if integer else "iuf"
+    if array.dtype.kind not in kinds or array.size == 0:
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    array = array.astype(np.float64) if array.dtype.kind == "f" else array  # bounds may be beyond float32
+    bad = ~np.isfinite(array)
+    if above is not None:
+        bad |= ~(array > above)
+    if at_least is not None:
+        bad |= ~(array >= at_least)
+    if at_most is not None:
+        bad |= ~(array <= at_most)
+    if bad.any():
+        raise ValueError(f"{name} must be {expected}, got {array[bad].flat[0].item()!r}")
+    return _nested_tuple(array.tolist() if integer else array.astype(float).tolist())
+
+
+def require_number(name: str, value: Any, **bounds: Any) -> Any:
+    """One finite number within the bounds of `require_numeric`; no grid."""
+    number = require_numeric(name, value, **bounds)
+    if isinstance(number, tuple):
+        raise ValueError(f"{name} must be a single number, got {value!r}")
+    return number
+
+
+def require_kind(name: str, value: Any, kind: type) -> Any:
+    """An instance of a class or protocol (and not the class itself)."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise ValueError(f"{name} must be {_article(kind.__name__)}, got {value!r}")
+    return value
+
+
+def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
+    """A finite float64 array; `None` in the shape leaves that axis free. The caller's array is not kept."""
+    try:
+        array = np.array(value)
+    except ValueError:  # a ragged list
+        array = np.array(value, dtype=object)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}")
+    array = array.astype(np.float64)
+    fits = array.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite, got {array[where]} at index {where}")
+    return array
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"
+
+
+def _describe(above: float | None, at_least: float | None, at_most: float | None, integer: bool) -> str:
+    kind = "an integer" if integer else "a number"
+    low = f"({above:g}" if above is not None else f"[{at_least:g}" if at_least is not None else None
+    if low and at_most is not None:
+        return f"{kind} in {low}, {at_most:g}]"
+    if above is not None:
+        return f"{kind} above {above:g}"
+    if at_least is not None:
+        return f"{kind} of at least {at_least:g}"
+    return f"a finite {kind.split()[1]}"
+
+
+def _nested_tuple(value: Any) -> Any:
+    return tuple(_nested_tuple(item) for item in value) if isinstance(value, list) else value

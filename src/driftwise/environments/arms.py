@@ -1,0 +1,240 @@
+"""Decision sets of a bandit: the features of the arms that a round offers.
+
+A description (a dataclass of plain values) makes a sampler: arrays with a method that draws the arms of a
+round, for NumPy and JAX alike. The same address of randomness gives the same arms to every agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.base.arrays import namespace
+from driftwise.base.part import configurable
+from driftwise.base.random import choose, coarse, fold, normal, uniform
+from driftwise.base.types import Array, FeatureTable, Key, Numeric
+from driftwise.base.validation import require_array, require_choice, require_count
+
+MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
+
+
+class Sampler(Protocol):
+    """Arms as arrays; a named tuple, so that it can be part of a compiled program's input."""
+
+    def draw(self, key: Key) -> FeatureTable:
+        """The arms of one round."""
+        ...
+
+
+@runtime_checkable
+class Arms(Protocol):
+    """How decision sets come about."""
+
+    @property
+    def num_arms(self) -> int:
+        """The most that a round offers."""
+        ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def all_features(self) -> np.ndarray | None:
+        """Every feature vector that can come up, `[N, d]`; None if there are too many."""
+        ...
+
+    def sampler(self, dtype: Any) -> Sampler: ...
+
+
+@configurable
+@dataclass(frozen=True)
+class FreshArms:
+    """New arms in every round.
+
+    `shape`: `"cube"` draws coordinates from U[−1, 1] and pulls what is longer than one back to length one (as
+    Russac et al. 2019 do); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it. With `fewest` the
+    number of arms is drawn anew too, from `fewest` to `num_arms`.
+    """
+
+    num_arms: int
+    dim: int
+    shape: Literal["cube", "ball", "sphere"] = "cube"
+    fewest: int = 0  # as many as there can be
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "num_arms", require_count("num_arms", self.num_arms))
+        object.__setattr__(self, "dim", require_count("dim", self.dim))
+        require_choice("shape", self.shape, list(_SHAPES))
+        fewest = require_count("fewest", self.fewest, at_least=0) or self.num_arms
+        if fewest > self.num_arms:
+            raise ValueError(f"fewest must be at most num_arms = {self.num_arms}, got {fewest}")
+        object.__setattr__(self, "fewest", fewest)
+
+    @property
+    def all_features(self) -> None:
+        return None
+
+    def sampler(self, dtype: Any) -> Sampler:
+        always = np.arange(self.num_arms) < self.fewest
+        varying = None if self.fewest == self.num_arms else always
+        return _SHAPES[self.shape](np.zeros((self.num_arms, self.dim), dtype=dtype), varying)
+
+
+@configurable
+@dataclass(frozen=True)
+class FixedArms:
+    """The same arms in every round: features `[A, d]`."""
+
+    features: Numeric  # kept as nested tuples
+
+    def __post_init__(self) -> None:
+        features = _checked_features(self.features, (None, None))
+        object.__setattr__(self, "features", tuple(tuple(map(float, arm)) for arm in features))
+
+    @property
+    def num_arms(self) -> int:
+        return len(self.features)
+
+    @property
+    def dim(self) -> int:
+        return len(self.features[0])
+
+    @property
+    def all_features(self) -> np.ndarray:
+        return np.array(self.features)
+
+    def sampler(self, dtype: Any) -> Sampler:
+        return FixedSampler(np.array(self.features, dtype=dtype))
+
+
+def orthogonal_arms(dim: int) -> FixedArms:
+    """The unit vectors: a bandit with `dim` arms that share nothing."""
+    return FixedArms(np.eye(require_count("dim", dim)))
+
+
+@configurable
+@dataclass(frozen=True)
+class ContextArms:
+    """One of finitely many decision sets in every round: features `[C, A, d]`, drawn with `probabilities`.
+
+    An arm of all zeros, in sets with fewer arms than the largest, is not there.
+    """
+
+    features: Numeric  # kept as nested tuples
+    probabilities: Numeric = ()  # all alike
+
+    def __post_init__(self) -> None:
+        features = _checked_features(self.features, (None, None, None))
+        if not features.any(axis=(1, 2)).all():
+            raise ValueError("features must offer an arm in every context, got one with none")
+        alike = np.full(len(features), 1 / len(features))
+        given = self.probabilities if np.size(self.probabilities) else alike
+        probabilities = require_array("probabilities", given, (len(features),))
+        if probabilities.min() < 0 or abs(probabilities.sum() - 1) > 1e-8:
+            raise ValueError(f"probabilities must be at least 0 and sum to 1, got {self.probabilities!r}")
+        nested = tuple(tuple(tuple(map(float, arm)) for arm in arms) for arms in features)
+        object.__setattr__(self, "features", nested)
+        object.__setattr__(self, "probabilities", tuple(map(float, probabilities)))
+
+    @property
+    def num_arms(self) -> int:
+        return len(self.features[0])
+
+    @property
+    def dim(self) -> int:
+        return len(self.features[0][0])
+
+    @property
+    def all_features(self) -> np.ndarray:
+        features = np.array(self.features).reshape(-1, self.dim)
+        return features[features.any(axis=-1)]
+
+    def sampler(self, dtype: Any) -> Sampler:
+        features = np.array(self.features)
+        present = features.any(axis=-1)
+        varying = None if present.all() else present
+        return ContextSampler(features.astype(dtype), varying, np.cumsum(self.probabilities).astype(dtype))
+
+
+class FixedSampler(NamedTuple):
+    features: Array  # [A, d]
+
+    def draw(self, key: Key) -> FeatureTable:
+        return FeatureTable(self.features)
+
+
+class ContextSampler(NamedTuple):
+    features: Array  # [C, A, d]
+    present: Array | None  # [C, A]
+    cumulative: Array  # [C]
+
+    def draw(self, key: Key) -> FeatureTable:
+        context = choose(self.cumulative, uniform(key, 1, self.cumulative.dtype)[0])
+        return FeatureTable(
+            self.features[context], present=None if self.present is None else self.present[context]
+        )
+
+
+class CubeSampler(NamedTuple):
+    shown: Array  # [A, d], for its shape and type
+    always: Array | None  # [A] which arms every round has; None if all
+
+    def draw(self, key: Key) -> FeatureTable:
+        xp = namespace(self.shown)
+        points = 2 * xp.reshape(coarse(key, self.shown.size, self.shown.dtype), self.shown.shape) - 1
+        return _some(points / xp.maximum(_norms(points), xp.ones_like(points[:, :1])), self.always, key)
+
+
+class SphereSampler(NamedTuple):
+    shown: Array
+    always: Array | None
+
+    def draw(self, key: Key) -> FeatureTable:
+        return _some(_directions(key, self.shown), self.always, key)
+
+
+class BallSampler(NamedTuple):
+    shown: Array
+    always: Array | None
+
+    def draw(self, key: Key) -> FeatureTable:
+        num_arms, dim = self.shown.shape
+        lengths = uniform(fold(key, 1), num_arms, self.shown.dtype) ** (1 / dim)
+        return _some(_directions(key, self.shown) * lengths[:, None], self.always, key)
+
+
+_SHAPES = {"cube": CubeSampler, "ball": BallSampler, "sphere": SphereSampler}
+
+
+def _directions(key: Key, shown: Array) -> Array:
+    points = namespace(shown).reshape(normal(key, shown.size, shown.dtype), shown.shape)
+    smallest = namespace(shown).finfo(shown.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
+    return points / namespace(shown).maximum(_norms(points), smallest)
+
+
+def _norms(points: Array) -> Array:
+    xp = namespace(points)
+    return xp.sqrt(xp.sum(points * points, axis=-1, keepdims=True))
+
+
+def _some(features: Array, always: Array | None, key: Key) -> FeatureTable:
+    """All arms, or the first few of them: those of every round and a number of others drawn by chance."""
+    if always is None:
+        return FeatureTable(features)
+    xp = namespace(features)
+    choices = xp.sum(xp.astype(~always, features.dtype)) + 1
+    extra = xp.astype(xp.floor(uniform(fold(key, 2), 1, features.dtype)[0] * choices), xp.int32)
+    order = xp.cumulative_sum(xp.astype(~always, xp.int32))
+    return FeatureTable(features, present=always | (order <= extra))
+
+
+def _checked_features(given: Numeric, shape: tuple[None, ...]) -> np.ndarray:
+    features = require_array("features", given, shape)
+    if features.size == 0:
+        raise ValueError(f"features must offer an arm and have a dimension, got the shape {features.shape}")
+    longest = float(np.linalg.norm(features, axis=-1).max())
+    if longest > MAX_NORM:
+        raise ValueError(f"features must have norms of at most 1, got one of {longest:.6g}")
+    return features

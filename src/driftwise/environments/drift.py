@@ -1,0 +1,188 @@
+"""Drift: curves `c(t)` on the simplex of anchor models.
+
+If anchors share their features, every convex mixture of them is a valid linear MDP again, so a
+drifting environment is a handful of anchors and one of these curves. Episodes count from 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.base.part import configurable
+from driftwise.base.validation import require_count, require_kind, require_number, require_numeric
+
+
+@runtime_checkable
+class Drift(Protocol):
+    """A curve on the simplex with `num_anchors` vertices."""
+
+    @property
+    def num_anchors(self) -> int: ...
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        """Weights of the anchors, `[T, num_anchors]`, at the episodes `[T]`."""
+        ...
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        """Episodes before `num_episodes` at which the model jumps."""
+        ...
+
+
+@configurable
+@dataclass(frozen=True)
+class Constant:
+    """No drift: always the first anchor."""
+
+    @property
+    def num_anchors(self) -> int:
+        return 1
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        return np.ones((len(episodes), 1))
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return ()
+
+
+@configurable
+@dataclass(frozen=True)
+class Abrupt:
+    """Jump to the next anchor at each of the given episodes; after the last anchor, the first again.
+
+    Without `num_anchors` every segment has an anchor of its own.
+    """
+
+    at: tuple[int, ...]
+    num_anchors: int = 0
+
+    def __post_init__(self) -> None:
+        at = _increasing("at", self.at, at_least=1)
+        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(at) + 1))
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        segment = np.searchsorted(np.array(self.at), episodes, side="right")
+        return np.eye(self.num_anchors)[segment % self.num_anchors]
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return tuple(change for change in self.at if change < num_episodes)
+
+
+@configurable
+@dataclass(frozen=True)
+class Gradual:
+    """Move in a straight line from anchor to anchor, reaching one at each knot; constant outside."""
+
+    knots: tuple[int, ...]
+    num_anchors: int = 0
+
+    def __post_init__(self) -> None:
+        knots = _increasing("knots", self.knots, at_least=0)
+        if len(knots) < 2:
+            raise ValueError(f"knots must be at least two increasing episodes, got {self.knots!r}")
+        object.__setattr__(self, "knots", knots)
+        object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(knots)))
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        position = np.interp(episodes, self.knots, np.arange(len(self.knots)))
+        return _between(position, self.num_anchors)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return ()
+
+
+@configurable
+@dataclass(frozen=True)
+class Periodic:
+    """Go round all anchors smoothly and come back after `period` episodes."""
+
+    period: float
+    num_anchors: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", require_number("period", self.period, above=0))
+        object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        position = np.asarray(episodes) % self.period * (self.num_anchors / self.period)
+        whole = np.floor(position)
+        eased = (1 - np.cos(np.pi * (position - whole))) / 2
+        return _between(whole + eased, self.num_anchors)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return ()
+
+
+@configurable
+@dataclass(frozen=True)
+class RandomWalk:
+    """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
+
+    Each cut is a Gaussian random walk with steps of standard deviation `scale`, reflected into [0, 1]. One
+    episode moves the mixture by at most twice the cuts' steps in L1, and in the long run it is uniform on
+    the simplex. The walk starts at the first anchor and depends on `seed` alone. Unlike the other drifts it
+    keeps its path in memory, up to the last episode asked for.
+    """
+
+    scale: float
+    num_anchors: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", require_number("scale", self.scale, at_least=0))
+        object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
+        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        episodes = np.asarray(episodes)
+        length = int(episodes.max(initial=0)) + 1
+        path = _reflected_walk(self, 1 << (length - 1).bit_length())  # a power of two: few, shared paths
+        return path[episodes]
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return ()
+
+
+def checked_drift(drift: Drift | None) -> Drift:
+    """The drift that a maker of environments was given, checked; none given is no drift."""
+    return Constant() if drift is None else require_kind("drift", drift, Drift)
+
+
+@functools.lru_cache(maxsize=2)
+def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
+    steps = np.random.default_rng(walk.seed).normal(scale=walk.scale, size=(length, walk.num_anchors - 1))
+    steps[0] = 1
+    cuts = np.abs((np.cumsum(steps, axis=0) + 1) % 2 - 1)  # triangle wave: reflection at 0 and 1
+    return np.diff(np.sort(cuts, axis=1), axis=1, prepend=0.0, append=1.0)
+
+
+def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
+    """The point between anchors `⌊position⌋` and the next one, round the circle of anchors."""
+    whole = np.floor(position).astype(int)
+    part = (position - whole)[:, None]
+    corners = np.eye(num_anchors)
+    return (1 - part) * corners[whole % num_anchors] + part * corners[(whole + 1) % num_anchors]
+
+
+def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
+    listed = isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
+    items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if listed else ()
+    if (
+        not items
+        or isinstance(items[0], tuple)
+        or any(later <= earlier for earlier, later in itertools.pairwise(items))
+    ):
+        raise ValueError(f"{name} must be increasing episodes, got {value!r}")
+    return items
+
+
+def _anchors(given: int, segments: int) -> int:
+    """The number of anchors: one for each segment unless given."""
+    if type(given) is int and given == 0:
+        return segments
+    return require_count("num_anchors", given, at_least=2)

@@ -1,0 +1,147 @@
+"""A drifting MDP without episodes: tables of anchors that a curve mixes, and one walk through them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from driftwise.base.types import Spec, Variation
+from driftwise.base.validation import require_count, require_kind
+from driftwise.environments.drift import Drift
+from driftwise.environments.gain import diameter, optimal_gains, unreachable
+from driftwise.environments.models.continuing_mdp_world import ContinuingMdpWorld
+from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.tabular import checked_tables, tabular_mdp
+from driftwise.parts.regression import feature_table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContinuingMdp:
+    """A path of communicating MDPs. A run is one walk through it; a step takes the place of an episode.
+
+    Regret of a step is the best gain of its MDP less the mean reward of the action taken: it may be negative,
+    since rewards can be had now at the price of others later; sums of it are what counts.
+
+    Args:
+      tables: the anchors as a linear MDP of one step with one-hot features, as `continuing_mdp` makes it: it
+        checks them, mixes them and tells them from others.
+      start: the first state.
+      name: what tables and files call it.
+      config: how it was made, for manifests.
+    """
+
+    tables: LinearMdp
+    start: int = 0
+    name: str = "continuing_mdp"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    continuing = True
+
+    def __post_init__(self) -> None:
+        spec = require_kind("tables", self.tables, LinearMdp).spec
+        one_hot = np.eye(spec.dim).reshape(spec.num_states, -1, spec.dim)
+        if spec.horizon != 1 or not np.array_equal(self.tables.features, one_hot):
+            raise ValueError(f"tables must have one step and one-hot features, got {self.tables!r}")
+        if require_count("start", self.start, at_least=0) >= spec.num_states:
+            raise ValueError(f"start must be a state from 0 to {spec.num_states - 1}, got {self.start}")
+        for anchor, kernel in enumerate(self._kernel):  # then every mixture of them is communicating too
+            missing = unreachable(kernel)
+            if missing is not None:
+                raise ValueError(
+                    f"tables must be communicating, got no way from state {missing[0]} to state {missing[1]} "
+                    f"in anchor {anchor}"
+                )
+
+    def described(self, name: str, config: Mapping[str, Any]) -> ContinuingMdp:
+        """The same environment under another name, made as `config` says."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "config", config)
+        return twin
+
+    def __repr__(self) -> str:
+        return f"ContinuingMdp({self.name!r}, {self.spec}, drift={self.tables.drift})"
+
+    @property
+    def spec(self) -> Spec:
+        return self.tables.spec
+
+    @property
+    def _reward(self) -> np.ndarray:  # [J, S, A]
+        return self.tables.theta.reshape(-1, self.spec.num_states, self.spec.num_actions)
+
+    @property
+    def _kernel(self) -> np.ndarray:  # [J, S, A, S]
+        return self.tables.mu.reshape(*self._reward.shape, self.spec.num_states)
+
+    def model(self, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean rewards `[S, A]` and probabilities `[S, A, S]` of step `t`."""
+        theta, mu = self.tables.model(t)
+        return theta.reshape(self._reward.shape[1:]), mu.reshape(self._kernel.shape[1:])
+
+    def gains(self, episodes: np.ndarray) -> np.ndarray:
+        """The best gain of the MDPs at the steps `[T]`."""
+        mixtures, which = np.unique(self.tables.mixture(episodes), axis=0, return_inverse=True)
+        gains = optimal_gains(_mixed(mixtures, self._reward), _mixed(mixtures, self._kernel))
+        return gains.max(axis=-1)[which.reshape(-1)]  # all are equal, but for rounding
+
+    def diameter(self, num_episodes: int) -> float:
+        """The largest diameter of the MDPs of the first `num_episodes` steps."""
+        steps = np.arange(require_count("num_episodes", num_episodes))
+        kernels = _mixed(np.unique(self.tables.mixture(steps), axis=0), self._kernel)
+        return max(diameter(kernel) for kernel in kernels)
+
+    def at(self, episodes: np.ndarray) -> np.ndarray:
+        """What sets the steps `[T]` apart, for `world`: their mixtures, and in a last column their gains."""
+        return np.concatenate([self.tables.mixture(episodes), self.gains(episodes)[:, None]], axis=1)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        """Steps before `num_episodes` at which the model jumps."""
+        return self.tables.changes(num_episodes)
+
+    def variation(self, num_episodes: int) -> Variation:
+        """`max_{s,a} |r_{t+1} − r_t|` and `max_{s,a} ‖p_{t+1} − p_t‖₁` of the first `num_episodes` steps."""
+        return self.tables.variation(num_episodes, norm="pairs")
+
+    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> ContinuingMdpWorld:
+        """The environment as arrays; all there is to tell is that it goes on, with the same step."""
+        unknown = [name for name in tell if name not in ("continuing", "shared_steps")]
+        if unknown:
+            raise ValueError(
+                f"environment must tell {' and '.join(unknown)}, which the agent needs, got {self!r}"
+            )
+        return ContinuingMdpWorld(
+            table=feature_table(self.tables.features, dtype),
+            reward=self._reward.astype(dtype),
+            cumulative_kernel=np.cumsum(self._kernel, axis=-1).astype(dtype),
+            start=np.asarray(self.start, dtype=np.int32),
+            coin_rewards=np.asarray(self.tables.rewards == "bernoulli"),
+        )
+
+    def digest(self) -> str:
+        """What tells it from other environments, whatever their names."""
+        return f"{self.tables.digest()} from {self.start}"
+
+
+def _mixed(mixtures: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """`Σ_j c_j anchors[j]` for each row: no matrix product, whose rounding depends on the other rows."""
+    shares = [np.multiply.outer(weights, anchor) for weights, anchor in zip(mixtures.T, anchors, strict=True)]
+    return np.sum(shares, axis=0)
+
+
+def continuing_mdp(
+    anchors: Iterable[tuple[ArrayLike, ArrayLike]],
+    *,
+    drift: Drift,
+    start: int = 0,
+    rewards: RewardKind = "mean",
+) -> ContinuingMdp:
+    """Of the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
+    tables = checked_tables(anchors, horizon=1)
+    num_states = tables[0][0].shape[-2]
+    even = np.full(num_states, 1 / num_states)
+    return ContinuingMdp(tabular_mdp(tables, horizon=1, initial=even, drift=drift, rewards=rewards), start)

@@ -1,0 +1,122 @@
+"""A drifting linear bandit: arms, a path of the parameter, and noise."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.types import Spec, Variation
+from driftwise.base.validation import (
+    require_array,
+    require_choice,
+    require_count,
+    require_kind,
+    require_number,
+)
+from driftwise.environments.arms import Arms
+from driftwise.environments.models.linear_bandit_world import LinearBanditWorld
+from driftwise.environments.paths import ParameterPath
+
+TOLERANCE = 1e-8  # of probabilities
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearBandit:
+    """A path of linear bandits: in round `t` an arm with features `x` pays `xᵀθ(t)` in the mean.
+
+    Regret is exact: the best mean of the round's arms, less the mean of the policy's.
+
+    Args:
+      arms: the decision sets, from `driftwise.environments.arms`.
+      path: the parameter of every round, from `driftwise.environments.paths`.
+      rewards: `"gaussian"` adds noise of deviation `noise_scale`; `"bernoulli"` pays coins, for arms that
+        are known beforehand and have means in [0, 1].
+      name: what tables and files call it.
+      config: how it was made, for manifests.
+    """
+
+    arms: Arms
+    path: ParameterPath
+    rewards: Literal["gaussian", "bernoulli"] = "gaussian"
+    noise_scale: float = 1.0
+    name: str = "linear_bandit"
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_kind("arms", self.arms, Arms)
+        require_kind("path", self.path, ParameterPath)
+        require_choice("rewards", self.rewards, ("gaussian", "bernoulli"))
+        scale = require_number("noise_scale", self.noise_scale, at_least=0)
+        object.__setattr__(self, "noise_scale", scale)
+        if self.path.dim != self.arms.dim:
+            raise ValueError(f"path must have the arms' dimension {self.arms.dim}, got {self.path.dim}")
+        if self.rewards == "bernoulli" and self.arms.all_features is None:
+            raise ValueError(f"rewards must be 'gaussian' for arms that are drawn, got {self.rewards!r}")
+
+    def described(self, name: str, config: Mapping[str, Any]) -> LinearBandit:
+        """The same environment under another name, made as `config` says."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "config", config)
+        return twin
+
+    def __repr__(self) -> str:
+        return f"LinearBandit({self.name!r}, {self.spec}, path={self.path})"
+
+    @property
+    def spec(self) -> Spec:
+        return Spec.bandit(dim=self.arms.dim, num_arms=self.arms.num_arms)
+
+    def at(self, episodes: np.ndarray) -> np.ndarray:
+        """The parameter at the rounds `[T]`: `[T, d]`, checked; coins need means in [0, 1]."""
+        episodes = np.asarray(episodes)
+        if episodes.ndim != 1:
+            raise ValueError(f"episodes must be a list of rounds, got {episodes!r}")
+        theta = require_array("path", self.path.theta(episodes), (len(episodes), self.arms.dim))
+        if self.rewards == "bernoulli":
+            means = theta @ np.asarray(self.arms.all_features).T
+            if means.min(initial=0.0) < -TOLERANCE or means.max(initial=0.0) > 1 + TOLERANCE:
+                worst = means.flat[np.argmax(np.abs(means - 0.5))]
+                raise ValueError(f"path must give coins a bias in [0, 1], got {worst:.6g}")
+        return theta
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        """Rounds before `num_episodes` at which the parameter jumps."""
+        return self.path.changes(num_episodes)
+
+    def variation(self, num_episodes: int) -> Variation:
+        """`Σ_t ‖θ(t) − θ(t+1)‖` over the first `num_episodes` rounds."""
+        num_episodes = require_count("num_episodes", num_episodes)
+        theta = self.at(np.arange(num_episodes))
+        moves = np.linalg.norm(np.diff(theta, axis=0), axis=-1)
+        return Variation(moves, np.zeros_like(moves))
+
+    def norm_bound(self, num_episodes: int) -> float:
+        """`max_t ‖θ(t)‖` over the first `num_episodes` rounds: the `norm_bound` that recipes ask for."""
+        num_episodes = require_count("num_episodes", num_episodes)
+        return float(np.linalg.norm(self.at(np.arange(num_episodes)), axis=-1).max())
+
+    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearBanditWorld:
+        """The environment as arrays."""
+        if tell:
+            raise ValueError(
+                f"environment must tell {' and '.join(tell)}, which the agent needs, got {self!r}"
+            )
+        sampler = self.arms.sampler(dtype)
+        return LinearBanditWorld(
+            arms=sampler,
+            example=sampler.draw(random.key(0)),
+            noise_scale=np.asarray(self.noise_scale if self.rewards == "gaussian" else 0.0, dtype=dtype),
+            coin_rewards=np.asarray(self.rewards == "bernoulli"),
+        )
+
+    def digest(self) -> str:
+        """What tells it from other environments, whatever their names."""
+        text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""Models given as tables: with one-hot features any finite MDP is a linear one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from driftwise.base.validation import require_array
+from driftwise.environments.drift import Drift
+from driftwise.environments.models.linear_mdp import TOLERANCE, LinearMdp, RewardKind
+
+
+def tabular_mdp(
+    anchors: Iterable[tuple[ArrayLike, ArrayLike]],
+    *,
+    horizon: int,
+    initial: np.ndarray,
+    drift: Drift,
+    rewards: RewardKind,
+) -> LinearMdp:
+    """Mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor, with one-hot features, `d = S·A`.
+
+    Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`.
+    """
+    tables = checked_tables(anchors, horizon=horizon)
+    num_states, num_actions = tables[0][0].shape[-2:]
+    dim = num_states * num_actions
+    per_step = (horizon, num_states, num_actions)
+    reward = np.stack([np.broadcast_to(reward, per_step) for reward, _ in tables])
+    kernel = np.stack([np.broadcast_to(kernel, (*per_step, num_states)) for _, kernel in tables])
+    return LinearMdp(
+        features=np.eye(dim).reshape(num_states, num_actions, dim),
+        theta=reward.reshape(-1, horizon, dim),
+        mu=kernel.reshape(-1, horizon, dim, num_states),
+        initial=initial,
+        drift=drift,
+        rewards=rewards,
+        successor_features=np.eye(num_states),  # which span every measure
+    )
+
+
+def checked_tables(
+    anchors: Iterable[tuple[ArrayLike, ArrayLike]], *, horizon: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Anchors as arrays of one number of states and actions, with rewards in [0, 1]."""
+    tables: list[tuple[np.ndarray, np.ndarray]] = []
+    for number, anchor in enumerate(anchors):
+        if not isinstance(anchor, (tuple, list)) or len(anchor) != 2:
+            raise ValueError(f"anchor {number} must be a pair of rewards and probabilities, got {anchor!r}")
+        sizes = tables[0][0].shape[-2:] if tables else (None, None)
+        reward = _table(f"reward of anchor {number}", anchor[0], sizes, horizon)
+        num_states, num_actions = reward.shape[-2:]
+        bad = np.argwhere((reward < -TOLERANCE) | (reward > 1 + TOLERANCE))
+        if len(bad):
+            *_, state, action = (int(i) for i in bad[0])
+            raise ValueError(
+                f"reward of anchor {number} must lie in [0, 1], got {reward[tuple(bad[0])]:g} "
+                f"at state {state}, action {action}"
+            )
+        sizes = (num_states, num_actions, num_states)
+        tables.append((reward, _table(f"kernel of anchor {number}", anchor[1], sizes, horizon)))
+    if not tables:
+        raise ValueError("anchors must have at least one pair of rewards and probabilities, got none")
+    return tables
+
+
+def _table(name: str, value: ArrayLike, sizes: tuple[int | None, ...], horizon: int) -> np.ndarray:
+    """Of that shape, or with an axis of steps before it."""
+    by_step = np.array(value, dtype=object).ndim == len(sizes) + 1
+    return require_array(name, value, (horizon, *sizes) if by_step else sizes)

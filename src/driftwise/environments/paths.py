@@ -1,0 +1,162 @@
+"""Paths of a bandit's parameter: θ(t) for every round t, counted from 0."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from driftwise.base.part import configurable
+from driftwise.base.types import Numeric
+from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.environments.drift import Abrupt, Constant, Drift, checked_drift
+
+
+@runtime_checkable
+class ParameterPath(Protocol):
+    """A curve in the space of parameters."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def theta(self, rounds: np.ndarray) -> np.ndarray:
+        """The parameter at the rounds `[T]`: `[T, d]`."""
+        ...
+
+    def changes(self, num_rounds: int) -> tuple[int, ...]:
+        """Rounds before `num_rounds` at which the parameter jumps."""
+        ...
+
+
+@configurable
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters `anchors` (`[J, d]`) mixed by a drift on their simplex: any drift of linear MDPs."""
+
+    anchors: Numeric  # kept as nested tuples
+    drift: Drift
+
+    def __post_init__(self) -> None:
+        drift = checked_drift(self.drift)
+        anchors = require_array("anchors", self.anchors, (drift.num_anchors, None))
+        object.__setattr__(self, "anchors", tuple(tuple(map(float, anchor)) for anchor in anchors))
+
+    @property
+    def dim(self) -> int:
+        return len(self.anchors[0])
+
+    def theta(self, rounds: np.ndarray) -> np.ndarray:
+        return self.drift.mixture(np.asarray(rounds)) @ np.array(self.anchors)
+
+    def changes(self, num_rounds: int) -> tuple[int, ...]:
+        return self.drift.changes(num_rounds)
+
+
+def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
+    """The parameters `values` (`[J, d]`) one after the other; the next one comes at each round of `at`."""
+    return Mixture(values, Abrupt(at) if len(at) else Constant())
+
+
+@configurable
+@dataclass(frozen=True)
+class Rotation:
+    """On a circle of the first two coordinates: from one angle to another at constant speed, then at rest.
+
+    Angles are in radians; `end` may be several turns away.
+    """
+
+    start: float
+    end: float
+    rounds: int
+    radius: float = 1.0
+    dim: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            object.__setattr__(self, name, require_number(name, getattr(self, name)))
+        object.__setattr__(self, "rounds", require_count("rounds", self.rounds))
+        object.__setattr__(self, "radius", require_number("radius", self.radius, above=0))
+        object.__setattr__(self, "dim", require_count("dim", self.dim, at_least=2))
+
+    def theta(self, rounds: np.ndarray) -> np.ndarray:
+        share = np.minimum(np.asarray(rounds) / self.rounds, 1.0)
+        angle = self.start + share * (self.end - self.start)
+        path = np.zeros((len(angle), self.dim))
+        path[:, 0], path[:, 1] = self.radius * np.cos(angle), self.radius * np.sin(angle)
+        return path
+
+    def changes(self, num_rounds: int) -> tuple[int, ...]:
+        return ()
+
+
+@configurable
+@dataclass(frozen=True)
+class Sinusoid:
+    """Each coordinate swings: `centre + amplitude · sin(2πt/period + phase)`, all of them `[d]`."""
+
+    centre: tuple[float, ...]
+    amplitude: tuple[float, ...]
+    phase: tuple[float, ...]
+    period: float
+
+    def __post_init__(self) -> None:
+        size = len(require_array("centre", self.centre, (None,)))
+        for name in ("centre", "amplitude", "phase"):
+            values = require_array(name, getattr(self, name), (size,))
+            object.__setattr__(self, name, tuple(map(float, values)))
+        object.__setattr__(self, "period", require_number("period", self.period, above=0))
+
+    @property
+    def dim(self) -> int:
+        return len(self.centre)
+
+    def theta(self, rounds: np.ndarray) -> np.ndarray:
+        angle = 2 * math.pi * np.asarray(rounds)[:, None] / self.period + np.array(self.phase)
+        return np.array(self.centre) + np.array(self.amplitude) * np.sin(angle)
+
+    def changes(self, num_rounds: int) -> tuple[int, ...]:
+        return ()
+
+
+@configurable
+@dataclass(frozen=True)
+class SphereWalk:
+    """A random walk on the sphere of `radius`: Gaussian steps of deviation `scale`, each put back on it.
+
+    It depends on `seed` alone, and keeps its path in memory up to the last round asked for.
+    """
+
+    dim: int
+    scale: float
+    radius: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", require_count("dim", self.dim, at_least=2))
+        object.__setattr__(self, "scale", require_number("scale", self.scale, at_least=0))
+        object.__setattr__(self, "radius", require_number("radius", self.radius, above=0))
+        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
+
+    def theta(self, rounds: np.ndarray) -> np.ndarray:
+        rounds = np.asarray(rounds)
+        length = int(rounds.max(initial=0)) + 1
+        return _sphere_walk(self, 1 << (length - 1).bit_length())[rounds]
+
+    def changes(self, num_rounds: int) -> tuple[int, ...]:
+        return ()
+
+
+@functools.lru_cache(maxsize=2)
+def _sphere_walk(walk: SphereWalk, length: int) -> np.ndarray:
+    steps = np.random.default_rng(walk.seed).normal(size=(length, walk.dim))
+    steps[1:] *= walk.scale / walk.radius
+    path = np.empty_like(steps)
+    place = np.zeros(walk.dim)
+    for t, step in enumerate(steps):
+        place = place + step
+        place /= np.linalg.norm(place)
+        path[t] = place
+    return walk.radius * path

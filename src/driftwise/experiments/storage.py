@@ -1,0 +1,187 @@
+"""Results on disk: a folder with tidy Parquet, a figure and a manifest, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from driftwise.simulation.files import Writer, compact_json, json_writer, replace_file
+from driftwise.simulation.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 2  # of a results folder; a reader can refuse what it does not know
+MANIFEST, RESULTS = "manifest.json", "results.parquet"
+# Of the results; any other column is a diagnostic.
+COLUMNS = ("environment", "agent", "parameters", "run", "episode", "reward", "regret", "cumulative_regret")
+
+
+def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
+    """Say in a file what the folder is for; a `ValueError` if it says something else already."""
+    path = folder / name
+    claimed = json.loads(compact_json(claimed))
+    if not path.exists():
+        replace_file(path, json_writer(claimed))
+        return
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        newer = found["format"] > claimed["format"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
+    if newer:
+        raise ValueError(f"{folder} was written by a newer version of driftwise: choose another folder")
+    other = list(differing(found, claimed))
+    if other:
+        raise ValueError(
+            f"{folder} holds a run with another {', '.join(other)}: remove it or choose another folder"
+        )
+
+
+def differing(first: Any, second: Any, *keys: str) -> Iterator[str]:
+    """The dotted paths at which two values of plain tables differ."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in sorted({*first, *second}):
+            yield from differing(first.get(key), second.get(key), *keys, key)
+    elif first != second:
+        yield ".".join(keys)
+
+
+def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
+    """One row for each environment, agent, run and point; runs count from 0, episodes from 1.
+
+    `results` are keyed by what to call the environment and the agent. Each diagnostic is a column, null for
+    agents without it.
+    """
+    for (_, agent), result in results.items():
+        shape = result.returns.shape
+        for curve in (result.returns, *result.diagnostics.values()):
+            if len(shape) != 2 or curve.shape != shape:
+                raise ValueError(f"results must have shape [runs, points], got {curve.shape} of {agent!r}")
+    manifests = [result.manifest for result in results.values()]
+    sizes = [result.returns.size for result in results.values()]
+
+    def words(values: Iterable[str]) -> pa.DictionaryArray:
+        encoded = pa.array(values, pa.string()).dictionary_encode()
+        return encoded.take(np.repeat(np.arange(len(sizes)), sizes))
+
+    def numbers(take: Callable[[Result], np.ndarray]) -> np.ndarray:
+        arrays = (np.broadcast_to(take(result), result.returns.shape) for result in results.values())
+        return np.concatenate([array.reshape(-1) for array in arrays])
+
+    def or_null(name: str) -> pa.ChunkedArray:
+        curves = (result.diagnostics.get(name) for result in results.values())
+        return pa.chunked_array(
+            [
+                pa.nulls(size, pa.float64()) if curve is None else pa.array(curve.reshape(-1), pa.float64())
+                for curve, size in zip(curves, sizes, strict=True)
+            ]
+        )
+
+    columns = (
+        words(environment for environment, _ in results),
+        words(agent for _, agent in results),
+        words(compact_json(manifest["agent"]) for manifest in manifests),
+        numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
+        numbers(lambda result: result.episodes),
+        numbers(lambda result: result.returns),
+        numbers(lambda result: result.regret),
+        numbers(lambda result: result.cumulative_regret),
+    )
+    diagnostics = dict.fromkeys(name for result in results.values() for name in result.diagnostics)
+    if clash := [name for name in diagnostics if name in COLUMNS]:
+        raise ValueError(f"diagnostics must have names that are no columns, got {clash[0]!r}")
+    named = dict(zip(COLUMNS, columns, strict=True))
+    return pa.table({**named, **{name: or_null(name) for name in diagnostics}})
+
+
+def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
+    """A manifest that names the content of the results it belongs to."""
+    return {"format": FORMAT, **manifest, "sha256": _seal(results)}
+
+
+def _seal(results: bytes) -> dict[str, str]:
+    return {RESULTS: hashlib.sha256(results).hexdigest()}
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a finished run; whatever is wrong with it is a `ValueError` that names the file."""
+    path = folder / MANIFEST
+    with _blamed(path):
+        content = path.read_bytes()
+        try:
+            manifest = json.loads(content)
+        except ValueError:
+            raise ValueError("it is not JSON") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise ValueError(f"{path} is damaged: it has no format number")
+    if manifest["format"] > FORMAT:
+        raise ValueError(
+            f"{path} has format {manifest['format']}, written by a newer driftwise; "
+            f"this one reads up to format {FORMAT}"
+        )
+    return manifest
+
+
+def read_table(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    columns: Sequence[str] | None = None,
+    *,
+    diagnostics: bool = False,
+) -> pa.Table:
+    """The results that a manifest seals, or some columns (and diagnostics); any damage is a `ValueError`."""
+    path = folder / RESULTS
+    with _blamed(path):
+        content = path.read_bytes()
+        if manifest["format"] > 1 and manifest.get("sha256") != _seal(content):  # the first had no seal
+            raise ValueError(f"its content is not what {MANIFEST} was written for")
+        file = pq.ParquetFile(pa.BufferReader(content))
+        for name in columns or ():
+            if name not in file.schema_arrow.names:
+                raise ValueError(f"its column {name!r} is missing")
+        told = [name for name in file.schema_arrow.names if diagnostics and name not in COLUMNS]
+        return file.read(columns=None if columns is None else [*columns, *told])
+
+
+@contextlib.contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Whatever a reader stumbles over is a `ValueError` that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} is damaged: {reason}") from None
+
+
+def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """The results in a folder that `driftwise run` wrote, a row for each agent, run and point."""
+    import pandas  # noqa: F401  (says by its own name that it is missing)
+
+    return read_table(Path(folder), read_manifest(Path(folder))).to_pandas()
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    parquet_writer(table)(file)
+    return file.getvalue()
+
+
+def parquet_writer(table: pa.Table) -> Writer:
+    return lambda file: pq.write_table(table, file, compression="zstd")

@@ -1,1 +1,0 @@
-"""Meta-algorithms: what chooses among agents, or begins them anew, when nobody knows how the world drifts."""

@@ -1,1 +1,0 @@
-"""Agents for spaces with a metric: what is near behaves alike."""

@@ -1,0 +1,200 @@
+"""Logged decisions, read in blocks: a log may be larger than the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from driftwise.base.validation import nearest, require_choice, require_count
+
+BYTES_AT_ONCE = 1 << 20
+SUFFIXES = (".csv", ".parquet")
+LARGEST = 1e100  # sums of products have to stay finite
+
+
+class Events(NamedTuple):
+    """The usable rows of a block."""
+
+    actions: np.ndarray  # [n] words
+    rewards: np.ndarray  # [n]
+    features: np.ndarray  # [n, p]
+    propensities: np.ndarray | None  # [n] the chance that the logged action had
+    skipped: int  # rows of the block with a value that is missing or not finite
+
+
+@dataclass(frozen=True)
+class Log:
+    """A CSV or parquet file with a row for each decision, oldest first.
+
+    Args:
+      path: the file; its ending says what it is.
+      action: the column of what was done, of any type.
+      reward: the column of what came of it.
+      features: the columns of what was known before.
+      propensity: the column with the probability at which the logging policy took that action, if known.
+      bytes_at_once: how much of the file is held at a time; nothing else depends on it.
+    """
+
+    path: str | os.PathLike[str]
+    action: str
+    reward: str
+    features: tuple[str, ...]
+    propensity: str | None = None
+    bytes_at_once: int = BYTES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "features", tuple(self.features))
+        require_count("bytes_at_once", self.bytes_at_once)
+        require_choice("the ending of the log's name", Path(self.path).suffix.lower(), SUFFIXES)
+        if not self.features:
+            raise ValueError("features must name at least one column, got none")
+        for name in self.columns:
+            if self.columns.count(name) > 1:
+                raise ValueError(
+                    f"action, reward, features and propensity must be different columns, got {name!r} twice"
+                )
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.action, self.reward, *self.features, *filter(None, (self.propensity,))]
+
+    def events(self) -> Iterator[Events]:
+        """The rows of the file, block by block."""
+        row = 1
+        with self._blamed():
+            for batch in self._batches():
+                yield self._events(batch, row)
+                row += batch.num_rows
+
+    @contextlib.contextmanager
+    def _blamed(self) -> Iterator[None]:
+        try:
+            yield
+        except pa.ArrowException as error:
+            raise ValueError(f"{self.path} cannot be read: {' '.join(str(error).split())}") from None
+        except UnicodeDecodeError:
+            raise ValueError(f"{self.path} cannot be read: it is not text in UTF-8") from None
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else error
+            raise ValueError(f"{self.path} cannot be read: {reason}") from None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        if Path(self.path).suffix.lower() == ".parquet":
+            with parquet.ParquetFile(self.path) as file:
+                self._require_columns(file.schema_arrow.names)
+                rows = max(1, self.bytes_at_once // (8 * len(self.columns)))
+                yield from file.iter_batches(batch_size=rows, columns=self.columns)
+            return
+        reading = csv.ReadOptions(block_size=self.bytes_at_once)
+        with csv.open_csv(self.path) as shown:
+            self._require_columns(shown.schema.names)
+        # Words, converted here: a type guessed from the first block may not fit the others.
+        converting = csv.ConvertOptions(
+            include_columns=self.columns,
+            column_types=dict.fromkeys(self.columns, pa.string()),
+            strings_can_be_null=True,
+        )
+        with csv.open_csv(self.path, read_options=reading, convert_options=converting) as blocks:
+            yield from blocks
+
+    def _require_columns(self, names: list[str]) -> None:
+        for name in self.columns:
+            if names.count(name) != 1:
+                problem = "more than one column" if name in names else "no column"
+                close = "" if name in names else nearest(name, names)
+                commas = "; columns have to be separated by commas" if len(names) == 1 else ""
+                raise ValueError(
+                    f"{self.path} has {problem} {name!r}{close}; its columns are {_listed(names)}{commas}"
+                )
+
+    def _events(self, batch: pa.RecordBatch, first_row: int) -> Events:
+        numbers = {name: self._numbers(batch, name, first_row) for name in self.columns[1:]}
+        actions = _words(batch.column(self.action))
+        usable = np.isfinite(list(numbers.values())).all(axis=0) & (actions != None)  # noqa: E711
+        chances = None if self.propensity is None else numbers[self.propensity]
+        if chances is not None:
+            wrong = np.flatnonzero(usable & ~((chances > 0) & (chances <= 1)))
+            if len(wrong):
+                raise ValueError(
+                    f"{self.path}: row {first_row + wrong[0]}: {self.propensity} must be a probability "
+                    f"in (0, 1], got {chances[wrong[0]]:g}"
+                )
+        features = np.stack([numbers[name] for name in self.features], axis=1)
+        return Events(
+            actions[usable],
+            numbers[self.reward][usable],
+            features[usable],
+            None if chances is None else chances[usable],
+            int((~usable).sum()),
+        )
+
+    def _numbers(self, batch: pa.RecordBatch, name: str, first_row: int) -> np.ndarray:
+        """A column as float64, NaN where it is missing."""
+        column: Any = _plain(batch.column(name))
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
+            for i in np.flatnonzero(_unreadable(column)):
+                raise ValueError(
+                    f"{self.path}: row {first_row + i}: {name} must be a number, got {column[i].as_py()!r}"
+                )
+        elif not _is_number(column.type):
+            raise ValueError(f"{self.path}: {name} must be a column of numbers, got {column.type}")
+        numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+        for i in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST)):
+            raise ValueError(
+                f"{self.path}: row {first_row + i}: {name} must lie between ±{LARGEST:g}, got {numbers[i]:g}"
+            )
+        return numbers
+
+
+def _plain(column: Any) -> Any:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return pa.types.is_null(kind) or any(test(kind) for test in tests)
+
+
+def _unreadable(column: Any) -> np.ndarray:
+    """Which words are no numbers; looked for one by one only if there is any."""
+    try:
+        pc.cast(column, pa.float64())
+    except pa.ArrowInvalid:
+        return np.array([not _reads_as_number(word) for word in column.to_pylist()])
+    return np.zeros(len(column), dtype=bool)
+
+
+def _reads_as_number(word: str | None) -> bool:
+    if word is None:
+        return True
+    try:
+        pc.cast(pa.array([word]), pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _words(column: Any) -> np.ndarray:
+    """Actions as words without spaces around them, None where one is missing or empty."""
+    column = _plain(column)
+    if pa.types.is_floating(column.type):
+        finite = pc.is_finite(column)  # pyright: ignore[reportAttributeAccessIssue]
+        column = pc.if_else(finite, column, None)  # pyright: ignore[reportAttributeAccessIssue]
+    words = ((word or "").strip() or None for word in pc.cast(column, pa.string()).to_pylist())
+    return np.array([*words, None], dtype=object)[:-1]
+
+
+def _listed(names: list[str], limit: int = 20) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(map(repr, names[:limit])) + more

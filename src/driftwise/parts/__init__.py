@@ -1,0 +1,1 @@
+"""Parts: the pieces that algorithms are made of."""

@@ -1,0 +1,153 @@
+"""When to begin anew: detectors of a changed mean, and chance."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from driftwise.base.arrays import namespace
+from driftwise.base.part import number, part
+from driftwise.base.types import Array, Numeric
+from driftwise.base.validation import require_count
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """Watches one number an episode, and says when the past is over."""
+
+    @property
+    def told_as(self) -> tuple[str, ...]:
+        """The names under which results have its alarms."""
+        ...
+
+    def init(self, like: Array) -> Any:
+        """Before anything was seen, in the array library and the precision of `like`."""
+        ...
+
+    def detect(self, state: Any, observed: Array, chance: Array) -> tuple[Any, Array]:
+        """The state after `observed`, and whether it is an alarm; `chance` is uniform in [0, 1).
+
+        What it is given stays as it is: an observation may turn out not to count.
+        """
+        ...
+
+
+class GlrState(NamedTuple):
+    """Sums from the beginning up to each of the newest observations."""
+
+    sums: Array  # [window] a ring: the sum of the first n observations is at n modulo the window
+    total: Array
+    count: Array
+
+
+@part
+class Glr:
+    r"""The generalised likelihood ratio of a change in a mean, for noise of scale $\sigma$.
+
+    After $n$ observations an alarm is raised if, for a split after the first $s$ of them,
+
+    $$\frac{s(n-s)}{2\sigma^2 n}\,(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2 \ge c\,\log\frac{3 n\sqrt n}{\delta}.$$
+
+    Only splits among the newest `window` observations are looked at, which bounds cost and memory; all older
+    observations count in $\hat\mu_{1:s}$. $c$ is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$.
+
+    Reference: Besson, Kaufmann, Maillard & Seznec, "Efficient Change-Point Detection for Tackling
+    Piecewise-Stationary Bandits", JMLR 2022, with the threshold of its experiments.
+    """
+
+    told_as = ("alarms", "restarts")
+
+    noise_scale: Numeric = number(above=0, default=0.5)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    threshold_scale: Numeric = number(above=0, default=1.0)
+    window: int = 256
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "window", require_count("window", self.window, at_least=2))
+
+    def init(self, like: Array) -> GlrState:
+        xp = namespace(like)
+        none = xp.asarray(0, dtype=like.dtype)
+        return GlrState(xp.zeros(self.window, dtype=like.dtype), none, xp.asarray(0, dtype=xp.int64))
+
+    def detect(self, state: GlrState, observed: Array, chance: Array) -> tuple[GlrState, Array]:
+        xp, dtype = namespace(state.sums), state.sums.dtype
+        count, total = state.count + 1, state.total + observed
+        places = xp.arange(self.window)
+        sums = xp.where(places == count % self.window, total, state.sums)
+        before = count - (count - places) % self.window  # how many each sum is of
+        usable = (before > 0) & (before < count)
+        first = xp.astype(xp.where(usable, before, 1), dtype)
+        all_of_them = xp.astype(count, dtype)
+        second = xp.where(usable, all_of_them - first, 1)
+        gap = sums / first - (total - sums) / second
+        ratio = first * second / (2 * self.noise_scale**2 * all_of_them) * gap**2
+        threshold = self.threshold_scale * (1.5 * xp.log(all_of_them) + _log(3 / self.delta, sums))
+        return GlrState(sums, total, count), xp.any(usable & (ratio >= threshold))
+
+
+class CusumState(NamedTuple):
+    """The mean to compare with, and what has gone up and down since."""
+
+    mean: Array
+    count: Array
+    up: Array
+    down: Array
+
+
+@part
+class Cusum:
+    r"""Cumulative sums of what exceeds a mean, on either side.
+
+    The first `warmup` observations give $\hat\mu$; from then on
+
+    $$g^\pm \leftarrow \max\{0,\; g^\pm \pm (x - \hat\mu) - \epsilon\}, \qquad
+      \text{alarm if } \max(g^+, g^-) \ge b,$$
+
+    with $\epsilon$ = `slack`, half the smallest shift worth an alarm, and $b$ = `threshold`.
+
+    Reference: Liu, Lee & Shroff, "A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed
+    Bandit Problem", AAAI 2018.
+    """
+
+    told_as = ("alarms", "restarts")
+
+    warmup: Numeric = number(at_least=1, integer=True, default=50)
+    slack: Numeric = number(at_least=0, default=0.1)
+    threshold: Numeric = number(above=0, default=5.0)
+
+    def init(self, like: Array) -> CusumState:
+        xp = namespace(like)
+        none = xp.asarray(0, dtype=like.dtype)
+        return CusumState(none, xp.asarray(0, dtype=xp.int64), none, none)
+
+    def detect(self, state: CusumState, observed: Array, chance: Array) -> tuple[CusumState, Array]:
+        xp = namespace(observed)
+        count, none = state.count + 1, xp.zeros_like(observed)
+        warm, above = state.count < self.warmup, observed - state.mean
+        mean = xp.where(warm, state.mean + above / count, state.mean)
+        up = xp.where(warm, none, xp.maximum(none, state.up + above - self.slack))
+        down = xp.where(warm, none, xp.maximum(none, state.down - above - self.slack))
+        return CusumState(mean, count, up, down), xp.maximum(up, down) >= self.threshold
+
+
+@part
+class RandomRestart:
+    """No detector at all: an alarm in every episode with the same `probability`, whatever is seen.
+
+    The honest baseline of all that restart: what they gain over it, they gain by knowing when.
+    """
+
+    told_as = ("restarts",)
+
+    probability: Numeric = number(at_least=0, at_most=1)
+
+    def init(self, like: Array) -> tuple[()]:
+        return ()
+
+    def detect(self, state: tuple[()], observed: Array, chance: Array) -> tuple[tuple[()], Array]:
+        return state, chance < self.probability
+
+
+def _log(value: Numeric, like: Array) -> Array:
+    xp = namespace(like)
+    return xp.log(xp.asarray(value, dtype=like.dtype))

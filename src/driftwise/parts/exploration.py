@@ -1,0 +1,213 @@
+"""Exploration: what is added to the estimate φᵀw, and how an index becomes a policy."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise.base.arrays import after, namespace
+from driftwise.base.part import choice, number, part
+from driftwise.base.random import normal
+from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Radius
+from driftwise.parts.regression import linear, matvec, quadratic
+
+
+@part
+class Ucb:
+    """Optimism: a radius β times the width of the confidence ellipsoid in direction φ.
+
+    `norm="sandwich"` uses `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, the estimator's standard deviation but for the ridge in Λ̃;
+    `norm="single"` uses `√(φᵀ Λ⁻¹ φ)`, never smaller, and needs one matrix less.
+    """
+
+    radius: Numeric | Radius = number(at_least=0, or_part=Radius)
+    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        return self.norm == "sandwich"
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class RandomisedUcb:
+    """A radius that is scaled by chance: `Z β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)` with one Z for all actions and states.
+
+    `Z = |N(0, 1)|` (`sign="folded"`: always optimistic) or `Z = N(0, 1)` (`sign="signed"`).
+    """
+
+    radius: Numeric | Radius = number(at_least=0, or_part=Radius)
+    sign: Literal["folded", "signed"] = choice("folded", "signed", default="folded")
+    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        return self.norm == "sandwich"
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        draw = normal(key, 1, inverse.dtype)[0]
+        if self.sign == "folded":
+            draw = namespace(inverse).abs(draw)
+        return draw * radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class Thompson:
+    """A parameter drawn around the estimate: `w + a Λ⁻¹ Λ̃^(1/2) z` with `z ~ N(0, I)`, one for each step.
+
+    The root is Cholesky's, `Λ̃ = LLᵀ`: the draw has the covariance `a² Λ⁻¹ Λ̃ Λ⁻¹`.
+    """
+
+    scale: Numeric | Radius = number(at_least=0, or_part=Radius)
+    uses_gram_sq = True
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return drawn(self.scale, inverse, moments, features, key)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class TruncatedThompson:
+    """Thompson sampling that is optimistic wherever the draw cannot be trusted.
+
+    Where `√(φᵀΛ⁻¹φ)` is at most `lower` the drawn value counts, where it is at least `upper` the most that
+    can be had; in between it goes linearly from one to the other.
+    """
+
+    scale: Numeric | Radius = number(at_least=0, or_part=Radius)
+    lower: Numeric = number(at_least=0)
+    upper: Numeric = number(at_least=0)
+    uses_gram_sq = True
+
+    def __post_init__(self) -> None:
+        if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
+            raise ValueError(f"upper must be at least lower = {self.lower}, got {self.upper}")
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return drawn(self.scale, inverse, moments, features, key)
+
+    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
+        xp = namespace(inverse)
+        lower, upper = (xp.asarray(each, dtype=inverse.dtype) for each in (self.lower, self.upper))
+        norms = width(inverse, moments, features, "single")
+        gap = upper - lower
+        share = (norms - lower) / xp.where(gap > 0, gap, xp.ones_like(gap))
+        return xp.where(gap > 0, xp.clip(share, 0, 1), xp.astype(norms > lower, norms.dtype))
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class Greedy:
+    """No exploration."""
+
+    uses_gram_sq = False
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return _nothing(inverse, features)
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+@part
+class EpsilonGreedy:
+    """With probability ε an action drawn uniformly, else a greedy one."""
+
+    epsilon: Numeric = number(at_least=0, at_most=1)
+    uses_gram_sq = False
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return _nothing(inverse, features)
+
+    def policy(self, q: Array) -> Array:
+        return (1 - self.epsilon) * greedy_policy(q) + self.epsilon * uniform_policy(q)
+
+
+@part
+class Uniform:
+    """Every action with the same probability, whatever was learnt."""
+
+    uses_gram_sq = False
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        return _nothing(inverse, features)
+
+    def policy(self, q: Array) -> Array:
+        return uniform_policy(q)
+
+
+def greedy_policy(q: Array) -> Array:
+    """Uniform over the maximisers of the last axis.
+
+    Values within `eps^(2/3)` of the maximum (relative, and absolute below one) count as tied: a tie in
+    the mathematics stays one whatever the rounding, so engines and batch sizes agree on the policy.
+    """
+    xp = namespace(q)
+    best = q.max(axis=-1, keepdims=True)
+    tied = (q >= best - tie_tolerance(q.dtype) * xp.maximum(abs(best), 1)).astype(q.dtype)
+    return tied / tied.sum(axis=-1, keepdims=True) + 0 * best  # a Q that is not finite gives no policy
+
+
+@functools.cache
+def tie_tolerance(dtype: Any) -> float:
+    """The share of the best value that others may lack to count as tied with it."""
+    return float(np.finfo(dtype).eps) ** (2 / 3)
+
+
+def uniform_policy(q: Array) -> Array:
+    """Uniform over all actions that are there."""
+    xp = namespace(q)
+    present = xp.astype(q > -xp.inf, q.dtype)
+    return present / xp.sum(present, axis=-1, keepdims=True)
+
+
+def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
+    """A radius as an array to multiply `[H, N]` with."""
+    xp = namespace(moments.gram)
+    value = radius.given(moments) if hasattr(radius, "given") else radius
+    return xp.asarray(value, dtype=moments.gram.dtype)[..., None]
+
+
+def width(
+    inverse: Array, moments: Moments, features: FeatureTable, norm: Literal["sandwich", "single"]
+) -> Array:
+    """Of the confidence ellipsoid in the direction of each φ: `[H, N]`."""
+    xp = namespace(inverse)
+    if norm == "single" or moments.gram_sq is None:  # where Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
+        squared = quadratic(features, inverse)
+    elif features.pairs is None and len(features.values) < 2 * inverse.shape[-1]:  # fewer products
+        squared = quadratic(FeatureTable(features.values @ inverse), moments.gram_sq)
+    else:
+        squared = quadratic(features, inverse @ moments.gram_sq @ inverse)
+    return xp.sqrt(xp.maximum(squared, 0))
+
+
+def drawn(
+    scale: Numeric | Radius, inverse: Array, moments: Moments, features: FeatureTable, key: Key
+) -> Array:
+    """`φᵀ a Λ⁻¹ Λ̃^(1/2) z` with one z for each step: `[H, N]`."""
+    xp = namespace(inverse)
+    size = radius_at(scale, moments)
+    gram = moments.gram if moments.gram_sq is None else moments.gram_sq
+    num_steps, dim = gram.shape[0], gram.shape[-1]
+    draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
+    root = xp.linalg.cholesky(after(gram, size[..., None]))
+    return size * linear(features, matvec(inverse, matvec(root, draw)))
+
+
+def _nothing(inverse: Array, features: FeatureTable) -> Array:
+    return namespace(inverse).zeros((inverse.shape[0], features.values.shape[0]), dtype=inverse.dtype)

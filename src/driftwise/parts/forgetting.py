@@ -1,0 +1,211 @@
+"""Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that realises it.
+
+`weights` is the definition; `update` must equal the weighted sum it defines, which the tests check.
+Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
+`effective_samples` is `(Σω)² / Σω²`: how many samples of equal weight they are worth.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.base.arrays import identity_like, namespace, write
+from driftwise.base.part import number, part
+from driftwise.base.types import Array, Moments, Numeric, Sample
+from driftwise.base.validation import require_count
+from driftwise.parts.regression import contributions
+
+
+@part
+class NoForgetting:
+    """Every sample counts alike: `ω = 1`."""
+
+    def weights(self, tick: int) -> np.ndarray:
+        return np.ones(tick)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments._replace(gram_sq=None)
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+        return moments._replace(gram=moments.gram + gram, cross=moments.cross + cross, tick=moments.tick + 1)
+
+
+@part
+class ExponentialWeights:
+    """A sample's weight shrinks by the rate η at every tick: `ω = η^(t−1−τ)`."""
+
+    rate: Numeric = number(above=0, at_most=1)
+
+    def weights(self, tick: int) -> np.ndarray:
+        return self.rate ** np.arange(tick - 1, -1, -1, dtype=float)
+
+    def effective_samples(self, tick: int) -> float:
+        if self.rate == 1 or tick == 0:
+            return float(tick)
+        kept = math.log(self.rate)
+        total = math.expm1(tick * kept) / math.expm1(kept)
+        return total * total * math.expm1(2 * kept) / math.expm1(2 * tick * kept)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+        gram_sq = moments.gram_sq
+        if gram_sq is not None:  # Λ̃ ← η²Λ̃ + φφᵀ + (1−η²)λI
+            gram_sq = _decay(gram_sq, self.rate * self.rate, moments.ridge) + gram
+        return Moments(
+            gram=_decay(moments.gram, self.rate, moments.ridge) + gram,  # Λ ← ηΛ + φφᵀ + (1−η)λI
+            gram_sq=gram_sq,
+            cross=self.rate * moments.cross + cross,
+            ridge=moments.ridge,
+            tick=moments.tick + 1,
+            memory=moments.memory,
+        )
+
+
+@part
+class PeriodicRestart:
+    """Everything is dropped when a new epoch starts: `ω = 1[τ in the epoch of t]`."""
+
+    period: Numeric = number(at_least=1, integer=True)
+
+    def weights(self, tick: int) -> np.ndarray:
+        return (np.arange(tick) // self.period == tick // self.period).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick % self.period)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments._replace(gram_sq=None)
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        return _add_or_drop(moments, sample, (moments.tick + 1) % self.period == 0)
+
+
+@part
+class RestartAt:
+    """Everything is dropped at given ticks: `ω = 1[τ ≥ the last of them up to t]`."""
+
+    changes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.changes, (tuple, list)):
+            raise ValueError(f"changes must be a list of ticks, got {self.changes!r}")
+        changes = tuple(require_count("changes", tick) for tick in self.changes)
+        object.__setattr__(self, "changes", changes)
+
+    def weights(self, tick: int) -> np.ndarray:
+        return (np.arange(tick) >= self._last_change(tick)).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(tick - self._last_change(tick))
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments._replace(gram_sq=None)
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        xp = namespace(moments.gram)
+        tick = moments.tick + 1
+        return _add_or_drop(moments, sample, xp.any(tick == xp.asarray((*self.changes, -1))))
+
+    def _last_change(self, tick: int) -> int:
+        return max((each for each in self.changes if each <= tick), default=0)
+
+
+class WindowMemory(NamedTuple):
+    """The samples in the window, and the sums over those that came since the last renewal."""
+
+    samples: Sample  # each field with a leading axis of `num_slots`
+    recent_gram: Array
+    recent_cross: Array
+
+
+@part
+class SlidingWindow:
+    """Only the newest `length` samples count: `ω = 1[τ ≥ t − length]`.
+
+    The newest sample is added and the oldest subtracted. Every `length` ticks the samples added since
+    the last renewal are exactly the window, and their sum (additions only) replaces the running one:
+    rounding errors live for one window and never accumulate.
+
+    `capacity` is what the ring buffer can hold: at least what is asked for and the largest `length` of a
+    grid, as a power of two, so that similar lengths share a compiled program. Memory grows with it.
+    """
+
+    length: Numeric = number(at_least=1, integer=True)
+    capacity: int = 0
+
+    def __post_init__(self) -> None:
+        longest = max(int(np.max(self.length)), require_count("capacity", self.capacity, at_least=0))
+        object.__setattr__(self, "capacity", 1 << (longest - 1).bit_length())
+
+    @property
+    def num_slots(self) -> int:
+        """One more than a window holds: the newest sample is in before the oldest is out."""
+        return self.capacity + 1
+
+    def weights(self, tick: int) -> np.ndarray:
+        return (np.arange(tick) >= tick - self.length).astype(float)
+
+    def effective_samples(self, tick: int) -> float:
+        return float(min(tick, self.length))
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        xp = namespace(moments.gram)
+        empty = [xp.zeros((self.num_slots, *field.shape), dtype=field.dtype) for field in sample]
+        recent = xp.zeros_like(moments.gram), xp.zeros_like(moments.cross)
+        return moments._replace(gram_sq=None, memory=WindowMemory(Sample(*empty), *recent))
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        xp = namespace(moments.gram)
+        num_states = moments.cross.shape[-1] - 1
+        memory: WindowMemory = moments.memory
+        # Write, then read: a buffer that is read before it is written would be copied when compiled.
+        slot = moments.tick % self.num_slots
+        samples = Sample(*(write(ring, slot, new) for ring, new in zip(memory.samples, sample, strict=True)))
+        oldest = (moments.tick - self.length) % self.num_slots
+        leaving = Sample(*(ring[oldest] for ring in samples))
+        present = xp.astype(moments.tick >= self.length, sample.count.dtype)
+        gram_out, cross_out = contributions(leaving._replace(count=leaving.count * present), num_states)
+        gram_in, cross_in = contributions(sample, num_states)
+
+        tick = moments.tick + 1
+        renew = tick % self.length == 0
+        recent_gram, recent_cross = memory.recent_gram + gram_in, memory.recent_cross + cross_in
+        return moments._replace(
+            gram=xp.where(renew, _ridge_matrix(moments) + recent_gram, moments.gram + gram_in - gram_out),
+            cross=xp.where(renew, recent_cross, moments.cross + cross_in - cross_out),
+            tick=tick,
+            memory=WindowMemory(
+                samples,
+                xp.where(renew, xp.zeros_like(recent_gram), recent_gram),
+                xp.where(renew, xp.zeros_like(recent_cross), recent_cross),
+            ),
+        )
+
+
+def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
+    """Absorb a sample, or drop it together with all before it."""
+    xp = namespace(moments.gram)
+    gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+    return moments._replace(
+        gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
+        cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
+        tick=moments.tick + 1,
+    )
+
+
+def _ridge_matrix(moments: Moments) -> Array:
+    return moments.ridge * identity_like(moments.gram)
+
+
+def _decay(gram: Array, rate: Numeric, ridge: Array) -> Array:
+    return rate * gram + (1 - rate) * ridge * identity_like(gram)

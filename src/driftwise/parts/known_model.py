@@ -1,0 +1,114 @@
+"""Transitions that are known: where a policy goes, and the inverse covariance of the features it meets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse
+from driftwise.base.part import number, part
+from driftwise.base.random import choose, uniform
+from driftwise.base.types import Array, FeatureTable, Key, Numeric
+from driftwise.base.validation import require_count
+from driftwise.parts.regression import matvec
+
+
+class KnownModel(NamedTuple):
+    """Transitions `P_h(s'|s,a) = φᵀμ_h(s')` and the distribution of the first state."""
+
+    features: Array  # [N, d]
+    products: Array  # [N, d·d] φφᵀ
+    measures: Array  # [H, d, S]
+    initial: Array  # [S]
+
+    @classmethod
+    def told(cls, features: FeatureTable) -> KnownModel:
+        """The model of an agent that needs `measures`, `initial` and `fixed_transitions`."""
+        assert features.measures is not None
+        phi = features.values
+        products = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
+        return cls(phi, products, features.measures[0], features.initial)
+
+    def occupancy(self, policy: Array) -> Array:
+        """`u_h(s,a)`, the probability to be there under a policy `[H, S, A]`: `[H, S, A]`."""
+
+        def step(reached: Array, x: tuple) -> tuple[Array, Array]:
+            policy, measures = x
+            here = reached[:, None] * policy
+            return (here.reshape(-1) @ self.features) @ measures, here
+
+        return scan(step, self.initial, (policy, self.measures))[1]
+
+    def expected(self, occupancy: Array) -> Array:
+        """`Σ_{s,a} u_h(s,a) φ`, for occupancies `[H, S, A]`: `[H, d]`."""
+        return occupancy.reshape(len(occupancy), -1) @ self.features
+
+    def covariance(self, occupancy: Array) -> Array:
+        """`Σ_{s,a} u_h(s,a) φφᵀ`, for occupancies `[H, S, A]`: `[H, d, d]`."""
+        dim = self.features.shape[-1]
+        return (occupancy.reshape(len(occupancy), -1) @ self.products).reshape(-1, dim, dim)
+
+
+@runtime_checkable
+class InverseCovariance(Protocol):
+    """An inverse of the covariance of features under a policy that is sometimes uniform."""
+
+    def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
+        """`[H, d, d]`, where all of an episode is uniform with the probability `exploration`."""
+        ...
+
+
+@part
+class ExactInverse:
+    """`(Σ_h + ρI)⁻¹`: with finitely many states the covariance follows from the occupancies."""
+
+    ridge: Numeric = number(above=0, default=1e-4)
+
+    def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
+        even = namespace(policy).ones_like(policy) / policy.shape[-1]
+        occupancy = (1 - exploration) * model.occupancy(policy) + exploration * model.occupancy(even)
+        covariance = model.covariance(occupancy)
+        return spd_inverse(covariance + self.ridge * identity_like(covariance))
+
+
+@part
+class GeometricResampling:
+    """`β Σ_{i=0}^M Π_{j≤i} (I − β φ_jφ_jᵀ)` with β = ½, from M simulated episodes: no inverse is taken.
+
+    Its mean is `(I − (I − βΣ)^{M+1}) Σ⁻¹`.
+    """
+
+    num_samples: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "num_samples", require_count("num_samples", self.num_samples))
+
+    def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
+        xp = namespace(policy)
+        visited = xp.moveaxis(self.simulated(model, policy, exploration, key), 1, 0)  # [M, H, d]
+        one = identity_like(model.covariance(policy)) + xp.zeros_like(visited[0])[..., None]
+
+        def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple]:
+            (product, total), (phi,) = carry, x
+            product = product - 0.5 * matvec(product, phi)[..., None] * phi[..., None, :]
+            return (product, total + product), ()
+
+        (_, total), _ = scan(step, (one, one), (visited,))
+        return 0.5 * total
+
+    def simulated(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
+        """Features along episodes of the known model: `[H, M, d]`."""
+        xp = namespace(policy)
+        horizon, _, num_actions = policy.shape
+        luck = uniform(key, self.num_samples * (2 * horizon + 2), policy.dtype)
+        luck = luck.reshape(-1, self.num_samples)
+        explores = (luck[0] < exploration)[:, None]
+        start = choose(xp.cumulative_sum(model.initial), luck[1])
+
+        def step(states: Array, x: tuple) -> tuple[Array, Array]:
+            policy, measures, for_action, for_next = x
+            chances = xp.where(explores, 1 / num_actions, policy[states])
+            actions = choose(xp.cumulative_sum(chances, axis=-1), for_action)
+            phi = model.features[states * num_actions + actions]
+            return choose(xp.cumulative_sum(phi @ measures, axis=-1), for_next), phi
+
+        return scan(step, start, (policy, model.measures, luck[2::2], luck[3::2]))[1]

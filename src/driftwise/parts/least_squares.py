@@ -1,0 +1,159 @@
+"""Weighted least-squares value iteration: the agent behind most recipes.
+
+An algorithm is a choice of forgetting and exploration; the loop is written here, once.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from driftwise.base.arrays import after, namespace, scan, spd_inverse
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.random import act_by_policy
+from driftwise.base.types import (
+    Array,
+    Episode,
+    Exploration,
+    FeatureTable,
+    Forgetting,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Sample,
+    Spec,
+)
+from driftwise.parts.regression import empty_moments, linear, matvec
+
+
+@part
+class LeastSquares:
+    """Backward induction on the weighted ridge regression of every step.
+
+    For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
+    `V_h = clip(max_a Q_h)`. The policy acts on the unclipped `Q_h`, ties at random.
+
+    `clip="paper"` is `min(·, H)` (Algorithm 1, line 8); `"tight"` is `[0, H−h+1]`, the range that values of
+    step h can have, which keeps optimism; `"range"` is `[0, H]`; `"none"` leaves values as they are.
+
+    `rewards="known"` takes the episode's rewards as they are told and learns transitions only.
+    `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
+    by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
+    on h.
+    """
+
+    spec: Spec = member(Spec)
+    forgetting: Forgetting = member(Forgetting)
+    exploration: Exploration = member(Exploration)
+    ridge: Numeric = number(above=0, default=1.0)
+    clip: Literal["paper", "tight", "range", "none"] = choice(
+        "paper", "tight", "range", "none", default="paper"
+    )
+    rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
+    successors: Literal["all", "features"] = choice("all", "features", default="all")
+    steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it has to be told besides features."""
+        told = {
+            "rewards": self.rewards == "known",
+            "projection": self.successors == "features",
+            "shared_steps": self.steps == "shared",
+        }
+        return tuple(name for name, needed in told.items() if needed)
+
+    def init(self, features: FeatureTable) -> Moments:
+        xp, dtype = namespace(features.values), features.values.dtype
+        steps = xp.zeros(self.spec.horizon, dtype=dtype)
+        shown = Sample(
+            features=xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype),
+            reward=steps,
+            successor=xp.zeros(self.spec.horizon, dtype=xp.int32),
+            count=steps,
+        )
+        num_successors = (
+            self.spec.num_states if self.spec.horizon > 1 else 0
+        )  # what follows the last step is 0
+        moments = empty_moments(shown, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
+        return self.forgetting.init(moments, shown)
+
+    def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
+        moments = pooled(state) if self.steps == "shared" else state
+        inverse = spd_inverse(moments.gram)
+        gram_sq = None if moments.gram_sq is None else after(moments.gram_sq, inverse)
+        moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
+        bonus = self.exploration.perturb(inverse, moments, features, key)
+        doubts = getattr(self.exploration, "doubt", None)
+        doubt = None if doubts is None else doubts(inverse, moments, features)
+        return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
+
+    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
+        return act_by_policy(plan, h, state, uniform)
+
+    def update(self, state: Moments, plan: Plan, episode: Episode) -> Moments:
+        rewards = episode.rewards
+        count = namespace(rewards).ones(rewards.shape, dtype=rewards.dtype)
+        sample = Sample(episode.features, rewards, episode.successors, count)
+        return self.forgetting.update(state, sample)
+
+    def _backward_induction(
+        self, inverse: Array, cross: Array, perturbation: Array, doubt: Array | None, features: FeatureTable
+    ) -> Plan:
+        xp, dtype = namespace(inverse), inverse.dtype
+        horizon, num_states = self.spec.horizon, self.spec.num_states
+        most = np.arange(horizon, 0, -1)  # that can be had from each step on
+        ceilings = most if self.clip == "tight" else np.full(horizon, horizon)
+        floor = -np.inf if self.clip == "paper" else 0.0
+
+        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
+            inverse, cross, perturbation, ceiling, *extras = x
+            if self.successors == "features":
+                value = matvec(features.projection, value)
+            target = cross[:, 0] if self.rewards == "learnt" else 0 * cross[:, 0]
+            if horizon > 1:
+                target = target + matvec(cross[:, 1:], value)
+            weights = matvec(inverse, target)
+            index = linear(features, weights) + perturbation
+            if self.rewards == "known":
+                index = index + extras.pop(0)
+            if doubt is not None:
+                share, optimistic = extras
+                doubted = share * optimistic + (1 - share) * index
+                index, perturbation = doubted, perturbation + (doubted - index)
+            if features.present is not None:
+                index = xp.where(features.present, index, -xp.inf)
+            q = index.reshape((num_states, -1))  # a bandit may offer any number of arms
+            value = q.max(axis=-1)
+            if self.clip != "none":
+                value = xp.clip(value, floor, ceiling)
+            return value, (weights, perturbation, q, self.exploration.policy(q), value)
+
+        xs = [inverse, cross, perturbation, xp.asarray(ceilings, dtype=dtype)]
+        if self.rewards == "known":
+            xs.append(features.rewards)
+        if doubt is not None:
+            xs += [doubt, xp.asarray(most, dtype=dtype)]
+        if len(inverse) < horizon:  # one for all steps
+            xs = [xp.broadcast_to(each, (horizon, *each.shape[1:])) for each in xs]
+        start = xp.zeros(num_states, dtype=dtype)
+        _, (weights, bonus, q, policy, values) = scan(step, start, tuple(xs), reverse=True)
+        return Plan(weights, bonus.reshape(q.shape), q, policy, values)
+
+
+def pooled(moments: Moments) -> Moments:
+    """The moments of all steps together, with one ridge: a leading axis of one."""
+    gram, gram_sq, cross, ridge = moments[:4]
+    xp = namespace(gram)
+    extra = (gram.shape[0] - 1) * ridge * xp.eye(gram.shape[-1], dtype=gram.dtype)
+
+    def together(array: Array) -> Array:
+        return xp.sum(array, axis=0, keepdims=True)
+
+    return moments._replace(
+        gram=together(gram) - extra,
+        gram_sq=None if gram_sq is None else together(gram_sq) - extra,
+        cross=together(cross),
+    )

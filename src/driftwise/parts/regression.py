@@ -1,0 +1,70 @@
+"""The one ridge regression, and the small linear algebra around it.
+
+For each step h the target `y = (r, e_{s'})` is regressed on φ. With finitely many states the moments
+give `w_h = Λ⁻¹ (cross_r + cross_P V_{h+1})` exactly, without any stored history.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.base.arrays import namespace, vecdot
+from driftwise.base.types import Array, FeatureTable, Moments, Sample
+
+MAX_PAIR_ENTRIES = 10_000_000  # 80 MB of float64
+
+
+def feature_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable:
+    """Flatten features `[S, A, d]`, with the products φ_i φ_j that make `φᵀMφ` one matrix product."""
+    dim = features.shape[-1]
+    values = np.reshape(np.asarray(features, dtype=dtype), (-1, dim))
+    rows, cols = np.triu_indices(dim)
+    if len(values) * len(rows) > MAX_PAIR_ENTRIES:
+        return FeatureTable(values, None)
+    twice = np.where(rows == cols, 1.0, 2.0).astype(dtype)
+    return FeatureTable(values, values[:, rows] * values[:, cols] * twice)
+
+
+def linear(features: FeatureTable, weights: Array) -> Array:
+    """`φᵀw` for every row: weights `[..., d]` to `[..., N]`."""
+    return weights @ features.values.T
+
+
+def quadratic(features: FeatureTable, matrix: Array) -> Array:
+    """`φᵀMφ` for every row and symmetric M: `[..., d, d]` to `[..., N]`."""
+    if features.pairs is None:
+        return vecdot(features.values @ matrix, features.values)
+    xp, dim = namespace(matrix), matrix.shape[-1]
+    rows, cols = np.triu_indices(dim)
+    flat = xp.reshape(matrix, (*matrix.shape[:-2], dim * dim))
+    return xp.take(flat, xp.asarray(rows * dim + cols), axis=-1) @ features.pairs.T
+
+
+def matvec(matrix: Array, vector: Array) -> Array:
+    """`Mv` over leading axes."""
+    return vecdot(matrix, vector[..., None, :])
+
+
+def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: bool) -> Moments:
+    """`Λ = Λ̃ = λI`, no data; shapes, types and library are the sample's."""
+    xp = namespace(sample.features)
+    lead, dim = sample.features.shape[:-1], sample.features.shape[-1]
+    dtype = sample.features.dtype
+    ridge = xp.asarray(ridge, dtype=dtype)
+    gram = xp.zeros((*lead, dim, dim), dtype=dtype) + ridge * xp.eye(dim, dtype=dtype)
+    cross = xp.zeros((*lead, dim, 1 + num_states), dtype=dtype)
+    tick = xp.asarray(0, dtype=xp.int64)
+    return Moments(gram, gram if gram_sq else None, cross, ridge, tick, ())
+
+
+def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
+    """What one sample adds to `gram` and to `cross` at weight one: `φφᵀ` and `φyᵀ`, times its count."""
+    xp = namespace(sample.features)
+    counted = (sample.features * sample.count[..., None])[..., :, None]
+    targets = sample.reward[..., None]
+    if num_states:  # y = (r, e_{s'})
+        arrived = xp.astype(sample.successor[..., None] == xp.arange(num_states), counted.dtype)
+        targets = xp.concat([targets, arrived], axis=-1)
+    return counted * sample.features[..., None, :], counted * targets[..., None, :]

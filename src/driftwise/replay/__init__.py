@@ -1,9 +1,0 @@
-"""Off-policy replay: what an agent would have earned, from decisions that somebody else made and logged."""
-
-from __future__ import annotations
-
-from driftwise.replay.estimates import Estimate, Estimates
-from driftwise.replay.logs import Log
-from driftwise.replay.replaying import Replay, Window, replay
-
-__all__ = ["Estimate", "Estimates", "Log", "Replay", "Window", "replay"]

@@ -1,5 +1,0 @@
-"""Reports on a results folder: one offline HTML page, figures and tables for papers."""
-
-from driftwise.report.writing import FORMATS, write_report
-
-__all__ = ["FORMATS", "write_report"]

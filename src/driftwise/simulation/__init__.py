@@ -1,0 +1,1 @@
+"""Simulation: many runs of an agent as one compiled program, with exact dynamic regret."""

@@ -1,0 +1,172 @@
+"""Simulations on disk: one file each, replaced whole, from which a killed process goes on.
+
+A checkpoint says what it belongs to and what computed it. A finished one keeps its curves and drops the
+agents' states; then the simulation is not run again but read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from driftwise.base.provenance import provenance
+from driftwise.simulation.files import replace_file
+from driftwise.simulation.results import Result
+from driftwise.simulation.simulator import MisfitError, Simulation
+
+FORMAT = 3
+SHARE = 0.05  # of the time that writing checkpoints may take
+SECONDS_BETWEEN = 1.0
+DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
+
+
+class CheckpointError(ValueError):
+    """A file is there that no simulation can go on from; its text says which and why."""
+
+
+def identity(simulation: Simulation) -> dict[str, Any]:
+    """What is asked of a simulation, and what its checkpoint is named by.
+
+    An environment of one's own may have no configuration to be told by, so its models count themselves.
+    """
+    return {"format": FORMAT, "models": simulation.environment.digest(), **simulation.arguments()}
+
+
+def checkpoint_name(simulation: Simulation) -> str:
+    """A file name that simulations share only if they are the same."""
+    text = json.dumps(identity(simulation), sort_keys=True, allow_nan=False)
+    return f"{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz"
+
+
+def simulate_from(
+    path: Path | None, simulation: Simulation, *, progress: Callable[[int, int], None] | None = None
+) -> Result:
+    """Play a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
+
+    One process at a time may do so with the same path. Without a path nothing is kept. Progress begins with
+    what was done before.
+    """
+    report = progress or (lambda done, total: None)
+    content = None if path is None else read_content(path)
+    if path is not None and content is not None:
+        restore_from(content, path, simulation)
+    report(simulation.done, simulation.num_episodes)
+    for due in play(simulation):
+        if due and path is not None:
+            write_checkpoint(path, simulation)
+        report(simulation.done, simulation.num_episodes)
+    return simulation.result()
+
+
+def play(simulation: Simulation) -> Iterator[bool]:
+    """Play a simulation to its end; says after each chunk whether a checkpoint is due, as it is at the end.
+
+    What is done about it before the next chunk counts as the cost of a checkpoint.
+    """
+    next_due = time.monotonic() + SECONDS_BETWEEN
+    while simulation.done < simulation.num_episodes:
+        simulation.advance()
+        started = time.monotonic()
+        due = simulation.done == simulation.num_episodes or started >= next_due
+        yield due
+        if due:
+            now = time.monotonic()
+            next_due = now + max(SECONDS_BETWEEN, (now - started) / SHARE)
+
+
+def write_checkpoint(path: Path, simulation: Simulation) -> None:
+    """Replace the file at `path`, or leave it as it was if that fails."""
+    replace_file(path, lambda file: _save(file, simulation))
+
+
+def checkpoint_bytes(simulation: Simulation) -> bytes:
+    """What `write_checkpoint` would write."""
+    file = io.BytesIO()
+    _save(file, simulation)
+    return file.getvalue()
+
+
+def _save(file: BinaryIO, simulation: Simulation) -> None:
+    arrays: dict[str, Any] = dict(simulation.checkpoint())
+    np.savez(file, identity=np.array(json.dumps(_label(simulation), sort_keys=True)), **arrays)
+
+
+def read_content(path: Path) -> bytes | None:
+    """The bytes of the checkpoint at `path`; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        raise CheckpointError(
+            f"{path} must be a file, got a folder: remove it, and it is computed again"
+        ) from None
+
+
+def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
+    """Let a simulation go on from the content of the checkpoint at `path`."""
+    arrays = load_checkpoint(content, path, simulation)
+    try:
+        simulation.restore(arrays)
+    except MisfitError as error:
+        raise _damaged(path, error) from None
+
+
+def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
+    """The arrays of the checkpoint at `path`, if its content is whole and of this simulation."""
+    with _blamed(path), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(member), allow_pickle=False)
+            for name, member in members.items()
+        }
+        found = json.loads(str(arrays.pop("identity")))
+        newer = found["format"] > FORMAT
+        versions = json.loads(str(arrays["origin"]))["versions"]
+    if newer:
+        raise CheckpointError(
+            f"{path} was written by a newer version of driftwise, which this one cannot read"
+        )
+    expected = json.loads(json.dumps(_label(simulation)))
+    other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
+    if other == ["platform"]:
+        raise CheckpointError(
+            f"{path} was computed on a {found['platform']}, which rounds differently from a "
+            f"{simulation.platform}: choose device {found['platform']!r}, or delete the file"
+        )
+    if other:
+        raise CheckpointError(f"{path} belongs to another simulation, with another {', '.join(other)}")
+    if any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
+        those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
+        raise CheckpointError(
+            f"{path} was computed with {those}: install those, or delete the checkpoints in {path.parent}"
+        )
+    return arrays
+
+
+def _label(simulation: Simulation) -> dict[str, Any]:
+    """What a checkpoint has to agree in with the simulation that reads it."""
+    return {**identity(simulation), "platform": simulation.platform}
+
+
+@contextlib.contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Content that cannot be understood is told with its path, whatever its reader stumbled over."""
+    try:
+        yield
+    except Exception as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> CheckpointError:
+    reason = str(error) or type(error).__name__
+    return CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again")

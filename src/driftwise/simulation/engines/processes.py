@@ -1,0 +1,167 @@
+"""Cells in several processes of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from driftwise.base.validation import require_count
+from driftwise.simulation.tasks import Cell, EngineError, Look, Progress
+
+ATTEMPTS = 3  # at pools that finish no cell before one of their workers dies
+SECONDS_BETWEEN_LOOKS = 0.1
+GO_ON, STOP, STOP_AT_ONCE = range(3)  # what the parent process wants
+
+
+class Stopped(Exception):
+    """Raised in a worker that was asked to stop; its checkpoint stays."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """A pool of `workers` processes, each with a cell at a time; one that dies is replaced."""
+
+    workers: int
+
+    def __post_init__(self) -> None:
+        require_count("workers", self.workers)
+        # This process and its workers share what GPU there is: none may take all of its memory at once.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
+        """Bring the checkpoint of every cell in the folder to its end."""
+        context = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang
+        board = _Board(context, cells)
+        remaining = dict(enumerate(cells))
+        deaths = 0
+        while remaining:
+            finished = self._run_pool(context, remaining, folder, board, report, look)
+            deaths = 0 if finished else deaths + 1
+            if deaths == ATTEMPTS:
+                raise EngineError(
+                    f"worker processes died {ATTEMPTS} times in a row; what is finished is kept: run the "
+                    "same again, with fewer workers if memory is short"
+                )
+            for number in finished:
+                del remaining[number]
+
+    def _run_pool(
+        self,
+        context: Any,
+        cells: Mapping[int, Cell],
+        folder: Path,
+        board: _Board,
+        report: Progress,
+        look: Look,
+    ) -> list[int]:
+        """The numbers of the cells that were finished before a worker died, or of all."""
+        pool = ProcessPoolExecutor(
+            min(self.workers, len(cells)), mp_context=context, initializer=_prepare, initargs=(board,)
+        )
+        futures: dict[Future, int] = {}
+        finished: list[int] = []
+        try:
+            # A worker may die meanwhile: then the next pool takes the rest.
+            with _inherited_calm(), contextlib.suppress(BrokenProcessPool):
+                for number, cell in cells.items():
+                    futures[pool.submit(_work, cell, folder, number)] = number
+            waiting = set(futures)
+            while waiting:
+                ended, waiting = wait(waiting, SECONDS_BETWEEN_LOOKS, return_when=FIRST_EXCEPTION)
+                board.tell(report)
+                look()
+                finished += [futures[future] for future in ended if _is_finished(future)]
+        except BaseException:
+            board.wanted.value = STOP
+            _wait_for_workers(futures, board)
+            raise
+        finally:
+            pool.shutdown()
+        return finished
+
+
+def _wait_for_workers(futures: Iterable[Future], board: _Board) -> None:
+    """Wait for the current chunks to end, or for nothing more if that is interrupted."""
+    running = [future for future in futures if not future.cancel()]
+    try:
+        wait(running)  # and not for the pool's thread: it takes itself for ended when that is interrupted
+    except BaseException:
+        board.wanted.value = STOP_AT_ONCE
+        wait(running)
+        raise
+
+
+class _Board:
+    """Memory that all processes share; nothing waits for anything here, so nobody's death can block it."""
+
+    def __init__(self, context: Any, cells: Sequence[Cell]) -> None:
+        self.wanted = context.RawValue("i", GO_ON)
+        self.totals = [cell.num_episodes for cell in cells]
+        self.begun = context.RawArray("q", [-1] * len(cells))  # the episodes that cells were found with
+        self.done = context.RawArray("q", [-1] * len(cells))
+
+    def tell(self, report: Progress) -> None:
+        """Report where cells began and how far they are; those of which nothing is known stay out."""
+        for number, total in enumerate(self.totals):
+            if self.done[number] >= 0:
+                report(number, self.begun[number], total)
+                report(number, self.done[number], total)
+
+
+_board: _Board  # of a worker
+
+
+def _prepare(board: _Board) -> None:
+    global _board
+    _board = board
+    threading.Thread(target=_obey, daemon=True).start()
+
+
+def _obey() -> None:
+    """End this worker at once if its parent process wants that, or has died."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    while _board.wanted.value != STOP_AT_ONCE:
+        if multiprocessing.connection.wait([parent.sentinel], SECONDS_BETWEEN_LOOKS):
+            break
+    os._exit(1)
+
+
+def _work(cell: Cell, folder: Path, number: int) -> None:
+    def report(done: int, total: int) -> None:
+        if _board.begun[number] < 0:
+            _board.begun[number] = done
+        _board.done[number] = done
+        if _board.wanted.value != GO_ON:
+            raise Stopped
+
+    cell.play(folder, report)
+
+
+def _is_finished(future: Future) -> bool:
+    """Whether a cell came to its end; a worker that died is no answer, any other failure is raised."""
+    try:
+        future.result()
+    except BrokenProcessPool:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _inherited_calm() -> Iterator[None]:
+    """Processes that start in here never hear of Ctrl-C: this one does, afterwards, and tells them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

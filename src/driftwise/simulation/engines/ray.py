@@ -1,0 +1,267 @@
+"""Cells as tasks of a Ray cluster, whose nodes need not share a file system.
+
+A task gets its cell's checkpoint as bytes and returns the finished one. What it comes to in between it puts
+into a mailbox on the driver's node; the driver alone writes files. So a driver that was killed goes on from
+its folder, and a task that was lost goes on elsewhere from its last letter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from driftwise.simulation.checkpoints import (
+    checkpoint_bytes,
+    checkpoint_name,
+    load_checkpoint,
+    play,
+    read_content,
+    restore_from,
+)
+from driftwise.simulation.files import replace_file
+from driftwise.simulation.tasks import Cell, EngineError, Look, Progress
+
+ATTEMPTS = 4  # at a cell whose worker or node was lost
+SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_NEWS = 0.5  # of a task; there may be thousands of them
+SECONDS_TO_ANSWER = 5.0
+PATIENCE = 60.0  # seconds that cells wait for a node that could take them
+NEEDS = {"cpu": {"CPU": 1}, "gpu": {"CPU": 1, "GPU": 1}}
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """A Ray cluster; a cell takes one of its CPUs, and one of its GPUs if that is the cell's device.
+
+    Args:
+      address: `HOST:PORT` of a cluster that this machine is a node of. None takes the connection that the
+        process has, else `RAY_ADDRESS`, else a cluster that runs on this machine, else starts one here
+        for as long as the cells run.
+    """
+
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.address is not None and (not isinstance(self.address, str) or "://" in self.address):
+            raise ValueError(f"address must be HOST:PORT of a Ray cluster, got {self.address!r}")
+
+    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
+        """Bring the checkpoint of every cell in the folder to its end."""
+        jobs = []
+        for number, cell in enumerate(cells):
+            job = _Job.of(cell, folder, number)
+            done = job.done()
+            report(number, done, cell.num_episodes)
+            if done < cell.num_episodes:
+                jobs.append(job)
+        if jobs:
+            with _connection(self.address):
+                _finish(jobs, report, look)
+
+
+@dataclass
+class _Job:
+    """A cell on its way through the cluster."""
+
+    number: int
+    cell: Cell
+    path: Path
+    device: str
+    attempts: int = 0
+
+    @classmethod
+    def of(cls, cell: Cell, folder: Path, number: int) -> _Job:
+        simulation = cell.simulation()
+        device: Any = simulation.platform  # settled here: JAX may choose otherwise on other nodes
+        if device not in NEEDS:
+            raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
+        return cls(number, replace(cell, device=device), folder / checkpoint_name(simulation), device)
+
+    def done(self) -> int:
+        """Episodes that its checkpoint has."""
+        content = read_content(self.path)
+        if content is None:
+            return 0
+        return int(load_checkpoint(content, self.path, self.cell.simulation())["done"])
+
+    def submit(self, mailbox: Any) -> Any:
+        import ray
+
+        self.attempts += 1
+        needs = NEEDS[self.device]
+        task = ray.remote(_work).options(
+            num_cpus=needs["CPU"],
+            num_gpus=needs.get("GPU", 0),
+            max_retries=0,
+            name=f"driftwise {self.number}",
+        )
+        return task.remote(self.cell, self.path, read_content(self.path), self.number, mailbox)
+
+    def keep(self, checkpoint: bytes) -> None:
+        replace_file(self.path, lambda file: file.write(checkpoint))
+
+
+class _Mailbox:
+    """The latest of every task since the driver last looked."""
+
+    def __init__(self) -> None:
+        self.news: dict[int, tuple[int, int]] = {}
+        self.checkpoints: dict[int, bytes] = {}
+
+    def put(self, number: int, done: int, total: int, checkpoint: bytes | None) -> None:
+        self.news[number] = done, total
+        if checkpoint is not None:
+            self.checkpoints[number] = checkpoint
+
+    def take(self) -> tuple[dict[int, tuple[int, int]], dict[int, bytes]]:
+        taken = self.news, self.checkpoints
+        self.news, self.checkpoints = {}, {}
+        return taken
+
+
+def _work(cell: Cell, path: Path, begun: bytes | None, number: int, mailbox: Any) -> bytes:
+    def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
+        mailbox.put.remote(number, simulation.done, simulation.num_episodes, checkpoint)
+
+    with cell.named():
+        simulation = cell.simulation()
+        if begun is not None:
+            restore_from(begun, path, simulation)
+        put(None)
+        next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+        for due in play(simulation):
+            if simulation.done < simulation.num_episodes and (due or time.monotonic() >= next_news):
+                put(checkpoint_bytes(simulation) if due else None)
+                next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+        return checkpoint_bytes(simulation)
+
+
+def _finish(jobs: Sequence[_Job], report: Progress, look: Look) -> None:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    options: dict[str, Any] = dict(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)
+    mailbox: Any = ray.remote(**options)(_Mailbox).remote()
+    running: dict[Any, _Job] = {}
+    try:
+        running |= {job.submit(mailbox): job for job in jobs}
+        last_sign = time.monotonic()
+        while running:
+            look()
+            ended, _ = ray.wait(list(running), num_returns=len(running), timeout=SECONDS_BETWEEN_LOOKS)
+            news, checkpoints = ray.get(mailbox.take.remote())
+            for job in running.values():  # a letter may come late, after the task it is of
+                if job.number in checkpoints:
+                    job.keep(checkpoints[job.number])
+                if job.number in news:
+                    report(job.number, *news[job.number])
+            for task in ended:
+                job = running.pop(task)
+                finished = _result(task, job)
+                if finished is None:
+                    running[job.submit(mailbox)] = job
+                else:
+                    job.keep(finished)
+                    report(job.number, job.cell.num_episodes, job.cell.num_episodes)
+            if news or ended or _can_run(running.values()):
+                last_sign = time.monotonic()
+            elif time.monotonic() > last_sign + PATIENCE:
+                kinds = " or ".join(sorted({job.device.upper() for job in running.values()}))
+                raise EngineError(
+                    f"no node of the Ray cluster has the {kinds} that cells need, and none came in "
+                    f"{PATIENCE:g} seconds; what is finished is kept"
+                )
+    finally:
+        for task in running:
+            ray.cancel(task, force=True)
+        ray.kill(mailbox)
+
+
+def _result(task: Any, job: _Job) -> bytes | None:
+    """The finished checkpoint; None if it was lost with a worker or node; the cell's own error is raised."""
+    import ray
+    import ray.exceptions as failures
+
+    losses = (
+        failures.WorkerCrashedError,
+        failures.NodeDiedError,
+        failures.ObjectLostError,
+        failures.OutOfMemoryError,
+    )
+    try:
+        return ray.get(task)
+    except failures.RayTaskError as error:
+        raise error.cause from None
+    except losses:
+        if job.attempts < ATTEMPTS:
+            return None
+        raise EngineError(
+            f"a cell was lost with its Ray worker {ATTEMPTS} times; what is finished is kept: run the same "
+            "again, with more memory for each CPU if that was short"
+        ) from None
+
+
+def _can_run(jobs: Iterable[_Job]) -> bool:
+    """Whether for each of the jobs there is a node that, once free, has what it needs."""
+    import ray
+
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    return all(
+        any(all(node.get(name, 0) >= amount for name, amount in NEEDS[device].items()) for node in nodes)
+        for device in {job.device for job in jobs}
+    )
+
+
+@contextlib.contextmanager
+def _connection(address: str | None) -> Iterator[None]:
+    """A connection to the cluster, with what was started for it ended after; one that is there stays."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # else `uv run` sends the working folder
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise EngineError(
+            "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
+        ) from None
+    if ray.is_initialized():
+        yield
+        return
+    found = _find(address)
+    try:
+        with warnings.catch_warnings():  # JAX warns of forks, but what Ray forks is another program at once
+            warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+            ray.init(found, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise EngineError(f"this machine has to be a node of the Ray cluster at {found}: {reason}") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _find(address: str | None) -> str:
+    """`HOST:PORT` of a cluster that answers, or "local" for one to be started; Ray itself would wait long."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        found = canonicalize_bootstrap_address(address)  # pyright: ignore[reportArgumentType]
+        if found is None:
+            return "local"
+        host, _, port = found.rpartition(":")
+        socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
+    except (OSError, ValueError):
+        asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
+        raise EngineError(
+            f"no Ray cluster answers at {asked}: start it with `ray start`, or forget it with `ray stop`"
+        ) from None
+    return found

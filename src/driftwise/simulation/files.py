@@ -1,0 +1,126 @@
+"""Files that are written whole or not at all, and folders that one process writes to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
+
+SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
+
+_HOST = platform.node().replace(".", "-")
+
+Writer = Callable[[BinaryIO], object]
+
+
+@contextlib.contextmanager
+def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
+    """The folder, made if need be and found ready to take the named files; made in vain, it is removed."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            _temporary(path / name).touch()
+            _temporary(path / name).unlink()
+            if (path / name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        yield path
+    except BaseException:
+        for folder in made:
+            with contextlib.suppress(OSError):  # not empty, or never made
+                folder.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else writes to the folder meanwhile; an `OSError` if somebody does."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise OSError(errno.EBUSY, "another run is writing to it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def replace_file(path: Path, write: Writer) -> None:
+    """Write a file under a temporary name, then put it in the place of the old one."""
+    try:
+        _stage(path, write)
+        os.replace(_temporary(path), path)
+    finally:
+        _temporary(path).unlink(missing_ok=True)
+
+
+def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
+    """Write files that belong together; the last one seals the set.
+
+    All are written under temporary names first: if any of that fails, what was in the folder stays as it
+    was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
+    """
+    paths = [folder / name for name in writers]
+    try:
+        for path, write in zip(paths, writers.values(), strict=True):
+            _stage(path, write)
+        paths[-1].unlink(missing_ok=True)
+        for path in paths:
+            os.replace(_temporary(path), path)
+    finally:
+        for path in paths:
+            _temporary(path).unlink(missing_ok=True)
+    return paths
+
+
+def _stage(path: Path, write: Writer) -> None:
+    with _temporary(path).open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote a file of the folder left behind."""
+    for leftover in folder.glob(".*.part"):
+        *_, host, pid, _ = leftover.name.rsplit(".", 3)
+        with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
+            ended = not _lives(int(pid)) and host == _HOST
+            if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
+                leftover.unlink()
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is another process of this number."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
+
+
+def _temporary(path: Path) -> Path:
+    """A name next to `path`, on the same file system, that only this process uses."""
+    return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.part")
+
+
+def json_writer(value: Any) -> Writer:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return lambda file: file.write(f"{text}\n".encode())
+
+
+def compact_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

@@ -1,0 +1,130 @@
+"""The compiled part of the simulator: pure functions of arrays, for JAX.
+
+Runs and hyper-parameters are batch axes; episodes are a loop inside the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.jax_backend import register_parts
+from driftwise.base.types import Agent, Array
+from driftwise.environments.world import Record, World, learnt
+
+Recorded = tuple[Record, dict[str, Array]]  # of an episode: what happened, and what the agent tells of it
+
+_one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
+
+
+def find_device(name: str | None) -> Any:
+    """The first device of a kind; without a name, the one that JAX would take."""
+    chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(chosen, jax.Device):
+        return chosen
+    try:
+        return jax.local_devices(backend=chosen)[0]
+    except RuntimeError:
+        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
+        raise ValueError(f"device must be of a kind that JAX finds here ({seen}), got {chosen!r}") from None
+
+
+@contextlib.contextmanager
+def own_settings(device: Any) -> Iterator[None]:
+    """Full precision, ordinary promotion and this device, whatever the program around has set and keeps."""
+    with (
+        _one_at_a_time,
+        jax.default_device(device),
+        jax.enable_x64(True),
+        jax.default_matmul_precision("highest"),  # else float32 would be cut to TF32 on some accelerators
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+    ):
+        yield
+
+
+def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
+    """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
+    register_parts()
+    values, structure = jax.tree.flatten(agent, is_leaf=lambda value: isinstance(value, tuple))
+    leaves = [np.asarray(value) for value in values]
+    try:
+        grid = np.broadcast_shapes(*(leaf.shape for leaf in leaves))
+    except ValueError:
+        shapes = ", ".join(str(leaf.shape) for leaf in leaves if leaf.ndim)
+        raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
+    with np.errstate(over="ignore", under="ignore"):
+        cast = [leaf.astype(np.int64 if leaf.dtype.kind in "iu" else dtype) for leaf in leaves]
+    for leaf, kept in zip(leaves, cast, strict=True):
+        lost = ~np.isfinite(kept) | ((kept == 0) & (leaf != 0))
+        if lost.any():
+            raise ValueError(
+                f"agent: its parameters must fit into {dtype}, got {leaf[lost].flat[0].item()!r}"
+            )
+    flat = [np.broadcast_to(leaf, grid).reshape(-1) for leaf in cast]
+    return grid, jax.tree.unflatten(structure, flat)
+
+
+@jax.jit
+def run_keys(root: Array, runs: Array) -> Array:
+    return jax.vmap(lambda run: random.fold(root, run))(runs)
+
+
+@functools.partial(jax.jit, static_argnames="grid_size")
+def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any:
+    """States of all agents, `[grid, runs, ...]`."""
+
+    def over_runs(agent: Agent) -> Any:
+        return jax.vmap(lambda _: world.begin(agent))(keys)
+
+    return jax.vmap(over_runs, axis_size=grid_size)(agents)
+
+
+def diagnosed(agent: Agent, state: Any) -> dict[str, Array]:
+    """What an agent tells of the episode that it has just learnt from; most tell nothing."""
+    tell: Callable[[Any], dict[str, Array]] | None = getattr(agent, "diagnostics", None)
+    return {} if tell is None else tell(learnt(state))
+
+
+@functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state")
+def play_chunk(
+    agents: Agent,
+    world: World,
+    state: Any,
+    path: Array,
+    keys: Array,
+    begin: Array,
+    count: Array,
+    grid_size: int,
+) -> tuple[Any, Recorded]:
+    """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
+
+    inputs = world.inputs(path)
+
+    def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
+        over_runs = jax.vmap(one, in_axes=(None, 0, 0))
+        return jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
+
+    def episode(i: Array, carry: tuple[Any, Recorded]) -> tuple[Any, Recorded]:
+        state, recorded = carry
+
+        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Recorded]:
+            here = jax.tree.map(lambda leaf: leaf[i], inputs)
+            state, record, _ = world.play(agent, state, here, key, begin + i)
+            return state, (record, diagnosed(agent, state))
+
+        state, new = over_all(one)(agents, state, keys)
+        return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
+
+    empty = jnp.zeros((len(path), grid_size, len(keys)), path.dtype)
+    told = jax.eval_shape(over_all(lambda agent, state, _: diagnosed(agent, state)), agents, state, keys)
+    recorded = Record(empty, empty, empty), dict.fromkeys(told, empty)
+    return jax.lax.fori_loop(0, count, episode, (state, recorded))

@@ -1,0 +1,290 @@
+"""The simulator: many runs of an agent as one compiled program, with exact dynamic regret.
+
+Episodes are played in chunks, so that progress and memory stay in hand, and so that a simulation can be
+stopped after any chunk and taken up again elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.part import is_part, to_config
+from driftwise.base.provenance import provenance
+from driftwise.base.types import Agent
+from driftwise.base.validation import require_choice, require_count, require_kind
+from driftwise.environments.environment import Environment
+from driftwise.simulation.program import find_device, init_states, lower, own_settings, play_chunk, run_keys
+from driftwise.simulation.results import CURVES, Result
+
+CHUNK = 256  # episodes between two looks at the clock
+DEVICES = ("cpu", "gpu")
+DIAGNOSTIC = "diagnostics."  # what names of curves begin with that only some agents have
+
+Device = Literal["cpu", "gpu"]
+
+
+def simulate(
+    agent: Agent,
+    environment: Environment,
+    *,
+    num_episodes: int,
+    num_runs: int = 1,
+    seed: int = 0,
+    record_every: int = 1,
+    precision: Literal["float64", "float32"] = "float64",
+    device: Device | None = None,
+    chunk_size: int = CHUNK,
+    first_run: int = 0,
+    keep_state: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
+
+    Every number is addressed by (seed, run, episode, step, purpose): up to rounding, a run's numbers depend
+    neither on how many runs there are nor on chunks or grids, and all agents meet the same environment draws.
+
+    Args:
+      agent: from `driftwise.algorithms`. Numeric parameters may be arrays; they broadcast against each
+        other, and their common shape leads the result's arrays.
+      environment: from `driftwise.environments`, or your own `LinearMdp` or `LinearBandit`.
+      record_every: keep one point for this many episodes: the mean over them. Cumulative regret is
+        exact at every kept point, whatever the stride.
+      precision: of all arithmetic.
+      device: "cpu" or "gpu"; None leaves the choice to JAX.
+      chunk_size: episodes the compiled program plays before it comes back.
+      first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
+      keep_state: also return the agents' states after the last episode.
+      progress: called as `progress(episodes_done, num_episodes)` after every chunk.
+
+    Returns:
+      A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
+      `diagnostics` of agents that tell of themselves.
+    """
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be a function, got {progress!r}")
+    simulation = Simulation(
+        agent,
+        environment,
+        num_episodes=num_episodes,
+        num_runs=num_runs,
+        seed=seed,
+        record_every=record_every,
+        precision=precision,
+        device=device,
+        chunk_size=chunk_size,
+        first_run=first_run,
+    )
+    while simulation.done < simulation.num_episodes:
+        simulation.advance()
+        if progress is not None:
+            progress(simulation.done, simulation.num_episodes)
+    return simulation.result(keep_state=keep_state)
+
+
+class MisfitError(ValueError):
+    """A checkpoint is not of the simulation that is to go on from it."""
+
+
+class Simulation:
+    """A simulation in the making; the arguments are those of `simulate`.
+
+    `advance` plays a chunk. `checkpoint` is all there is to it so far as named arrays, and a simulation
+    with the same arguments goes on from there with `restore`, to the same numbers bit for bit. Nothing is put
+    on a device before it is needed there, so that a finished simulation can be read where there is none.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        environment: Environment,
+        *,
+        num_episodes: int,
+        num_runs: int = 1,
+        seed: int = 0,
+        record_every: int = 1,
+        precision: Literal["float64", "float32"] = "float64",
+        device: Device | None = None,
+        chunk_size: int = CHUNK,
+        first_run: int = 0,
+    ) -> None:
+        self.num_episodes = require_count("num_episodes", num_episodes, bits=32)  # what an address holds
+        self.num_runs = require_count("num_runs", num_runs, bits=32)
+        self.first_run = require_count("first_run", first_run, at_least=0, bits=32)
+        self.seed = require_count("seed", seed, at_least=0)
+        self.record_every = require_count("record_every", record_every)
+        self.precision = require_choice("precision", precision, ("float64", "float32"))
+        self.device = None if device is None else require_choice("device", device, DEVICES)
+        chunk_size = require_count("chunk_size", chunk_size)
+        require_kind("environment", environment, Environment)
+        if not (isinstance(agent, Agent) and is_part(agent)):
+            raise ValueError(f"agent must be built by one of driftwise.algorithms, got {agent!r}")
+        if agent.spec != environment.spec:
+            raise ValueError(f"agent must be built for {environment.spec}, got an agent for {agent.spec}")
+        self.agent, self.environment = agent, environment
+        self.chunk_size = min(chunk_size, max(self.num_episodes, CHUNK))
+
+        started = time.perf_counter()
+        self._dtype = np.dtype(precision)
+        self._tell: tuple[str, ...] = getattr(agent, "needs", ())
+        if self._tell:
+            environment.world(self._dtype, tell=self._tell)  # which says so if it lacks any of it
+        self._grid, self._lowered = lower(agent, self._dtype)
+        self._grid_size = math.prod(self._grid)
+        points = -(-self.num_episodes // self.record_every)
+        zeros = functools.partial(np.zeros, (points, self._grid_size, self.num_runs))
+        self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once told
+        self._state: Any = None  # until it is needed
+        self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
+        self.done = 0
+        self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
+
+    @property
+    def platform(self) -> str:
+        """The kind of device it runs on, which need not be of this machine if it was asked for by name."""
+        return self.device or self._device.platform
+
+    @functools.cached_property
+    def _device(self) -> Any:
+        return find_device(self.device)
+
+    def _begin(self) -> None:
+        """See to it that the world and the agents' states are on the device."""
+        if self._state is not None:
+            return
+        with own_settings(self._device):
+            self._world = jax.device_put(self.environment.world(self._dtype, tell=self._tell))
+            self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
+            self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
+
+    def advance(self) -> None:
+        """Play the next chunk of episodes."""
+        started = time.perf_counter()
+        self._begin()
+        count = min(self.chunk_size, self.num_episodes - self.done)
+        episodes = self.done + np.arange(self.chunk_size)
+        path = self.environment.at(np.minimum(episodes, self.num_episodes - 1)).astype(self._dtype)
+        with own_settings(self._device):
+            self._state, recorded = play_chunk(
+                self._lowered,
+                self._world,
+                self._state,
+                path,
+                self._keys,
+                self.done,
+                count,
+                self._grid_size,
+            )
+            record, told = jax.device_get(recorded)
+        if not np.isfinite(record.value[:count]).all():
+            raise FloatingPointError(
+                f"agent: its values stopped being finite by episode {self.done + count} in {self.precision}; "
+                f"the ridge may be too small, or the radius too large, for this precision: {self.agent!r}"
+            )
+        blocks = episodes[:count] // self.record_every
+        curves = dict(zip(CURVES, record, strict=True))
+        curves |= {f"{DIAGNOSTIC}{name}": values for name, values in told.items()}
+        for name, values in curves.items():
+            np.add.at(self._sums[name], blocks, values[:count])  # in order of episodes, whatever the chunks
+        self.done += count
+        self.seconds += time.perf_counter() - started
+
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Everything that `restore` needs; of a finished simulation, the curves without the states."""
+        points = -(-self.done // self.record_every)
+        leaves = []
+        if self.done < self.num_episodes:
+            self._begin()
+            leaves = jax.device_get(jax.tree.leaves(self._state))
+        return {
+            "done": np.asarray(self.done),
+            "seconds": np.asarray(self.seconds),
+            "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
+            **{name: sums[:points].copy() for name, sums in self._sums.items()},
+            **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
+        }
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Go on from a checkpoint of a simulation with the same arguments."""
+        finished = int(checkpoint.get("done", -1)) == self.num_episodes
+        if not finished:
+            self._begin()
+        leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
+        names = [f"state.{i}" for i in range(len(leaves))]
+        told = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
+        if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *told, *names}:
+            raise MisfitError(
+                "checkpoint must come from a simulation with the same arguments, got other arrays"
+            )
+        points = -(-int(checkpoint["done"]) // self.record_every)
+        curves = (points, self._grid_size, self.num_runs), np.dtype(np.float64)
+        shapes = [(name, *curves) for name in (*CURVES, *told)]
+        shapes += [(name, leaf.shape, leaf.dtype) for name, leaf in zip(names, leaves, strict=True)]
+        for name, shape, dtype in shapes:
+            found = checkpoint[name]
+            if found.shape != shape or found.dtype != dtype:
+                raise MisfitError(
+                    f"checkpoint must come from a simulation with the same arguments, got {name} of "
+                    f"{found.dtype}{list(found.shape)} where {dtype}{list(shape)} was expected"
+                )
+        self._state = None
+        if structure is not None:
+            state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
+            with own_settings(self._device):
+                self._state = jax.device_put(state)
+        self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
+        self._sums.clear()
+        for name in (*CURVES, *told):
+            self._sums[name][:points] = checkpoint[name]
+        self.done = int(checkpoint["done"])
+        self.seconds = float(checkpoint["seconds"])
+
+    def result(self, *, keep_state: bool = False) -> Result:
+        """The curves up to the last episode played."""
+        points = -(-self.done // self.record_every)
+        lengths = np.diff(np.minimum(np.arange(points + 1) * self.record_every, self.done))
+        means = {
+            name: np.moveaxis(sums[:points] / lengths[:, None, None], 0, -1).reshape(
+                *self._grid, self.num_runs, points
+            )
+            for name, sums in self._sums.items()
+        }
+        if keep_state and self._state is None:
+            raise ValueError("keep_state must be False for a finished simulation that was restored, got True")
+        state = jax.device_get(self._state) if keep_state else None
+        return Result(
+            **{name: means.pop(name) for name in CURVES},
+            diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()},
+            lengths=lengths,
+            state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
+            signed=getattr(self.environment, "continuing", False),
+            manifest=dict(**self.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
+        )
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The device, versions, commit and host that compute it; of one that was read finished, that did."""
+        return self._finished_by or {"device": self._device.device_kind, **provenance()}
+
+    def arguments(self) -> dict[str, Any]:
+        """What was asked for, in plain values: all that determines the numbers."""
+        return dict(
+            agent=to_config(self.agent),
+            environment={"name": self.environment.name, **self.environment.config},
+            num_episodes=self.num_episodes,
+            num_runs=self.num_runs,
+            first_run=self.first_run,
+            seed=self.seed,
+            record_every=self.record_every,
+            precision=self.precision,
+            chunk_size=self.chunk_size,
+        )

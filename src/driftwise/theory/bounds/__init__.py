@@ -1,0 +1,1 @@
+"""Bounds on dynamic regret as objects."""

@@ -1,0 +1,181 @@
+"""Bounds for linear bandits: as first published, as corrected, and with a longer ridge.
+
+The rates of SW-UCB, D-LinUCB and RestartUCB as first published rest on a step that fails for general arms.
+They are here as withdrawn and, with the same terms, as proven for orthogonal arms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
+from driftwise.theory.bounds import terms
+from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, rate_only, whole_episodes
+
+PAPER = "Touati & Vincent 2020"
+CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
+
+
+def _tuned(tuning: Tuning, forgetting: str, ridge: str = "one") -> dict[str, Any]:
+    def memory(setting: Setting) -> float:
+        run: dict[str, Any] = dict(
+            dim=setting.dim,
+            num_episodes=setting.num_episodes,
+            variation=setting.variation,
+            tuning=tuning,
+            ridge=setting.ridge,
+        )
+        weighted = forgetting == "exponential weights"
+        return terms.memory_of(bandit_rate(**run)) if weighted else bandit_memory(**run)
+
+    return dict(memory=memory, ridge=ridge, options={"tuning": tuning, "ridge": ridge})
+
+
+def _explore(radius: Value, width: Value, formula: str) -> Term:
+    return Term("exploration", rf"2\beta{formula}", lambda s, m: 2 * radius(s, m) * width(s, m))
+
+
+def _drift(drift: Value, formula: str) -> Term:
+    return Term("drift", f"2{formula}", lambda s, m: 2 * drift(s, m))
+
+
+def _averaged(window: Callable[[Setting, float], int]) -> Term:
+    return _drift(terms.averaged_drift(window), r"W\Delta")
+
+
+def _older(setting: Setting, memory: float) -> float:
+    size = 4 * setting.norm_bound / terms.ridge_of(setting) * setting.num_episodes
+    return size * terms.weighted_tail(setting, memory)
+
+
+OLDER = Term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}", _older)
+SW_UCB = Bound(
+    name="sw_lin_ucb",
+    algorithm="sw_lin_ucb",
+    problem="linear bandit",
+    forgetting="sliding window",
+    terms=(
+        _explore(terms.window_radius, terms.window_width, terms.WINDOW_WIDTH),
+        _drift(terms.window_drift, terms.WINDOW_DRIFT),
+    ),
+    radius=terms.window_radius,
+    exponents=exponents("7/8", "0", "1/4", "3/4"),
+    source=f"{PAPER}, Proposition 1 (for {CHEUNG}, Theorem 3)",
+    status="corrected",
+    **_tuned("corrected", "sliding window"),
+)
+RESTART_UCB = replace(
+    SW_UCB,
+    name="restart_lin_ucb",
+    algorithm="restart_lin_ucb",
+    forgetting="periodic restart",
+    terms=(_explore(terms.epoch_radius, terms.window_width, terms.WINDOW_WIDTH), SW_UCB.terms[1]),
+    radius=terms.epoch_radius,
+    source=f"{PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
+)
+D_LIN_UCB = replace(
+    SW_UCB,
+    name="d_lin_ucb",
+    algorithm="d_lin_ucb",
+    forgetting="exponential weights",
+    terms=(
+        _explore(terms.weighted_radius, terms.weighted_width, terms.WEIGHTED_WIDTH),
+        _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT),
+        OLDER,
+    ),
+    radius=terms.weighted_radius,
+    source=f"{PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
+    **_tuned("corrected", "exponential weights"),
+)
+
+
+def _variants(bound: Bound) -> Iterator[Bound]:
+    """A corrected bound, with λ = d, and, with the drift not magnified, as withdrawn and as proven."""
+    yield bound
+    weighted = bound.forgetting == "exponential weights"
+    ours = replace(bound, status="ours")
+    if weighted:
+        ours = replace(
+            ours,
+            name=f"{bound.name}_unsplit",
+            terms=(bound.terms[0], _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT)),
+            source=f"{bound.source}, with no split at W",
+        )
+        yield ours
+    yield replace(
+        ours,
+        name=f"{bound.name}_ridge_dim",
+        exponents=exponents("3/4", "0", "1/4", "3/4"),
+        source=f"{ours.source}, with λ = d",
+        **_tuned("corrected", bound.forgetting, "dim"),
+    )
+    explore, _, *older = bound.terms
+    plain = replace(
+        bound,
+        terms=(explore, _averaged(terms.analysis_window if weighted else whole_episodes), *older),
+        exponents=exponents("2/3", "0", "1/3", "2/3"),
+    )
+    yield replace(
+        plain,
+        name=f"{bound.name}_published",
+        source=f"as first published; its gap: {PAPER}, Section 4 and Appendix A",
+        status="withdrawn",
+        **_tuned("published", bound.forgetting),
+    )
+    yield replace(
+        plain,
+        name=f"{bound.name}_orthogonal",
+        source="as first published; the step holds for orthogonal arms",
+        status="proven",
+        assumes="orthogonal arms",
+        **_tuned("orthogonal", bound.forgetting),
+    )
+
+
+BANDIT_BOUNDS: tuple[Bound, ...] = (
+    *(variant for bound in (SW_UCB, RESTART_UCB, D_LIN_UCB) for variant in _variants(bound)),
+    replace(
+        D_LIN_UCB,
+        name="weight_ucb",
+        algorithm="weight_ucb",
+        terms=(D_LIN_UCB.terms[0], _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT)),
+        exponents=exponents("3/4", "0", "1/4", "3/4"),
+        source="Wang, Zhao & Zhou 2023, regret of WeightUCB for linear bandits, with λ = d and no split at W",
+        status="proven",
+        **_tuned("corrected", "exponential weights", "dim"),
+    ),
+    replace(
+        RESTART_UCB,
+        name="oful",
+        algorithm="lin_ucb",
+        forgetting="none",
+        exponents=exponents("1", "0", "0", "1/2"),
+        source="Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 3; the term in Δ is ours",
+        status="proven",
+        memory=lambda s: math.inf,
+        options={},
+    ),
+    rate_only(
+        exponents("1", "0", "1/3", "2/3"),
+        exponents("1", "0", "0", "1/2"),
+        name="master_bandit",
+        algorithm="MASTER over OFUL",
+        problem="linear bandit",
+        forgetting="change detection",
+        source="Wei & Luo 2021, Theorem 2; the power of d by our reading of its assumption",
+        status="proven",
+    ),
+    rate_only(
+        exponents("2/3", "0", "1/3", "2/3"),
+        name="lower_bandit",
+        algorithm="any",
+        problem="linear bandit",
+        forgetting="any",
+        source=f"{CHEUNG}, Theorem 1",
+        status="proven",
+        side="lower",
+    ),
+)

@@ -1,0 +1,234 @@
+r"""Bounds on dynamic regret as objects: terms that add up, exponents, a source and a status.
+
+A bound is evaluated for a `Setting` at a memory of $m$ episodes: a window, a period, or $1/\log(1/\eta)$ of
+exponential weights, infinite where nothing is forgotten. Unless told otherwise the memory is that of the
+bound's own tuning. Beside every bound stands the trivial one: $HK$ in an MDP, for rewards in [0, 1], and
+$2SK$ in a bandit, whose rewards are in $[-S, S]$; a bound that is no smaller says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
+
+Problem = Literal["linear bandit", "linear MDP"]
+Status = Literal["proven", "corrected", "withdrawn", "ours"]
+PROBLEMS = ("linear bandit", "linear MDP")
+STATUSES = ("proven", "corrected", "withdrawn", "ours")
+LONGEST_RUN = 10**18
+STEP = 1.05  # between the lengths of run that are tried
+
+
+@dataclass(frozen=True)
+class Setting:
+    r"""What a bound depends on; `constant` is the absolute constant that a theorem leaves open.
+
+    For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
+    `ridge` is $\lambda$, or `None` for the one that the bound was tuned with.
+    """
+
+    dim: int
+    num_episodes: int
+    variation: float
+    horizon: int = 1
+    delta: float = 0.05
+    ridge: float | None = None
+    noise_scale: float = 0.5  # of rewards in [0, 1]
+    norm_bound: float = 1.0
+    constant: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("dim", "num_episodes", "horizon"):
+            require_count(name, getattr(self, name))
+        require_number("variation", self.variation, at_least=0)
+        require_number("delta", self.delta, above=0, at_most=1)
+        for name in ("noise_scale", "norm_bound", "constant"):
+            require_number(name, getattr(self, name), at_least=0)
+        if self.ridge is not None:
+            require_number("ridge", self.ridge, above=0)
+
+
+def trivial(setting: Setting, problem: Problem) -> float:
+    r"""$HK$ in an MDP, $2SK$ in a bandit: no policy can lose more."""
+    an_episode = 2 * setting.norm_bound if problem == "linear bandit" else setting.horizon
+    return float(an_episode * setting.num_episodes)
+
+
+def whole_episodes(setting: Setting, memory: float) -> int:
+    """A window or a period, at least one episode and at most all."""
+    return math.ceil(min(max(memory - 1e-9, 1.0), setting.num_episodes))
+
+
+class Exponents(NamedTuple):
+    r"""Of $d$, $H$, $\Delta$ and $K$ in the rate, with the bound's own tuning and without logarithms."""
+
+    dim: Fraction
+    horizon: Fraction
+    variation: Fraction
+    num_episodes: Fraction
+
+    def __str__(self) -> str:
+        powers = [(symbol, power) for symbol, power in zip("dHΔK", self, strict=True) if power]
+        return " ".join(
+            symbol if power == 1 else f"{symbol}^{power}" if power.denominator == 1 else f"{symbol}^({power})"
+            for symbol, power in powers
+        )
+
+    def rate(self, setting: Setting) -> float:
+        """The product of the powers."""
+        sizes = (setting.dim, setting.horizon, setting.variation, setting.num_episodes)
+        return math.prod(size ** float(power) for size, power in zip(sizes, self, strict=True))
+
+
+def exponents(dim: str, horizon: str, variation: str, num_episodes: str) -> Exponents:
+    """From fractions as they are written, `"5/4"`."""
+    return Exponents(*(Fraction(power) for power in (dim, horizon, variation, num_episodes)))
+
+
+Value = Callable[[Setting, float], float]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A summand: its name, its formula in LaTeX, and its value for a setting and a memory."""
+
+    name: str
+    formula: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A bound in numbers."""
+
+    bound: Bound
+    setting: Setting
+    memory: float
+    terms: Mapping[str, float]
+    radius: float | None
+
+    @property
+    def total(self) -> float:
+        return sum(self.terms.values())
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the recipe's forgetting is called with."""
+        if self.bound.forgetting == "exponential weights":
+            return {"rate": math.exp(-1 / self.memory)}
+        names = {"sliding window": "length", "periodic restart": "period"}
+        length = whole_episodes(self.setting, self.memory)
+        return {name: length for kind, name in names.items() if kind == self.bound.forgetting}
+
+    @property
+    def remembered(self) -> float:
+        r"""Episodes that count: the window, the period, or $1/\log(1/\eta)$; at most all."""
+        if self.bound.forgetting == "exponential weights":
+            return min(self.memory, float(self.setting.num_episodes))
+        return float(whole_episodes(self.setting, self.memory))
+
+    @property
+    def trivial(self) -> float:
+        return trivial(self.setting, self.bound.problem)
+
+    @property
+    def says_something(self) -> bool:
+        return self.total < self.trivial
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A bound on the dynamic regret of an algorithm, or of every algorithm (`side="lower"`).
+
+    `algorithm` with the keywords `options` of its tuned form is what it is about; `memory` is that tuning.
+    `assumes` says what it needs besides. A `rate_only` bound leaves out constants and logarithms.
+    """
+
+    name: str
+    algorithm: str
+    problem: Problem
+    forgetting: str
+    terms: tuple[Term, ...]
+    exponents: Exponents
+    source: str
+    status: Status
+    memory: Callable[[Setting], float] = lambda setting: math.inf
+    radius: Value | None = None
+    ridge: RidgeRule = "one"
+    options: Mapping[str, str] = field(default_factory=dict)
+    assumes: str = ""
+    side: Literal["upper", "lower"] = "upper"
+    rate_only: bool = False
+
+    def __post_init__(self) -> None:
+        require_choice("problem", self.problem, PROBLEMS)
+        require_choice("status", self.status, STATUSES)
+
+    def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
+        """All terms, at the memory of the bound's tuning or at another one."""
+        if self.problem == "linear bandit" and setting.horizon != 1:
+            raise ValueError(f"horizon must be 1 for a linear bandit, got {setting.horizon}")
+        rule = self.ridge if setting.ridge is None else setting.ridge
+        setting = replace(setting, ridge=bandit_ridge(dim=setting.dim, ridge=rule))
+        if memory is None:
+            memory = self.memory(setting)
+        elif not memory > 0:
+            raise ValueError(f"memory must be a number above 0, got {memory!r}")
+        values = {term.name: term.value(setting, memory) for term in self.terms}
+        radius = None if self.radius is None else self.radius(setting, memory)
+        return Evaluation(self, setting, memory, values, radius)
+
+
+def rate_only(rate: Exponents, *more: Exponents, **about: Any) -> Bound:
+    """A bound of which orders of magnitude are known: powers, times the constant that is left open."""
+
+    def term(powers: Exponents) -> Term:
+        return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
+
+    return Bound(terms=tuple(term(each) for each in (rate, *more)), exponents=rate, rate_only=True, **about)
+
+
+def first_useful(
+    bound: Bound,
+    setting: Setting,
+    *,
+    growth: Literal["fixed", "proportional"] = "fixed",
+    limit: int = LONGEST_RUN,
+) -> int | None:
+    r"""The first $K$ at which a bound is below the trivial one; `None` if there is none up to `limit`.
+
+    `growth="fixed"` keeps $\Delta$ while $K$ grows. `"proportional"` keeps the speed of the drift,
+    $\Delta/K$: then all rates are linear in $K$, and a longer run does not help. A bound that is of use at
+    some length need not be at a longer one. So lengths are tried in steps of 5 %, and the last step is
+    halved: what is of use for a shorter stretch than that is missed.
+    """
+    require_choice("growth", growth, ("fixed", "proportional"))
+    limit = require_count("limit", limit)
+    speed = setting.variation / setting.num_episodes
+
+    def useful(num_episodes: int) -> bool:
+        variation = setting.variation if growth == "fixed" else speed * num_episodes
+        return bound.evaluate(replace(setting, num_episodes=num_episodes, variation=variation)).says_something
+
+    too_few, enough = 0, 1
+    while not useful(enough):
+        if enough >= limit:
+            return None
+        too_few, enough = enough, min(math.ceil(STEP * enough), limit)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if useful(middle) else (middle, enough)
+    return enough
+
+
+def best_memory(bound: Bound, setting: Setting) -> float:
+    r"""The memory that makes a bound smallest, between 1 and $10K$, to 5 %."""
+    steps = math.ceil(math.log(10 * setting.num_episodes) / 0.05)
+    memories = (math.exp(0.05 * step) for step in range(steps + 1))
+    return min(memories, key=lambda memory: bound.evaluate(setting, memory).total)

@@ -1,0 +1,9 @@
+"""All bounds by their names. Constants are those of the proofs; papers print orders of magnitude."""
+
+from __future__ import annotations
+
+from driftwise.theory.bounds.bandits import BANDIT_BOUNDS
+from driftwise.theory.bounds.bound import Bound
+from driftwise.theory.bounds.mdps import MDP_BOUNDS
+
+BOUNDS: dict[str, Bound] = {bound.name: bound for bound in (*MDP_BOUNDS, *BANDIT_BOUNDS)}

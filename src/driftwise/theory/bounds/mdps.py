@@ -1,0 +1,181 @@
+"""Bounds for linear MDPs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from driftwise.theory.bounds import terms
+from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, rate_only
+from driftwise.theory.tuning import RateTuning, opt_wlsvi_rate, restart_period, restart_period_if_told
+
+PAPER = "Touati & Vincent 2020"
+ZHOU = "Zhou, Chen, Varshney & Jagmohan 2020, Nonstationary RL with Linear Function Approximation"
+WEI = "Wei & Luo 2021, Theorem 2; powers of d and H by our reading of its assumption"
+
+
+def _run(setting: Setting) -> dict[str, Any]:
+    names = ("dim", "horizon", "num_episodes", "variation")
+    return {name: getattr(setting, name) for name in names}
+
+
+TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need under drift
+
+
+def _tuned(tuning: RateTuning) -> dict[str, Any]:
+    def memory(setting: Setting) -> float:
+        return terms.memory_of(opt_wlsvi_rate(**_run(setting), tuning=tuning))
+
+    return dict(memory=memory, options={"tuning": tuning, **TIGHT})
+
+
+def _explore(beta: Value, width: Value, formula: str) -> tuple[Term, Term]:
+    def exploration(setting: Setting, memory: float) -> float:
+        return 2 * beta(setting, memory) * setting.horizon * width(setting, memory)
+
+    return (
+        Term("exploration", rf"2\beta H{formula}", exploration),
+        Term("martingale", r"4\sqrt{H^3K\log(4/\delta)}", terms.martingale),
+    )
+
+
+def _drift(drift: Value, formula: str) -> Term:
+    return Term("drift", f"4H{formula}", lambda s, m: 4 * s.horizon * drift(s, m))
+
+
+def _older(setting: Setting, memory: float) -> float:
+    size = 16 * setting.horizon**2 * setting.num_episodes * math.sqrt(setting.dim)
+    return size / terms.ridge_of(setting) * terms.weighted_tail(setting, memory)
+
+
+OLDER = Term("what is older", r"16H^2K\frac{\sqrt d}\lambda\frac{\eta^W}{1-\eta}", _older)
+WEIGHTED = _explore(terms.opt_wlsvi_beta, terms.weighted_width, terms.WEIGHTED_WIDTH)
+UNSPLIT = (*WEIGHTED, _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT))
+WINDOWED = _explore(terms.lsvi_ucb_beta, terms.window_width, terms.WINDOW_WIDTH)
+TOLD = Term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}", terms.told_drift)
+
+THEOREM_1 = Bound(
+    name="theorem_1",
+    algorithm="opt_wlsvi",
+    problem="linear MDP",
+    forgetting="exponential weights",
+    terms=(*WEIGHTED, _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT), OLDER),
+    radius=terms.opt_wlsvi_beta,
+    exponents=exponents("5/4", "2", "1/4", "3/4"),
+    source=f"{PAPER}, Theorem 1, Equations (10) and (22) to (25); H² in the first term, log K in ι",
+    status="corrected",
+    **_tuned("paper"),
+)
+RESTART = Bound(
+    name="lsvi_ucb_restart",
+    algorithm="lsvi_ucb_restart",
+    problem="linear MDP",
+    forgetting="periodic restart",
+    terms=(*WINDOWED, _drift(terms.window_drift, terms.WINDOW_DRIFT)),
+    radius=terms.lsvi_ucb_beta,
+    exponents=exponents("5/4", "2", "1/4", "3/4"),
+    source=f"{ZHOU}, regret of LSVI-UCB-Restart, unknown local variation",
+    status="proven",
+    memory=lambda s: restart_period(**_run(s)),
+    options={"local_variation": "unknown"},
+)
+MDP_BOUNDS: tuple[Bound, ...] = (
+    THEOREM_1,
+    replace(
+        THEOREM_1,
+        name="theorem_1_unsplit",
+        terms=UNSPLIT,
+        source=f"{PAPER}, Theorem 1, with no split at W",
+        status="ours",
+    ),
+    replace(
+        THEOREM_1,
+        name="theorem_1_horizon_aware",
+        terms=UNSPLIT,
+        exponents=exponents("5/4", "7/4", "1/4", "3/4"),
+        source=f"{PAPER}, Theorem 1, with a rate that knows H and no split at W",
+        status="ours",
+        **_tuned("horizon_aware"),
+    ),
+    replace(
+        THEOREM_1,
+        name="theorem_1_ridge_dim",
+        terms=UNSPLIT,
+        exponents=exponents("9/8", "7/4", "1/4", "3/4"),
+        source=f"{PAPER}, Theorem 1, with λ = d, a rate that knows H and no split at W",
+        status="ours",
+        ridge="dim",
+        **_tuned("ridge_dim"),
+    ),
+    replace(
+        THEOREM_1,
+        name="theorem_1_orthogonal",
+        terms=(*WEIGHTED, _drift(terms.fading_average_drift, terms.AVERAGE_DRIFT)),
+        exponents=exponents("1", "5/3", "1/3", "2/3"),
+        source=f"{PAPER}, Theorem 1, where estimates are averages, with no split at W",
+        status="ours",
+        assumes="one-hot features",
+        **_tuned("orthogonal"),
+    ),
+    RESTART,
+    replace(
+        RESTART,
+        name="lsvi_ucb_restart_told",
+        terms=(*WINDOWED, TOLD),
+        exponents=exponents("4/3", "2", "1/3", "2/3"),
+        source=f"{ZHOU}, regret of LSVI-UCB-Restart, known local variation",
+        memory=lambda s: restart_period_if_told(**_run(s)),
+        options={"local_variation": "known"},
+        assumes="the variation of every epoch is told",
+    ),
+    replace(
+        RESTART,
+        name="sw_lsvi_ucb",
+        algorithm="sw_lsvi_ucb",
+        forgetting="sliding window",
+        source="LSVI-UCB on a window, as with restarts",
+        status="ours",
+        options=TIGHT,
+    ),
+    replace(
+        RESTART,
+        name="lsvi_ucb",
+        algorithm="lsvi_ucb",
+        forgetting="none",
+        exponents=exponents("3/2", "2", "0", "1/2"),
+        source="Jin, Yang, Wang & Jordan 2020, Theorem 3.1; the term in Δ is ours",
+        memory=lambda s: math.inf,
+        options={},
+    ),
+    rate_only(
+        exponents("5/4", "2", "1/4", "3/4"),
+        name="corollary_1",
+        algorithm="opt_wlsvi",
+        problem="linear MDP",
+        forgetting="exponential weights",
+        source=f"{PAPER}, Corollary 1",
+        status="proven",
+        **_tuned("paper"),
+    ),
+    rate_only(
+        exponents("4/3", "2", "1/3", "2/3"),
+        exponents("3/2", "2", "0", "1/2"),
+        name="master_mdp",
+        algorithm="MASTER over LSVI-UCB",
+        problem="linear MDP",
+        forgetting="change detection",
+        source=WEI,
+        status="proven",
+    ),
+    rate_only(
+        exponents("2/3", "1", "1/3", "2/3"),
+        name="lower_mdp",
+        algorithm="any",
+        problem="linear MDP",
+        forgetting="any",
+        source=f"{ZHOU}, minimax lower bound d^(2/3) H^(1/3) Δ^(1/3) T^(2/3), T = HK",
+        status="proven",
+        side="lower",
+    ),
+)

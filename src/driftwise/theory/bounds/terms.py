@@ -1,0 +1,176 @@
+r"""The terms that bounds are made of, with the constants of their proofs.
+
+In all of them optimism holds up to a bias, so that a round loses at most twice the bias and twice the bonus.
+A sum of bonuses is the radius times the sum of widths $\|\phi_t\|$, and that is bounded by Cauchy and Schwarz
+and the determinant. Where nothing varies and nothing is forgotten these are the stationary bounds.
+$\ell = \max\{1, 1/\lambda\}$ is what short ridges cost; the paper has $\lambda = 1$.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from driftwise.theory.bandit_tuning import bandit_radius
+from driftwise.theory.bounds.bound import Setting, Value, whole_episodes
+from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
+
+WEIGHTED_WIDTH = r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}"
+WINDOW_WIDTH = r"\sqrt{2dK\lceil K/W\rceil\log(1 + \frac W{d\lambda})}"
+WEIGHTED_DRIFT = r"\sqrt{\frac d{\lambda(1-\eta)}}\,W\Delta"
+UNSPLIT_DRIFT = r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}"
+AVERAGE_DRIFT = r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta"
+WINDOW_DRIFT = r"\sqrt{\frac{dW}\lambda}\,W\Delta"
+
+
+def memory_of(rate: float) -> float:
+    r"""$m = 1/\log(1/\eta)$."""
+    return math.inf if rate == 1 else -1 / math.log(rate)
+
+
+def weight_total(memory: float, count: float) -> float:
+    r"""$\sum_{i<n}\eta^i$ with $\eta = e^{-1/m}$: at most $n$, at most $1/(1-\eta)$."""
+    return count if math.isinf(memory) else math.expm1(-count / memory) / math.expm1(-1 / memory)
+
+
+def analysis_window(setting: Setting, memory: float) -> int:
+    r"""$W = \log(K/(1-\eta))/\log(1/\eta)$, at most $K$: what is older has a share of at most $1/K$."""
+    if math.isinf(memory):
+        return setting.num_episodes
+    window = memory * (math.log(setting.num_episodes) - math.log(-math.expm1(-1 / memory)))
+    return math.ceil(min(max(window, 1.0), setting.num_episodes))
+
+
+def num_epochs(setting: Setting, memory: float) -> int:
+    return -(-setting.num_episodes // whole_episodes(setting, memory))
+
+
+def weighted_width(setting: Setting, memory: float) -> float:
+    r"""$\sqrt{2\ell dK(K\log(1/\eta) + \log(1 + \sum\omega/(d\lambda)))}$, Equation (24)."""
+    dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
+    information = runs / memory + math.log1p(weight_total(memory, runs) / (dim * ridge))
+    return math.sqrt(2 * _short(ridge) * dim * runs * information)
+
+
+def window_width(setting: Setting, memory: float) -> float:
+    r"""$\sqrt{2\ell dK\lceil K/W\rceil\log(1 + W/(d\lambda))}$, the same window by window."""
+    dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
+    information = math.log1p(whole_episodes(setting, memory) / (dim * ridge))
+    return math.sqrt(2 * _short(ridge) * dim * runs * num_epochs(setting, memory) * information)
+
+
+def weighted_drift(setting: Setting, memory: float) -> float:
+    r"""$\sqrt{d/(\lambda(1-\eta))}\,W\Delta$: how far the newest $W$ episodes mislead, summed over all."""
+    window = analysis_window(setting, memory)
+    spread = math.sqrt(setting.dim / ridge_of(setting) * weight_total(memory, window))
+    return spread * window * setting.variation
+
+
+def unsplit_drift(setting: Setting, memory: float) -> float:
+    r"""$\sqrt{d/(\lambda(1-\eta))}\,\Delta/(1-\sqrt\eta)$: each move fades as $\eta^{j/2}$ with its age $j$.
+
+    There is no window to split the past at, hence no logarithm and nothing older: in episode $t$ the move of
+    episode $s$ counts $\sum_{\tau\le s}\eta^{t-1-\tau}|\phi^\top\Lambda^{-1}\phi_\tau|$, which is at most
+    $\sqrt{d\eta^{t-1-s}/(\lambda(1-\eta))}$.
+    """
+    total, fading = (weight_total(memory * factor, setting.num_episodes) for factor in (1, 2))
+    return math.sqrt(setting.dim / ridge_of(setting) * total) * fading * setting.variation
+
+
+def window_drift(setting: Setting, memory: float) -> float:
+    r"""$\sqrt{dW/\lambda}\,W\Delta$."""
+    window = whole_episodes(setting, memory)
+    return math.sqrt(setting.dim * window / ridge_of(setting)) * window * setting.variation
+
+
+def averaged_drift(window: Callable[[Setting, float], int]) -> Value:
+    r"""$W\Delta$: estimates of orthogonal directions are averages, which stray no further than the truth."""
+    return lambda setting, memory: window(setting, memory) * setting.variation
+
+
+def fading_average_drift(setting: Setting, memory: float) -> float:
+    r"""$(1 + m\log(1 + \frac1{\lambda(1-\eta)}))\Delta$: the same with weights, each move fading with age.
+
+    In a direction that was not played for $j$ episodes, what is older still has the share
+    $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$: nearly all for $m\log w$ episodes.
+    """
+    total, ridge = weight_total(memory, setting.num_episodes), ridge_of(setting)
+    fading = total / (total + ridge) + memory * math.log1p(total / ridge)
+    return min(fading, setting.num_episodes) * setting.variation
+
+
+def weighted_tail(setting: Setting, memory: float) -> float:
+    r"""$\eta^W/(1-\eta)$: the weight of what is older than $W$; none is if $W = K$."""
+    window = analysis_window(setting, memory)
+    older = setting.num_episodes - window
+    return math.exp(-window / memory) * weight_total(memory, older) if older else 0.0
+
+
+def weighted_radius(setting: Setting, memory: float) -> float:
+    """The radius of D-LinUCB at the end of the run."""
+    samples = weight_total(memory / 2, setting.num_episodes)  # η² has half the memory
+    return _radius(setting, samples, setting.num_episodes)
+
+
+def window_radius(setting: Setting, memory: float) -> float:
+    """The radius of SW-UCB."""
+    return _radius(setting, whole_episodes(setting, memory), setting.num_episodes)
+
+
+def epoch_radius(setting: Setting, memory: float) -> float:
+    """The radius of RestartUCB at the end of an epoch; with one epoch, OFUL's."""
+    return _radius(setting, whole_episodes(setting, memory), num_epochs(setting, memory))
+
+
+def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
+    r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
+    rate = math.exp(-1 / memory)
+    beta = opt_wlsvi_radius(**_sizes(setting), delta=setting.delta, rate=rate, beta_scale=setting.constant)
+    return beta * _long(setting)
+
+
+def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
+    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB."""
+    beta = lsvi_ucb_radius(**_sizes(setting), delta=setting.delta, beta_scale=setting.constant)
+    return beta * _long(setting)
+
+
+def martingale(setting: Setting, memory: float) -> float:
+    r"""$4\sqrt{H^3K\log(4/\delta)}$: by chance the successors differ from their mean, Equation (23)."""
+    return 4 * math.sqrt(setting.horizon**3 * setting.num_episodes * math.log(4 / setting.delta))
+
+
+def told_drift(setting: Setting, memory: float) -> float:
+    r"""$2H^2dE\Delta\sqrt{2\ell\log(1 + E/(d\lambda))}$: what a radius with the local variation adds."""
+    ridge, window = ridge_of(setting), whole_episodes(setting, memory)
+    width = math.sqrt(2 * _short(ridge) * math.log1p(window / (setting.dim * ridge)))
+    return 2 * setting.horizon**2 * setting.dim * window * setting.variation * width
+
+
+def _radius(setting: Setting, samples: float, shares: int) -> float:
+    return bandit_radius(
+        dim=setting.dim,
+        samples=samples,
+        shares=shares,
+        noise_scale=setting.noise_scale,
+        norm_bound=setting.norm_bound,
+        delta=setting.delta,
+        ridge=ridge_of(setting),
+    )
+
+
+def _sizes(setting: Setting) -> dict[str, int]:
+    return dict(dim=setting.dim, horizon=setting.horizon, num_episodes=setting.num_episodes)
+
+
+def ridge_of(setting: Setting) -> float:
+    assert setting.ridge is not None, "a bound fills in its own ridge before it is evaluated"
+    return setting.ridge
+
+
+def _short(ridge: float) -> float:
+    return max(1.0, 1 / ridge)
+
+
+def _long(setting: Setting) -> float:
+    return max(1.0, math.sqrt(ridge_of(setting) / setting.dim))

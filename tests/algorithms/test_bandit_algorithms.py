@@ -1,0 +1,244 @@
+"""What the recipes for bandits play: as the papers' loops do, and as each other where they should."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import (
+    d_lin_ts,
+    d_lin_ucb,
+    d_rand_lin_ucb,
+    epsilon_greedy,
+    greedy,
+    lin_ts,
+    lin_ucb,
+    opt_wlsvi,
+    oracle_restart,
+    restart_lin_ucb,
+    sw_lin_ucb,
+    uniform,
+    weight_ucb,
+)
+from driftwise.base import random
+from driftwise.base.types import Agent, FeatureTable, Moments, Spec
+from driftwise.environments import LinearBandit
+from driftwise.environments.arms import ContextArms, FreshArms, orthogonal_arms
+from driftwise.environments.paths import Rotation, Sinusoid, SphereWalk, abrupt_path
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import WeightedRadius
+from tests.reference import bandits
+from tests.reference.plain_loop import Played, episodes
+
+NUM_ROUNDS = 60
+SPEC = Spec.bandit(dim=4, num_arms=7)
+# Arms in the open ball: all norms differ, so the first index has no ties for the engine to break at random.
+FRESH = LinearBandit(FreshArms(7, 4, "ball"), SphereWalk(4, 0.1), noise_scale=0.3)
+CHANGING_NUMBERS = LinearBandit(
+    FreshArms(7, 4, "ball", fewest=1),
+    abrupt_path(((0.9, 0, 0, 0), (0, -0.7, 0.7, 0)), (30,)),
+    noise_scale=0.3,
+)
+CONTEXTS = LinearBandit(
+    ContextArms(np.random.default_rng(3).uniform(-0.5, 0.5, size=(3, 7, 4)).tolist()),
+    Rotation(0.0, 3.0, rounds=60, dim=4),
+    noise_scale=0.3,
+)
+ENVIRONMENTS = {"fresh": FRESH, "changing numbers": CHANGING_NUMBERS, "contexts": CONTEXTS}
+
+ASSUMED: dict[str, Any] = dict(noise_scale=0.3, norm_bound=0.8, delta=0.1, ridge=0.5)
+GIVEN = bandits.Assumptions(dim=4, **ASSUMED)
+HORIZON: dict[str, Any] = dict(**ASSUMED, num_episodes=NUM_ROUNDS)
+PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
+    "lin_ucb": (lin_ucb(SPEC, **ASSUMED, information="determinant"), bandits.oful(GIVEN)),
+    "restart_lin_ucb": (
+        restart_lin_ucb(SPEC, period=13, **HORIZON),
+        bandits.restart_ucb(GIVEN, 13, NUM_ROUNDS),
+    ),
+    "restart_lin_ucb, published": (
+        restart_lin_ucb(SPEC, period=13, **ASSUMED, confidence="published"),
+        bandits.published_restart_ucb(GIVEN, 13),
+    ),
+    "sw_lin_ucb": (sw_lin_ucb(SPEC, length=9, **HORIZON), bandits.sw_ucb(GIVEN, 9, NUM_ROUNDS)),
+    "d_lin_ucb": (d_lin_ucb(SPEC, rate=0.9, **HORIZON), bandits.d_linucb(GIVEN, 0.9, NUM_ROUNDS)),
+    "weight_ucb": (
+        weight_ucb(SPEC, rate=0.9, **HORIZON),
+        bandits.d_linucb(GIVEN, 0.9, NUM_ROUNDS, sandwich=False),
+    ),
+}
+
+
+def arms_of(agent: Agent, environment: LinearBandit, seed: int = 0) -> list[int]:
+    return [int(one.episode.actions[0]) for one in episodes(agent, environment, NUM_ROUNDS, seed=seed)]
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+@pytest.mark.parametrize("name", PAIRS)
+def test_engine_equals_the_plain_loop_of_the_paper_arm_by_arm(name, environment):
+    agent, textbook = PAIRS[name]
+    for seed in range(2):
+        rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
+        played = episodes(agent, ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
+        for one, expected in zip(played, bandits.play(textbook, rounds), strict=True):
+            assert one.episode.actions[0] == expected.arm
+            np.testing.assert_allclose(one.plan.weights[0], expected.estimate, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(one.plan.q[0, 0], expected.indices, rtol=0, atol=1e-9)
+
+
+def test_the_comparison_above_has_fewer_arms_in_some_rounds_and_noise_and_exploration():
+    here = list(bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS))
+    assert len({int(one.present.sum()) for one in here}) == 7
+    assert np.ptp([one.rewards[0] - one.means[0] for one in here]) > 0.5
+    chosen = {name: arms_of(agent, CONTEXTS) for name, (agent, _) in PAIRS.items()}
+    assert all(len(set(arms)) >= 4 for arms in chosen.values())
+    assert len(set(map(tuple, chosen.values()))) == len(PAIRS)  # no two of them do the same
+
+
+def test_counting_bounds_the_determinant():
+    count, determinant = (lin_ucb(SPEC, **ASSUMED, information=each) for each in ("count", "determinant"))
+    *_, last = episodes(count, FRESH, NUM_ROUNDS)
+    bonuses = [
+        agent.plan(last.state, FRESH.world().shown, random.key(0)).bonus for agent in (count, determinant)
+    ]
+    assert (bonuses[0] > bonuses[1]).all()
+
+
+def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
+    radius = WeightedRadius(0.9, 0.3, norm_bound=0.8, delta=0.1, num_rounds=NUM_ROUNDS, spread="horizon")
+    agent, textbook = opt_wlsvi(SPEC, rate=0.9, radius=radius, ridge=0.5), PAIRS["d_lin_ucb"][1]
+    expected = [step.arm for step in bandits.play(textbook, bandits.rounds(FRESH, NUM_ROUNDS))]
+    assert arms_of(agent, FRESH) == expected
+    assert (
+        dataclasses.replace(agent, clip="none") == PAIRS["d_lin_ucb"][0]
+    )  # which cuts the value, not the index
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (d_lin_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
+        (weight_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
+        (sw_lin_ucb(SPEC, length=NUM_ROUNDS, radius=0.4), lin_ucb(SPEC, radius=0.4)),
+        (restart_lin_ucb(SPEC, period=NUM_ROUNDS, **HORIZON), lin_ucb(SPEC, **ASSUMED)),
+        (oracle_restart(SPEC, changes=(), **ASSUMED, information="count"), lin_ucb(SPEC, **ASSUMED)),
+        (oracle_restart(SPEC, changes=(20, 40), radius=0.4), restart_lin_ucb(SPEC, period=20, radius=0.4)),
+        (d_rand_lin_ucb(SPEC, rate=0.9, radius=0.0), d_lin_ucb(SPEC, rate=0.9, radius=0.0)),
+        (d_lin_ts(SPEC, rate=1.0, scale=0.3), lin_ts(SPEC, scale=0.3)),
+        (lin_ts(SPEC, scale=0.0), greedy(SPEC)),
+        (epsilon_greedy(SPEC, epsilon=0.0), greedy(SPEC)),
+        (epsilon_greedy(SPEC, epsilon=1.0), uniform(SPEC)),
+    ],
+)
+def test_limiting_cases_play_alike(one, other):
+    both = (episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS) for agent in (one, other))
+    for left, right in zip(*both, strict=True):
+        assert left.episode.actions[0] == right.episode.actions[0]
+        np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
+
+
+def test_only_arms_that_are_there_are_drawn_by_chance():
+    for agent in (uniform(SPEC), epsilon_greedy(SPEC, epsilon=0.9, rate=0.9)):
+        here = bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS)
+        for one, offered in zip(episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS), here, strict=True):
+            assert offered.present[one.episode.actions[0]]
+            np.testing.assert_array_equal(one.plan.policy[0, 0] > 0, offered.present)
+
+
+NUM_DRAWS = 2000
+
+
+def drawn(agent: LeastSquares, state: Moments) -> np.ndarray:
+    """Parameters that an agent draws under different keys: on unit vectors the index is the parameter."""
+    shown = FeatureTable(np.eye(4))
+    keys = (random.fold(random.key(8), i) for i in range(NUM_DRAWS))
+    return np.array([agent.plan(state, shown, key).q[0, 0] for key in keys])
+
+
+FOUR = Spec.bandit(dim=4, num_arms=4)
+
+
+@pytest.mark.parametrize(
+    ("agent", "rate"),
+    [(d_lin_ts(FOUR, rate=0.8, scale=0.7, ridge=0.5), 0.8), (lin_ts(FOUR, scale=0.7, ridge=0.5), 1.0)],
+)
+def test_thompson_draws_have_the_mean_and_covariance_of_the_formula(agent, rate):
+    environment = LinearBandit(FreshArms(4, 4, "ball"), SphereWalk(4, 0.1), noise_scale=0.3)
+    played = list(episodes(agent, environment, 30))
+    x = np.array([one.episode.features[0] for one in played])
+    weights = rate ** np.arange(29, -1, -1.0)
+    v = (x.T * weights) @ x + 0.5 * np.eye(4)
+    v_tilde = (x.T * weights**2) @ x + 0.5 * np.eye(4)
+    inverse = np.linalg.inv(v)
+    covariance = 0.49 * inverse @ v_tilde @ inverse
+    estimate = inverse @ (x.T * weights) @ np.array([one.episode.rewards[0] for one in played])
+
+    sample = drawn(agent, played[-1].state)
+    # five standard errors of Gaussian means and covariances
+    deviation = np.sqrt(np.diag(covariance))
+    assert (np.abs(sample.mean(axis=0) - estimate) < 5 * deviation / np.sqrt(NUM_DRAWS)).all()
+    error = np.sqrt((np.outer(deviation, deviation) ** 2 + covariance**2) / NUM_DRAWS)
+    assert (np.abs(np.cov(sample.T) - covariance) < 5 * error).all()
+    assert (rate == 1) == (np.abs(covariance - 0.49 * inverse) < 5 * error).all()  # it can tell the two apart
+
+
+@pytest.mark.parametrize("sign", ["folded", "signed"])
+def test_one_draw_a_round_scales_the_widths_of_all_arms(sign):
+    agent = d_rand_lin_ucb(SPEC, rate=0.9, sign=sign, **HORIZON)
+    optimistic = d_lin_ucb(SPEC, rate=0.9, **HORIZON)
+    draws = []
+    state = agent.init(FRESH.world().shown)
+    pairs = zip(episodes(agent, FRESH, NUM_ROUNDS), bandits.rounds(FRESH, NUM_ROUNDS), strict=True)
+    for one, here in pairs:
+        bonus = optimistic.plan(state, FeatureTable(here.features), random.key(0)).bonus
+        ratio = (one.plan.bonus / bonus).ravel()
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+        draws.append(ratio[0])
+        state = one.state
+    assert len(set(draws)) == NUM_ROUNDS
+    # sixty standard normal numbers, folded or not: mean square one, within five standard errors of √(2/60)
+    assert abs(np.mean(np.square(draws)) - 1) < 5 * np.sqrt(2 / NUM_ROUNDS)
+    assert (min(draws) < 0) == (sign == "signed")
+
+
+def test_on_orthogonal_arms_least_squares_is_discounted_counting():
+    rate, ridge, radius = 0.9, 0.5, 0.4
+    path = Sinusoid((0.5, 0.5, 0.5), (0.3, 0.3, 0.3), (0.0, 2.0, 4.0), 40.0)
+    environment = LinearBandit(orthogonal_arms(3), path, noise_scale=0.1)
+    agent = d_lin_ucb(environment.spec, rate=rate, radius=radius, ridge=ridge)
+    counts, squares, sums = np.zeros((3, 3))
+    pulled = []
+    for one in episodes(agent, environment, NUM_ROUNDS):
+        index = (sums + radius * np.sqrt(squares + ridge)) / (counts + ridge)
+        np.testing.assert_allclose(one.plan.q[0, 0], index, rtol=0, atol=1e-9)
+        arm = int(one.episode.actions[0])
+        assert index[arm] >= index.max() - 1e-9
+        counts, squares, sums = rate * counts, rate**2 * squares, rate * sums
+        counts[arm] += 1
+        squares[arm] += 1
+        sums[arm] += one.episode.rewards[0]
+        gram = one.state.gram[0]
+        np.testing.assert_array_equal(gram - np.diag(np.diag(gram)), 0)
+        np.testing.assert_allclose(np.diag(gram), counts + ridge, rtol=0, atol=1e-9)
+        pulled.append(arm)
+    assert set(pulled) == {0, 1, 2}
+
+
+def test_the_oracle_forgets_at_the_changes_of_its_environment():
+    changes = CHANGING_NUMBERS.changes(NUM_ROUNDS)
+    assert changes == (30,)
+    agent = oracle_restart(SPEC, changes=changes, radius=0.4)
+    played: list[Played] = list(episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS))
+    np.testing.assert_array_equal(played[29].state.gram[0], np.eye(4))
+    assert np.trace(played[28].state.gram[0]) > 5
+    x = np.array([one.episode.features[0] for one in played[30:]])
+    np.testing.assert_allclose(played[-1].state.gram[0], np.eye(4) + x.T @ x, rtol=0, atol=1e-9)
+
+
+def test_the_value_of_a_bandit_is_not_cut_at_one():
+    """Means need not lie in [0, 1]: an optimistic value stays above the best of them."""
+    environment = LinearBandit(orthogonal_arms(2), abrupt_path([[5.0, 2.0]], ()), noise_scale=0.1)
+    for one in episodes(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
+        assert one.plan.value[0] >= 5.0

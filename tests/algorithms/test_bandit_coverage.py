@@ -1,0 +1,126 @@
+"""Whether confidence sets cover the parameter as often as their radii state, by simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from driftwise.base.types import Forgetting, Moments, Radius, Sample
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WeightedRadius, WindowRadius
+from driftwise.parts.regression import empty_moments
+
+
+def crossed(
+    radii: dict[str, Radius],
+    forgetting: Forgetting,
+    *,
+    dim: int,
+    num_runs: int,
+    num_rounds: int,
+    ridge: float,
+    theta_norm: float,
+) -> dict[str, float]:
+    """The share of runs in which the parameter leaves the confidence set before some round.
+
+    With `θ̂ = Λ⁻¹ Σ ω φ y` the lemmas bound `‖Λ(θ̂ − θ)‖` in the norm of Λ̃⁻¹: then `|φᵀ(θ̂ − θ)|` is at most
+    `β √(φᵀ Λ⁻¹Λ̃Λ⁻¹ φ)`. Arms are chosen from the past, the one thing that makes the
+    bounds hard: here the direction in which the estimate errs, or any in every other round.
+    """
+    rng = np.random.default_rng(0)
+    theta = np.full(dim, theta_norm / math.sqrt(dim))
+    zeros = np.zeros(num_runs)
+    shown = Sample(np.zeros((num_runs, dim)), zeros, zeros.astype(int), zeros)
+    moments = forgetting.init(empty_moments(shown, 1, ridge, gram_sq=True), shown)
+    left = {name: np.zeros(num_runs, dtype=bool) for name in radii}
+    for t in range(num_rounds):
+        estimate = np.linalg.solve(moments.gram, moments.cross[..., :1])[..., 0]
+        error = np.einsum("rij,rj->ri", moments.gram, estimate - theta)
+        solved = np.linalg.solve(gram_of_squares(moments), error[..., None])[..., 0]
+        norm = np.sqrt(np.einsum("ri,ri->r", error, solved))
+        for name, radius in radii.items():
+            left[name] |= norm > radius.given(moments)
+        towards = (estimate - theta) if t % 2 else rng.normal(size=(num_runs, dim))
+        phi = towards / np.linalg.norm(towards, axis=1, keepdims=True)
+        reward = phi @ theta + rng.normal(size=num_runs)
+        moments = forgetting.update(moments, Sample(phi, reward, shown.successor, np.ones(num_runs)))
+    return {name: float(share.mean()) for name, share in left.items()}
+
+
+COVERED = {
+    "none": (NoForgetting(), SelfNormalisedRadius, dict()),
+    "counted": (NoForgetting(), CountingRadius, dict()),
+    "restarts": (PeriodicRestart(10), CountingRadius, dict(period=10, num_epochs=15)),
+    "more restarts": (PeriodicRestart(10), SelfNormalisedRadius, dict(period=10, spread="anytime")),
+    "window": (SlidingWindow(20), WindowRadius, dict(length=20, spread="horizon", num_rounds=150)),
+    "weights": (ExponentialWeights(0.9), WeightedRadius, dict(rate=0.9, spread="horizon", num_rounds=150)),
+    "anytime": (ExponentialWeights(0.9), WeightedRadius, dict(rate=0.9, spread="anytime")),
+}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_the_parameter_stays_in_all_sets_as_often_as_stated(name):
+    """δ = 0.2. A third of the radius does not suffice, so that the test sees more than a wide set."""
+    forgetting, kind, options = COVERED[name]
+    radii = {str(scale): kind(noise_scale=1.0, delta=0.2, scale=scale, **options) for scale in (1.0, 1 / 3)}
+    shares = crossed(
+        radii,
+        forgetting,
+        dim=2,
+        num_runs=300,
+        num_rounds=150,
+        ridge=0.5,
+        theta_norm=1.0,
+    )
+    assert shares["1.0"] <= 0.2
+    assert shares[str(1 / 3)] > 0.9
+
+
+LONG = {
+    "weights": (ExponentialWeights(0.9), {WeightedRadius: dict(rate=0.9, num_rounds=20_000)}),
+    "window": (SlidingWindow(10), {WindowRadius: dict(length=10, num_rounds=20_000)}),
+    "restarts": (
+        PeriodicRestart(10),
+        {kind: dict(period=10, num_epochs=2000) for kind in (CountingRadius, SelfNormalisedRadius)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_in_every_long_run_the_parameter_leaves_some_set_unless_delta_is_spread(name):
+    """One arm, λ = 1, N(0, 1) noise, θ = 0 (so S = 0), δ = 0.05, 400 runs of 20,000 rounds.
+
+    Then Λ(θ̂ − θ) = Σ_τ ω(t, τ) ε_τ, and the norm divides it by √Λ̃, which is √Λ for weights of 0 and 1.
+    """
+    forgetting, kinds = LONG[name]
+    norms, moments = one_arm(forgetting, num_runs=400, num_rounds=20_000)
+    for kind, options in kinds.items():
+        shares = {}
+        for each in ("horizon", "anytime", "published"):
+            radius = kind(noise_scale=1.0, norm_bound=0, delta=0.05, spread=each, **options)
+            outside = norms > radius.given(moments)
+            shares[each] = float(outside.any(axis=1).mean())
+            assert outside[:, [15, 1005, 19_999]].mean(axis=0).max() <= 0.05  # each fixed round is covered
+        assert shares["published"] > 0.99
+        assert max(shares["horizon"], shares["anytime"]) <= 0.05
+
+
+def one_arm(forgetting: Forgetting, *, num_runs: int, num_rounds: int) -> tuple[np.ndarray, Moments]:
+    """‖Λ(θ̂ − θ)‖ in all runs before all rounds, `[N, T]`, and the moments that runs share, `[T, 1, 1]`."""
+    rng = np.random.default_rng(4)
+    once, zeros = np.ones(num_runs), np.zeros(num_runs)
+    shown = Sample(once[:, None], zeros, zeros.astype(int), once)
+    moments = forgetting.init(empty_moments(shown, 1, 1.0, gram_sq=True), shown)
+    norms, grams = np.empty((num_runs, num_rounds)), np.empty((num_rounds, 1, 1))
+    for t in range(num_rounds):
+        norms[:, t] = np.abs(moments.cross[:, 0, 0]) / np.sqrt(gram_of_squares(moments)[:, 0, 0])
+        grams[t] = moments.gram[0]
+        moments = forgetting.update(moments, shown._replace(reward=rng.normal(size=num_runs)))
+    return norms, Moments(grams, None, grams, np.asarray(1.0), np.arange(num_rounds), ())
+
+
+def gram_of_squares(moments: Moments) -> np.ndarray:
+    """Λ̃; for weights of 0 and 1 it is Λ, and not kept."""
+    return moments.gram if moments.gram_sq is None else moments.gram_sq

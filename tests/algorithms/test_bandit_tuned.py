@@ -1,0 +1,153 @@
+"""Tuned forms of the recipes for bandits: the numbers that theory gives them."""
+# Parts are looked into.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import (
+    d_lin_ts,
+    d_lin_ucb,
+    d_rand_lin_ucb,
+    dynamic_lin_ucb,
+    epsilon_greedy,
+    greedy,
+    lin_ts,
+    lin_ucb,
+    oracle_restart,
+    restart_lin_ucb,
+    sw_lin_ucb,
+    uniform,
+    weight_ucb,
+)
+from driftwise.algorithms.bandits.model_pool import ModelPool
+from driftwise.base.types import Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import PeriodicRestart, SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import CountingRadius, WeightedRadius, WindowRadius
+from driftwise.theory.bandit_tuning import TUNINGS
+
+SPEC = Spec.bandit(dim=4, num_arms=7)
+# d = 4, K = 100, Δ = 4: memories of √2·√25, √(4·25) for λ = d, and 100^⅔
+TUNED: dict[str, Any] = dict(num_episodes=100, variation=4.0)
+MEMORIES = {
+    ("corrected", "one"): (0.8681234453, 8),  # exp(−1/7.0710678), ⌈7.07⌉
+    ("corrected", "dim"): (0.9048374180, 10),  # exp(−1/10)
+    ("published", "one"): (0.9535841117, 22),  # 1 − 1/21.5443469, ⌈21.5⌉
+    ("orthogonal", "one"): (0.9535841117, 22),
+}
+
+
+@pytest.mark.parametrize(("tuning", "ridge"), MEMORIES)
+def test_tuned_forms_forget_as_theory_says(tuning, ridge):
+    rate, length = MEMORIES[tuning, ridge]
+    given: dict[str, Any] = dict(**TUNED, tuning=tuning, ridge=ridge)
+    confident: dict[str, Any] = dict(**given, noise_scale=0.3, norm_bound=0.8, delta=0.1, radius_scale=0.5)
+    spread: dict[str, Any] = dict(num_rounds=100, spread="horizon")
+    if tuning == "published":
+        spread = dict(spread="published")
+    lam = 4.0 if ridge == "dim" else 1.0
+    weighted = [d_lin_ucb.tuned(SPEC, **confident), d_rand_lin_ucb.tuned(SPEC, **confident)]
+    for agent in weighted:
+        forgotten = agent.forgetting.rate
+        radius = WeightedRadius(forgotten, 0.3, 0.8, 0.1, scale=0.5, **spread)
+        assert agent.exploration.radius == radius
+    for agent in (
+        *weighted,
+        d_lin_ts.tuned(SPEC, **given, scale=0.7),
+        epsilon_greedy.tuned(SPEC, **given),
+    ):
+        np.testing.assert_allclose(agent.forgetting.rate, rate, rtol=1e-9)
+        assert agent.ridge == lam
+    window, restart = sw_lin_ucb.tuned(SPEC, **confident), restart_lin_ucb.tuned(SPEC, **confident)
+    assert window == LeastSquares(
+        SPEC,
+        SlidingWindow(length),
+        Ucb(WindowRadius(length, 0.3, 0.8, 0.1, scale=0.5, **spread)),
+        lam,
+        clip="none",
+    )
+    radius = window.exploration.radius
+    if tuning != "published":
+        epochs = {8: 13, 10: 10, 22: 5}[length]  # ⌈100/length⌉
+        radius = CountingRadius(0.3, 0.8, 0.1, length, num_epochs=epochs, scale=0.5)
+    assert restart == LeastSquares(SPEC, PeriodicRestart(length), Ucb(radius), lam, clip="none")
+
+
+def test_tuned_weight_ucb_has_the_ridge_of_its_paper():
+    published = weight_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, tuning="published")
+    np.testing.assert_allclose(published.forgetting.rate, 0.9, rtol=1e-12)  # 1 − √(4/400)
+    assert published == weight_ucb(
+        SPEC, rate=published.forgetting.rate, noise_scale=0.3, ridge=4.0, confidence="published"
+    )
+    corrected = weight_ucb.tuned(SPEC, **TUNED, noise_scale=0.3)
+    np.testing.assert_allclose(corrected.forgetting.rate, 0.9048374180, rtol=1e-9)
+    assert (corrected.ridge, corrected.exploration.radius.spread) == (4.0, "horizon")
+    assert weight_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, ridge="one").ridge == 1.0
+
+
+NEVER_TUNED: list[tuple[Any, dict[str, Any]]] = [
+    (lin_ucb, dict(noise_scale=0.3)),
+    (oracle_restart, dict(noise_scale=0.3, changes=(9, 30))),
+    (dynamic_lin_ucb, dict(noise_scale=0.3)),
+    (lin_ts, dict(scale=0.7)),
+    (greedy, {}),
+]
+
+
+def ridge_of(agent: LeastSquares | ModelPool) -> float:
+    return agent.model.ridge if isinstance(agent, ModelPool) else agent.ridge
+
+
+def test_tuned_forms_take_what_is_special_about_their_recipe():
+    assert d_lin_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, norm="single").exploration.norm == "single"
+    signed = d_rand_lin_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, sign="signed")
+    assert signed.exploration.sign == "signed"
+    assert "norm" in inspect.signature(d_lin_ucb.tuned).parameters
+    assert "options" not in inspect.signature(d_lin_ucb.tuned).parameters
+    assert d_lin_ucb.tuned.__qualname__ == "tuned"
+    with pytest.raises(TypeError, match=r"^tuned\(\) got an unexpected keyword argument 'sign'"):
+        d_lin_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, sign="signed")
+
+
+def test_tuned_forms_of_what_never_forgets():
+    known: dict[str, Any] = dict(noise_scale=0.3, norm_bound=0.8, delta=0.1, radius_scale=0.5)
+    assert lin_ucb.tuned(SPEC, **TUNED, **known, ridge="dim") == lin_ucb(SPEC, **known, ridge=4.0)
+    for algorithm, needed in NEVER_TUNED:
+        agents = {algorithm.tuned(SPEC, **TUNED, **needed, tuning=each) for each in TUNINGS}
+        assert agents == {algorithm(SPEC, **needed)}
+        assert ridge_of(algorithm.tuned(SPEC, **TUNED, **needed, ridge="dim")) == 4.0
+        with pytest.raises(ValueError, match=r"^tuning must be one of published, .* got 'papr'"):
+            algorithm.tuned(SPEC, **TUNED, **needed, tuning="papr")
+    assert oracle_restart.tuned(SPEC, **TUNED, **known, changes=(9, 30), ridge="dim") == oracle_restart(
+        SPEC, changes=(9, 30), **known, ridge=4.0
+    )
+    assert lin_ts.tuned(SPEC, **TUNED, scale=0.7, ridge="dim") == lin_ts(SPEC, scale=0.7, ridge=4.0)
+    assert greedy.tuned(SPEC, **TUNED) == greedy(SPEC)
+    np.testing.assert_allclose(  # (7/100)^⅓
+        epsilon_greedy.tuned(SPEC, **TUNED).exploration.epsilon, 0.4121285300, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
+def test_tuned_forms_build_valid_agents_whatever_the_variation(variation):
+    run: dict[str, Any] = dict(num_episodes=100, variation=variation)
+    for algorithm, needed in (
+        *((each, dict(noise_scale=1.0)) for each in (d_lin_ucb, weight_ucb, d_rand_lin_ucb)),
+        *((each, dict(noise_scale=1.0)) for each in (sw_lin_ucb, restart_lin_ucb, lin_ucb)),
+        (oracle_restart, dict(noise_scale=1.0, changes=(3,))),
+        *((each, dict(scale=1.0)) for each in (d_lin_ts, lin_ts)),
+        *((each, {}) for each in (epsilon_greedy, greedy, uniform)),
+    ):
+        for tuning in TUNINGS if algorithm is not uniform else ():
+            forgetting = algorithm.tuned(SPEC, **run, **needed, tuning=tuning).forgetting
+            assert 0 < getattr(forgetting, "rate", 1.0) <= 1
+            assert 1 <= getattr(forgetting, "length", 1) <= 100
+            assert 1 <= getattr(forgetting, "period", 1) <= 100
+        assert algorithm.tuned(SPEC, **run, **needed).spec == SPEC

@@ -1,0 +1,267 @@
+"""Agents for metric spaces against their definitions, and where oil lies."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
+from driftwise.base.types import Agent
+from driftwise.checks import ContractError, check_agent
+from driftwise.environments import LinearMdp, oil_discovery
+from driftwise.environments.planning import policy_values
+from driftwise.theory import metric_tuning as tuning
+from tests.examples import NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
+from tests.reference import adaptive_q_learning as tree
+from tests.reference import kernel_ucbvi as textbook
+from tests.reference.plain_loop import Played, episodes
+
+KERNEL: dict[str, Any] = dict(bandwidth=0.3, radius=0.1, lipschitz=1.5, ridge=0.2, bias_scale=0.2)
+
+
+def oil(**options: Any) -> LinearMdp:
+    return oil_discovery(num_states=5, num_actions=4, horizon=3, noise=0.1, **options)
+
+
+def scattered(seed: int) -> LinearMdp:
+    """Random transitions and rewards, and positions anywhere, some of them on borders."""
+    environment, rng = make(rewards="bernoulli"), np.random.default_rng(seed)
+    states = np.concatenate([[0.0, 1.0, 0.5], rng.random(3)])
+    actions = np.array([0.25, rng.random()])
+    return dataclasses.replace(
+        environment, positions=np.stack(np.meshgrid(states, actions, indexing="ij"), -1)
+    )
+
+
+def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[Played]:
+    return list(episodes(agent, environment, num_episodes, seed=3))
+
+
+def assert_is_the_textbook(
+    environment: LinearMdp, played: list[Played], atol: float = 1e-9, **options: Any
+) -> None:
+    assert environment.positions is not None
+    planned = textbook.plans([one.episode for one in played], environment.positions, **options)
+    for one, plain in zip(played, planned, strict=True):
+        for name in ("bonus", "q"):
+            np.testing.assert_allclose(getattr(one.plan, name), getattr(plain, name), rtol=0, atol=atol)
+        np.testing.assert_allclose(one.plan.values, plain.values[:-1], rtol=0, atol=atol)
+    most = np.arange(environment.spec.horizon, 0, -1)[:, None]
+    assert any((one.plan.values < most - 0.1).any() for one in played)  # more was met than ceilings
+
+
+@pytest.mark.parametrize("environment", [oil(rewards="bernoulli"), scattered(0)], ids=["oil", "scattered"])
+@pytest.mark.parametrize(
+    ("parameters", "definition"),
+    [
+        ({}, {}),
+        (dict(rate=1.0), {}),
+        (dict(rate=0.8), dict(weight=lambda k, s: 0.8 ** (k - 1 - s))),
+        (dict(length=4), dict(weight=lambda k, s: float(s >= k - 4))),
+        (dict(length=20), {}),
+        (dict(period=5), dict(weight=lambda k, s: float(s // 5 == k // 5))),
+    ],
+    ids=["none", "rate 1", "rate", "window", "long window", "restarts"],
+)
+def test_kernels_are_those_of_the_papers(environment, parameters, definition):
+    played = played_by(kernel_ucbvi(environment.spec, **KERNEL, **parameters), environment, 12)
+    assert_is_the_textbook(environment, played, **KERNEL, **definition)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-3, 1e-200])
+def test_a_narrow_kernel_counts_visits_as_ucbvi_does(bandwidth):
+    environment = oil(rewards="bernoulli")
+    played = played_by(
+        kernel_ucbvi(environment.spec, **dict(KERNEL, bandwidth=bandwidth, rate=0.9)), environment, 25
+    )
+    tabular = ucbvi(environment.spec, scale=1.0, rate=0.9)
+    counted = tabular.init(environment.world().shown)
+    for one in played:
+        counted = tabular.update(counted, one.plan, one.episode)
+    smoothed, counts = played[-1].state.moments, counted.moments
+    np.testing.assert_allclose(
+        smoothed.gram.reshape(counts.gram.shape), KERNEL["ridge"] + counts.gram, rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(smoothed.cross.reshape(counts.cross.shape), counts.cross, rtol=0, atol=1e-12)
+    assert counts.gram.max() > 2
+
+
+@pytest.mark.parametrize("environment", [oil(rewards="bernoulli"), scattered(1)], ids=["oil", "scattered"])
+@pytest.mark.parametrize("period", [0, 9])
+def test_the_partition_is_the_tree_of_its_paper(environment, period):
+    played = played_by(adaptive_q_learning(environment.spec, radius=0.3, period=period), environment, 60)
+    values = tree.action_values(
+        [one.episode for one in played], environment.positions, radius=0.3, period=period
+    )
+    for one, plain in zip(played, values, strict=True):
+        np.testing.assert_allclose(one.plan.q, plain, rtol=0, atol=1e-12)
+    if not period:
+        assert played[-1].state.depth.max() >= 3  # squares of squares were cut
+
+
+def test_a_square_is_cut_where_it_is_visited():
+    environment = oil_discovery(num_states=8, num_actions=8, horizon=2, drift=STATIONARY)
+    *_, last = episodes(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
+    depth = last.state.depth[0].reshape(8, 8)  # of the first step, in which the state is always the same
+    assert depth[0].max() > depth[4:].max() == 1
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        lambda spec: kernel_ucbvi(spec, bandwidth=0.05, radius=0.05, lipschitz=5.0, bias_scale=0),
+        lambda spec: adaptive_q_learning(spec, radius=0.5),
+    ],
+    ids=["kernel", "partition"],
+)
+def test_they_find_oil_that_stays(learner):
+    """The last quarter of 400 episodes, mean regret: less than a quarter of uniform play's."""
+    environment = oil_discovery(num_states=6, num_actions=6, horizon=3)
+    learnt = dw.simulate(learner(environment.spec), environment, num_episodes=400, num_runs=2)
+    chance = policy_values(environment.features, environment.model(0), np.full((3, 6, 6), 1 / 6))[0, 0]
+    assert learnt.regret[:, 300:].mean() < (learnt.optimal_values[0, 0] - chance) / 4
+
+
+def test_restarts_of_at_least_the_run_are_none():
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
+    environment = make("oil_discovery")
+    never = dw.simulate(adaptive_q_learning(SPEC, radius=0.5), environment, **options)
+    late = dw.simulate(adaptive_q_learning(SPEC, radius=0.5, period=NUM_EPISODES), environment, **options)
+    np.testing.assert_array_equal(late.values, never.values)
+    soon = dw.simulate(adaptive_q_learning(SPEC, radius=0.5, period=10), environment, **options)
+    assert np.abs(soon.values - never.values).max() > 1e-3
+
+
+OPTIMISTIC: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {  # and what is too little
+    "kernel": (kernel_ucbvi, dict(beta_scale=0.05, lipschitz=1.0), dict(beta_scale=0.0, lipschitz=0.2)),
+    "partition": (adaptive_q_learning, dict(beta_scale=0.02), dict(beta_scale=0.01)),
+}
+
+
+@pytest.mark.parametrize(("algorithm", "enough", "too_little"), OPTIMISTIC.values(), ids=OPTIMISTIC)
+def test_they_are_optimistic_where_nothing_moves(algorithm, enough, too_little):
+    """Rewards have slopes of at most 1; the share of theory's radius is a small one."""
+    environment = oil_discovery(
+        num_states=6, num_actions=2, horizon=3, sharpness=0.5, moving_cost=0.5, rewards="bernoulli"
+    )
+
+    def check(**parameters: float) -> None:
+        agent = algorithm.tuned(environment.spec, num_episodes=400, variation=0.0, **parameters)
+        check_agent(agent, environment, optimistic=True, num_episodes=400, num_runs=1)
+
+    check(**enough)
+    with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
+        check(**too_little)
+
+
+@pytest.mark.parametrize("agent", [kernel_ucbvi(SPEC, **KERNEL), adaptive_q_learning(SPEC, radius=1.0)])
+def test_an_environment_without_a_metric_is_refused(agent):
+    environment = make()
+    message = f"environment must have positions, which the agent needs, got {environment!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        dw.simulate(agent, environment, num_episodes=3)
+    with pytest.raises(ValueError, match=r"^environment must tell positions, which the agent needs"):
+        make_bandit().world(tell=agent.needs)
+
+
+@pytest.mark.parametrize("bandwidth", [0, -0.5])
+def test_a_kernel_has_a_width(bandwidth):
+    with pytest.raises(ValueError, match=rf"^bandwidth must be a number above 0, got {bandwidth}$"):
+        kernel_ucbvi(SPEC, **dict(KERNEL, bandwidth=bandwidth))
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        (
+            (1, 0, 1),
+            1.5,
+            "positions: coordinate at state 1, action 0, coordinate 1 is 1.5, expected in [0, 1]",
+        ),
+        ((1, 1, 0), 0.9, "positions: shift of the state at state 1, action 1 is 0.65, expected 0"),
+    ],
+)
+def test_positions_are_checked(where, value, message):
+    environment = make("oil_discovery")
+    assert environment.positions is not None
+    positions = environment.positions.copy()
+    positions[where] = value
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        dataclasses.replace(environment, positions=positions)
+
+
+def test_kernels_take_any_number_of_coordinates_and_squares_two():
+    environment = scattered(2)
+    more = np.random.default_rng(0).random((6, 2, 3))
+    environment = dataclasses.replace(environment, positions=more)
+    played = played_by(kernel_ucbvi(environment.spec, **KERNEL, rate=0.8), environment, 12)
+    assert_is_the_textbook(environment, played, **KERNEL, weight=lambda k, s: 0.8 ** (k - 1 - s))
+    with pytest.raises(ValueError, match=r"^positions must have 2 coordinates, of state and action, got 3"):
+        dw.simulate(adaptive_q_learning(environment.spec, radius=1.0), environment, num_episodes=3)
+
+
+def test_positions_tell_environments_apart():
+    environment = make("oil_discovery")
+    assert environment.positions is not None
+    moved = dataclasses.replace(environment, positions=environment.positions / 2)
+    assert moved.digest() != environment.digest() != dataclasses.replace(environment, positions=None).digest()
+
+
+def test_oil_pays_by_distance_and_the_way_costs():
+    environment = oil_discovery(num_states=4, num_actions=2, centres=(0.75,), sharpness=2.0, moving_cost=0.5)
+    reward = environment.features @ environment.model(0).theta[0]
+    places, targets = (0.125, 0.375, 0.625, 0.875), (0.25, 0.75)
+    for s, x in enumerate(places):
+        for a, y in enumerate(targets):
+            assert reward[s, a] == pytest.approx(max(0, math.exp(-2 * abs(y - 0.75)) - 0.5 * abs(x - y)))
+            np.testing.assert_array_equal(environment.positions[s, a], (x, y))  # pyright: ignore[reportOptionalSubscript]
+    kernel = environment.features @ environment.model(0).mu[0]
+    np.testing.assert_allclose(kernel[2], [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])  # the target lies between two
+
+
+def test_noise_spreads_arrivals_around_the_target():
+    environment = oil_discovery(num_states=9, num_actions=9, noise=0.1)
+    kernel = (environment.features @ environment.model(0).mu[0])[0]
+    assert (kernel.argmax(axis=-1) == np.arange(9)).all()
+    assert kernel[4, 5] / kernel[4, 4] == pytest.approx(math.exp(-((1 / 9) ** 2) / 0.02))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(centres=(1.2,)), "centres must be a number in [0, 1], got 1.2"),
+        (dict(sharpness=-1), "sharpness must be a number of at least 0, got -1"),
+        (dict(moving_cost=-0.1), "moving_cost must be a number of at least 0, got -0.1"),
+        (dict(noise=-0.1), "noise must be a number of at least 0, got -0.1"),
+        (dict(num_states=0), "num_states must be a positive integer, got 0"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(given, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        oil_discovery(**given)
+
+
+def test_tuned_forms_balance_their_terms():
+    run: dict[str, Any] = dict(num_episodes=10_000, variation=5.0)
+    memory = 1 / -math.log(tuning.kernel_rate(**run))
+    assert memory * 5 == pytest.approx(10_000 * tuning.kernel_bandwidth(**run))  # drift and smoothing
+    period = tuning.partition_period(**run)
+    assert period * 5 == pytest.approx(10_000 / period * period**0.75, rel=0.01)
+    still: dict[str, Any] = dict(num_episodes=10_000, variation=0.0)
+    assert tuning.kernel_rate(**still) == 1
+    assert tuning.kernel_bandwidth(**still) == pytest.approx(10_000 ** (-1 / 5))
+    assert tuning.partition_period(**still) == 10_000
+    made = kernel_ucbvi.tuned(SPEC, **run, lipschitz=3.0)
+    expected = dict(bandwidth=tuning.kernel_bandwidth(**run), rate=tuning.kernel_rate(**run), lipschitz=3.0)
+    assert made == kernel_ucbvi(
+        SPEC, **expected, radius=3 * math.sqrt(math.log(2 * 3 * 10_000 * 12 / 0.05) / 2)
+    )
+    assert adaptive_q_learning.tuned(SPEC, **run) == adaptive_q_learning(
+        SPEC, radius=2 * math.sqrt(27 * math.log(4 * 3 * 10_000 / 0.05)) + 4, period=period
+    )

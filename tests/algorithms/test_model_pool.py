@@ -1,0 +1,185 @@
+"""dLinUCB: the pool equals its plain-loop definition, stays calm where nothing changes, and sees changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms.bandits.dynamic_lin_ucb import dynamic_lin_ucb
+from driftwise.algorithms.bandits.model_pool import ModelPool
+from driftwise.base.part import from_config, to_config
+from driftwise.base.types import Agent, FeatureTable, Spec
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.parts.exploration import Thompson, Ucb
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import CountingRadius
+from tests.reference.model_pool import Master
+from tests.reference.plain_loop import Played, episodes
+
+NOISE = 0.2
+THETAS = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0))
+SPEC = Spec.bandit(dim=2, num_arms=6)
+HASTY: dict[str, Any] = dict(delta=0.4, window=12, admit_share=0.2, badness_delta=0.7)
+CROWDED: dict[str, Any] = dict(delta=0.95, window=12, admit_share=0.0, badness_delta=0.95, capacity=3)
+AGENTS: dict[str, dict[str, Any]] = {
+    "calm": dict(delta=0.05, window=30, badness_delta=0.1),
+    "hasty": HASTY,
+    "crowded": CROWDED,
+    "restarted": {**HASTY, "admit_share": 1.0},
+}
+
+
+def bandit(changes: tuple[int, ...] = (60, 120), fewest: int = 6) -> LinearBandit:
+    """Arms from the ball do not tie, so that there is one best arm for any rounding."""
+    arms = FreshArms(num_arms=6, dim=2, shape="ball", fewest=fewest)
+    path = dw.paths.abrupt_path(THETAS[: len(changes) + 1], changes)
+    return LinearBandit(arms, path, noise_scale=NOISE)
+
+
+class Attentive:
+    """An agent that remembers the arms it was offered last."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.spec, self.init, self.act, self.update = agent.spec, agent.init, agent.act, agent.update
+        self.agent = agent
+
+    def plan(self, state: Any, features: FeatureTable, key: Any) -> Any:
+        self.offered = features
+        return self.agent.plan(state, features, key)
+
+
+def rounds(environment: LinearBandit, num_rounds: int, seed: int, **options: Any) -> Iterator[tuple]:
+    """Each round of the pool with the arms it was offered; arms that were not there are NaN."""
+    agent = Attentive(dynamic_lin_ucb(SPEC, noise_scale=NOISE, **options))
+    for played in episodes(agent, environment, num_rounds, seed=seed):
+        arms, present = agent.offered.values, agent.offered.present
+        yield played, arms if present is None else np.where(present[:, None], arms, np.nan)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_pool_equals_the_paper_arm_by_arm(name, seed):
+    master = Master(2, noise_scale=NOISE, **AGENTS[name])
+    sizes = []
+    for played, arms in rounds(bandit(), 180, seed, **AGENTS[name]):
+        arm = int(played.episode.actions[0])
+        assert master.arm(arms) == arm
+        master.learn(arms[arm], float(played.episode.rewards[0]))
+        assert_same_pool(played, master)
+        sizes.append(len(master.models))
+    assert master.num_created > 1  # the comparison has seen pools change
+    assert (max(sizes) > 1) == (name != "restarted")
+    assert (master.num_overflows > 0) == (name == "crowded")
+
+
+def assert_same_pool(played: Played, master: Master) -> None:
+    state = played.state
+    assert state.num_created == master.num_created
+    slots = np.flatnonzero(state.alive)
+    slots = slots[np.argsort(state.created[slots])]
+    assert len(slots) == len(master.models)
+    for slot, model in zip(slots, master.models, strict=True):
+        assert state.models.tick[slot] == len(model.arms)
+        assert state.num_wrong[slot] == sum(model.errors[-master.window :])
+        gram = np.eye(2) + sum(np.outer(arm, arm) for arm in model.arms)
+        np.testing.assert_allclose(state.models.gram[slot], gram, rtol=0, atol=1e-9)
+
+
+def test_the_pool_equals_the_paper_where_arms_come_and_go():
+    master = Master(2, noise_scale=NOISE, **HASTY)
+    numbers = set()
+    for played, arms in rounds(bandit(fewest=2), 150, 0, **HASTY):
+        there = np.flatnonzero(~np.isnan(arms[:, 0]))
+        arm = int(played.episode.actions[0])
+        assert there[master.arm(arms[there])] == arm
+        master.learn(arms[arm], float(played.episode.rewards[0]))
+        numbers.add(len(there))
+    assert numbers == {2, 3, 4, 5, 6}
+
+
+def test_simulator_equals_the_numpy_loop_over_a_grid_of_windows():
+    environment = bandit()
+    agents = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": (5, 12)})
+    result = dw.simulate(agents, environment, num_episodes=150, num_runs=2, seed=4, keep_state=True)
+    for index, window in enumerate((5, 12)):
+        agent = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": window})
+        for run in range(2):
+            played = list(episodes(agent, environment, 150, seed=4, run=run))
+            values = [one.record.value for one in played]
+            np.testing.assert_allclose(result.values[index, run], values, rtol=0, atol=1e-9)
+            state = jax.tree.map(lambda leaf, at=(index, run): leaf[at], result.state)
+            plain = played[-1].state
+            assert state.num_created == plain.num_created > 2
+            np.testing.assert_array_equal(state.alive, plain.alive)
+            np.testing.assert_array_equal(state.num_wrong, plain.num_wrong)
+            np.testing.assert_allclose(state.models.gram, plain.models.gram, rtol=0, atol=1e-9)
+
+
+def pool_of(environment: LinearBandit, num_rounds: int) -> Any:
+    """Twenty runs of the default pool, but for a shorter window."""
+    agent = dynamic_lin_ucb(SPEC, noise_scale=NOISE, window=50)
+    return dw.simulate(agent, environment, num_episodes=num_rounds, num_runs=20, keep_state=True)
+
+
+def test_where_nothing_changes_the_first_model_stays():
+    assert pool_of(bandit(()), 1000).state.num_created.mean() < 1.5
+
+
+def test_a_change_is_seen_soon_and_regret_comes_down_again():
+    """Within one window of 50 rounds: the regret jumps at the change and is small again afterwards."""
+    result = pool_of(bandit((500,)), 1000)
+    before, at_change, after = (result.regret[:, a:b].mean() for a, b in ((400, 500), (500, 510), (560, 660)))
+    newest = result.state.created.max(axis=-1)
+    assert ((newest > 500) & (newest < 550)).all()
+    assert at_change > 10 * before
+    assert after < at_change / 10
+
+
+def test_tuned_is_the_recipe_with_the_published_levels():
+    tuned = dynamic_lin_ucb.tuned(SPEC, num_episodes=100, noise_scale=0.5, ridge="dim")
+    assert tuned == dynamic_lin_ucb(SPEC, noise_scale=0.5, ridge=2.0)
+    assert isinstance(tuned, ModelPool)
+    assert tuned.model.exploration == Ucb(CountingRadius(0.5, 1.0, 0.01), "single")
+    assert tuned.margin == pytest.approx(0.5 * 2.5758293035489)  # the normal deviate of 1 % in both tails
+
+
+def test_a_pool_round_trips_through_its_configuration():
+    for agent in (
+        dynamic_lin_ucb(SPEC, noise_scale=1, radius=2.0, capacity=3),
+        dynamic_lin_ucb(SPEC, noise_scale=(0.5, 1), window=((10,), (300,)), delta=0.1),
+    ):
+        assert from_config(to_config(agent)) == agent
+        assert agent.longest_window in (256, 512)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(noise_scale=-1), "noise_scale must be a number of at least 0, got -1"),
+        (dict(delta=0), r"delta must be a number in \(0, 1\], got 0"),
+        (dict(window=0), "window must be an integer of at least 1, got 0"),
+        (dict(admit_share=1.5), r"admit_share must be a number in \[0, 1\], got 1.5"),
+        (dict(badness_delta=2), r"badness_delta must be a number in \(0, 1\], got 2"),
+        (dict(capacity=0), "capacity must be a positive integer, got 0"),
+        (dict(spec=Spec(2, 2, 2, 1)), "spec must be a bandit's, .* got Spec"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        dynamic_lin_ucb(**{**dict(spec=SPEC, noise_scale=1.0), **options})
+
+
+def test_only_models_whose_bonus_judges_them_form_a_pool():
+    forgetful = LeastSquares(SPEC, ExponentialWeights(0.9), Ucb(1.0))
+    sampled = LeastSquares(SPEC, NoForgetting(), Thompson(1.0))
+    mdp = LeastSquares(Spec(2, 2, 2, 1), NoForgetting(), Ucb(1.0))
+    for model, name in ((forgetful, "model.forgetting"), (sampled, "model.exploration"), (mdp, "spec")):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            ModelPool(model, margin=1.0)

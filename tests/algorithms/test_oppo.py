@@ -1,0 +1,205 @@
+"""OPPO against its definition, and what its policy and its estimates promise."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import oppo
+from driftwise.algorithms.linear_mdps.policy_optimisation import PolicyOptimisation, normalised
+from driftwise.base.types import FeatureTable, Forgetting
+from driftwise.environments import LinearMdp
+from driftwise.environments.drift import Constant, Gradual, RandomWalk
+from driftwise.environments.planning import action_values, policy_values
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.mdp_radii import MixtureRadius
+from driftwise.theory import tuning
+from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
+from tests.reference import oppo as textbook
+from tests.reference.plain_loop import Played, episodes
+
+AGENT: dict[str, Any] = dict(step_size=0.4, radius=0.3, ridge=0.7)
+
+
+def reward_tables(environment: LinearMdp, num_episodes: int) -> list[np.ndarray]:
+    models = [environment.model(t) for t in range(num_episodes)]
+    return [np.einsum("sad,hd->hsa", environment.features, model.theta) for model in models]
+
+
+def kernel_tables(environment: LinearMdp) -> np.ndarray:
+    return np.einsum("sad,jhdx->jhsax", environment.features, environment.mu)
+
+
+def assert_is_the_textbook(environment: LinearMdp, played: list[Played], **options: Any) -> None:
+    evaluated = textbook.evaluations(
+        [one.episode for one in played],
+        reward_tables(environment, len(played)),
+        kernel_tables(environment),
+        **{**AGENT, **options},
+    )
+    for one, plain in zip(played, evaluated, strict=True):
+        for name in ("policy", "weights", "bonus", "q"):
+            np.testing.assert_allclose(getattr(one.plan, name), getattr(plain, name), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.plan.value, plain.value[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [Constant(), DRIFTS["abrupt"], Gradual((2, 5, 9)), RandomWalk(0.3, num_anchors=4)],
+    ids=lambda drift: f"{drift.num_anchors} anchors",
+)
+@pytest.mark.parametrize(
+    ("parameters", "definition"),
+    [
+        ({}, {}),
+        (dict(rate=1.0), {}),
+        (dict(rate=0.8), dict(weight=lambda k, tau: 0.8 ** (k - 1 - tau))),
+        (dict(length=4), dict(weight=lambda k, tau: float(tau >= k - 4))),
+        (
+            dict(period=5),
+            dict(weight=lambda k, tau: float(tau // 5 == k // 5), policy_restarts=lambda k: k % 5 == 0),
+        ),
+        (
+            dict(length=4, policy_period=3),
+            dict(weight=lambda k, tau: float(tau >= k - 4), policy_restarts=lambda k: k % 3 == 0),
+        ),
+        (dict(period=5, policy_period=0), dict(weight=lambda k, tau: float(tau // 5 == k // 5))),
+    ],
+)
+def test_it_is_the_algorithm_of_its_paper(drift, parameters, definition):
+    environment = make(drift=drift)
+    played = list(episodes(oppo(SPEC, **AGENT, **parameters), environment, 12, seed=3))
+    assert_is_the_textbook(environment, played, **definition)
+
+
+def test_without_steps_it_plays_uniformly():
+    for one in episodes(oppo(SPEC, step_size=0, radius=0.3), make(), 5):
+        np.testing.assert_allclose(one.plan.policy, 1 / SPEC.num_actions, rtol=0, atol=1e-15)
+
+
+def test_policies_are_probabilities_and_stay_finite_under_large_steps():
+    played = list(episodes(oppo(SPEC, step_size=500.0, radius=0.3), make(), 30))
+    for one in played:
+        assert np.isfinite(one.state.log_policy).all()
+        np.testing.assert_allclose(one.plan.policy.sum(-1), 1, rtol=0, atol=1e-12)
+    assert np.isclose(played[-1].plan.policy, 0).any()
+
+
+def test_normalised_is_the_logarithm_of_a_distribution():
+    logits = np.array([[0.0, np.log(3.0)], [1e4, 1e4]])
+    np.testing.assert_allclose(np.exp(normalised(logits)), [[0.25, 0.75], [0.5, 0.5]], rtol=1e-12)
+
+
+def backup_gaps(agent: PolicyOptimisation, environment: LinearMdp) -> np.ndarray:
+    """`Q_{k,h} − (r + P V_{k,h+1})`, with the transitions as they are."""
+    gaps = []
+    for t, one in enumerate(episodes(agent, environment, NUM_EPISODES)):
+        values = np.concatenate([np.sum(one.plan.policy * one.plan.q, -1), np.zeros((1, SPEC.num_states))])
+        gaps.append(one.plan.q - action_values(environment.features, environment.model(t), values))
+    return np.stack(gaps)
+
+
+def test_estimates_are_optimistic_where_transitions_stand_still():
+    """At a tenth of the radius of the theorem, and not without a bonus."""
+    environment = make(drift=STATIONARY)
+    radius = MixtureRadius(SPEC.horizon, NUM_EPISODES, scale=0.1)
+    assert backup_gaps(oppo(SPEC, step_size=0.3, radius=radius), environment).min() > -1e-12
+    assert backup_gaps(oppo(SPEC, step_size=0.3, radius=0.0), environment).min() < -0.1
+
+
+def test_the_value_it_plans_with_is_never_below_that_of_its_policy():
+    environment = make(drift=STATIONARY)
+    agent = oppo(SPEC, step_size=0.3, radius=MixtureRadius(SPEC.horizon, NUM_EPISODES, scale=0.1))
+    for t, one in enumerate(episodes(agent, environment, NUM_EPISODES)):
+        exact = policy_values(environment.features, environment.model(t), one.plan.policy)[0]
+        assert (one.plan.value >= exact - 1e-12).all()
+
+
+def test_it_learns_how_the_anchors_mix():
+    """In the second step of three: the last has no successor that counts."""
+    environment = make(drift=STATIONARY)
+    *_, last = episodes(oppo(SPEC, step_size=0.1, radius=0.1, ridge=1e-3), environment, 300)
+    np.testing.assert_allclose(last.plan.weights[1], [1, 0], rtol=0, atol=0.25)
+
+
+def test_it_comes_to_play_well_where_nothing_changes():
+    """The last quarter of 400 episodes, mean regret: less than a third of uniform play's."""
+    environment = make("combination_lock", STATIONARY)
+    options: dict[str, Any] = dict(num_episodes=400, num_runs=3)
+    learnt = dw.simulate(oppo(SPEC, step_size=0.3, radius=0.1), environment, **options)
+    chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **options)
+    assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / 3
+
+
+def test_periods_of_at_least_the_run_are_no_restarts():
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
+    never = dw.simulate(oppo(SPEC, **AGENT), make(), **options)
+    late = dw.simulate(oppo(SPEC, **AGENT, period=NUM_EPISODES), make(), **options)
+    np.testing.assert_allclose(late.values, never.values, rtol=0, atol=1e-12)
+    soon = dw.simulate(oppo(SPEC, **AGENT, period=NUM_EPISODES // 2), make(), **options)
+    assert np.abs(soon.values - never.values).max() > 1e-3
+
+
+def test_a_grid_is_the_agents_one_by_one():
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
+    steps, periods = (0.1, 0.4), (0, 7)
+    together = dw.simulate(
+        oppo(SPEC, step_size=np.array(steps)[:, None], radius=0.3, policy_period=periods), make(), **options
+    )
+    for i, step_size in enumerate(steps):
+        for j, period in enumerate(periods):
+            alone = oppo(SPEC, step_size=step_size, radius=0.3, policy_period=period)
+            values = dw.simulate(alone, make(), **options).values
+            np.testing.assert_allclose(together.values[i, j], values, rtol=0, atol=1e-12)
+
+
+def test_a_problem_without_kernels_is_refused_in_one_sentence():
+    environment = make_bandit()
+    message = f"environment must tell rewards and measures, which the agent needs, got {environment!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        dw.simulate(oppo(BANDIT, step_size=0.1, radius=0.1), environment, num_episodes=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(step_size=-1.0), "step_size must be a number of at least 0, got -1.0"),
+        (dict(radius=-1.0), "radius must be a number of at least 0, got -1.0"),
+        (dict(policy_period=-1), "policy_period must be an integer of at least 0, got -1"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(given, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        oppo(SPEC, **{**AGENT, **given})
+
+
+def test_the_radius_of_its_theorem():
+    """H √(J log(J K H/δ)): 3 √(2 log(2·40·3/0.1)) with two anchors, halved by the scale."""
+    agent = oppo(SPEC, **AGENT)
+    moments = agent.init(FeatureTable(np.zeros((12, 12)), measures=np.zeros((2, 3, 12, 6)))).moments
+    radius = MixtureRadius(3, 40, delta=0.1, scale=0.5)
+    assert radius.given(moments) == pytest.approx(0.5 * 3 * np.sqrt(2 * np.log(2400)))
+
+
+def test_tuned_is_the_recipe_with_the_theorem_s_numbers():
+    plain = oppo.tuned(SPEC, num_episodes=200, delta=0.1, beta_scale=0.2)
+    assert plain.step_size == pytest.approx(np.sqrt(2 * np.log(2) / (3 * 200 * 3)))
+    assert plain == PolicyOptimisation(SPEC, NoForgetting(), plain.step_size, MixtureRadius(3, 200, 0.1, 0.2))
+    period = tuning.restart_period(dim=12, horizon=3, num_episodes=200, variation=40.0)
+    assert period == 8
+    kinds: list[tuple[Any, Forgetting]] = [
+        ("restart", PeriodicRestart(period)),
+        ("window", SlidingWindow(period)),
+        ("exponential", ExponentialWeights(np.exp(-np.sqrt(40 / (12 * 200))))),
+    ]
+    for kind, part in kinds:
+        agent = oppo.tuned(SPEC, num_episodes=200, variation=40.0, forgetting=kind)
+        assert agent.forgetting == part
+        assert agent.policy_period == period
+        assert agent.step_size == pytest.approx(np.sqrt(2 * np.log(2) / (3 * 8 * 3)))
+    with pytest.raises(ValueError, match=r"^beta_scale must be a number of at least 0, got -1$"):
+        oppo.tuned(SPEC, num_episodes=200, beta_scale=-1)

@@ -1,0 +1,188 @@
+"""OPT-RLSVI equals its paper, and falls back on what it is made of where noise or doubt are taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import epsilon_greedy_lsvi, opt_rlsvi
+from driftwise.algorithms.forgetting_options import forgetting_of
+from driftwise.base import random
+from driftwise.base.random import keys_of
+from driftwise.base.types import Agent, Forgetting
+from driftwise.environments import LinearMdp, random_linear_mdp
+from driftwise.parts.exploration import TruncatedThompson
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, restart_period
+from tests.examples import NUM_EPISODES, SPEC, make
+from tests.reference import opt_rlsvi as textbook
+from tests.reference.plain_loop import Played, episodes
+
+TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
+TRUSTED = 1e6  # no norm is that large
+FORGETTINGS: dict[str, tuple[dict[str, Any], Any]] = {
+    "none": ({}, lambda t, tau: 1.0),
+    "rate": (dict(rate=0.8), lambda t, tau: 0.8 ** (t - 1 - tau)),
+    "length": (dict(length=7), lambda t, tau: float(tau >= t - 7)),
+    "period": (dict(period=6), lambda t, tau: float(tau // 6 == t // 6)),
+}
+
+
+def small(seed: int = 0) -> LinearMdp:
+    return random_linear_mdp(
+        num_states=5,
+        num_actions=3,
+        dim=4,
+        horizon=3,
+        drift=dw.drift.Abrupt((10,)),
+        rewards="bernoulli",
+        seed=seed,
+    )
+
+
+def played(agent: Agent, environment: LinearMdp, num_episodes: int = NUM_EPISODES) -> list[Played]:
+    return list(episodes(agent, environment, num_episodes))
+
+
+def assert_play_alike(left: Agent, right: Agent, environment: LinearMdp) -> None:
+    for one, other in zip(played(left, environment), played(right, environment), strict=True):
+        np.testing.assert_allclose(one.plan.q, other.plan.q, **TOLERANCE)
+        np.testing.assert_array_equal(one.episode.actions, other.episode.actions)
+
+
+@pytest.mark.parametrize("name", FORGETTINGS)
+@pytest.mark.parametrize(("seed", "lower", "upper"), [(0, 0.3, 0.7), (1, 0.2, 0.45)])
+def test_it_equals_the_textbook_with_the_same_draws(name, seed, lower, upper):
+    environment, (chosen, weight) = small(seed), FORGETTINGS[name]
+    options: dict[str, Any] = dict(scale=0.5, lower=lower, upper=upper, ridge=0.7)
+    agent = opt_rlsvi(environment.spec, **options, **chosen)
+    history = []
+    for t, one in enumerate(episodes(agent, environment, 26, seed=seed)):
+        if t % 5 == 0:
+            for_plan = keys_of(random.fold(random.key(seed), 0), t)[1]
+            draws = random.normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
+            expected = textbook.plan(history, environment.features, draws, **options, weight=weight)
+            for field, wanted in expected._asdict().items():
+                np.testing.assert_allclose(getattr(one.plan, field), wanted, **TOLERANCE, err_msg=field)
+        history.append(one.episode)
+
+
+def test_the_textbook_comparison_meets_trust_doubt_and_what_is_between():
+    environment = small()
+    agent = opt_rlsvi(environment.spec, scale=0.5, lower=0.3, upper=0.7, ridge=0.7)
+    norms = []
+    table = environment.world().table
+    for one in played(agent, environment, 26):
+        inverse = np.linalg.inv(one.state.gram)
+        norms.append(np.sqrt(np.einsum("nd,hde,ne->hn", table.values, inverse, table.values)))
+    for share in (np.less(norms, 0.3), np.greater(norms, 0.7)):
+        assert 0.05 < share.mean() < 0.9
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.8])
+def test_without_noise_and_doubt_it_is_greedy_lsvi(rate):
+    """Features are one-hot: estimates are averages of values, below H, and greedy LSVI's clip never binds."""
+    environment = make("combination_lock")
+    silent = opt_rlsvi(SPEC, scale=0.0, upper=TRUSTED, lower=TRUSTED, rate=rate)
+    assert_play_alike(silent, epsilon_greedy_lsvi(SPEC, epsilon=0.0, rate=rate), environment)
+
+
+def test_pairs_that_were_never_visited_are_worth_all_that_can_be_had():
+    environment = make("combination_lock")  # one-hot features: the norm of n visits is 1/√(n + 1)
+    agent = opt_rlsvi(SPEC, scale=0.3, upper=0.99, lower=0.8)
+    visits = np.zeros((SPEC.horizon, SPEC.num_states, SPEC.num_actions))
+    steps = np.arange(SPEC.horizon)
+    for one in played(agent, environment):
+        most = np.broadcast_to((SPEC.horizon - steps)[:, None, None], visits.shape)
+        np.testing.assert_allclose(one.plan.q[visits == 0], most[visits == 0], rtol=0, atol=1e-12)
+        assert np.abs(one.plan.q[visits > 0] - most[visits > 0]).min(initial=1.0) > 1e-6
+        visits[steps, one.episode.states, one.episode.actions] += 1
+    assert 10 <= (visits > 0).sum() < visits.size  # both kinds were there to the end
+
+
+def test_between_the_thresholds_it_goes_linearly_from_the_draw_to_the_most():
+    """One visit that paid 1: the norm is 1/√2, the estimate 1/2."""
+    environment = make("combination_lock", rewards="mean")
+    agent = opt_rlsvi(SPEC, scale=0.0, lower=0.5, upper=0.9)
+    table = environment.world().table
+    first = played(agent, environment, 1)[0]
+    paid = first.episode._replace(rewards=np.ones(SPEC.horizon))
+    plan = agent.plan(agent.update(agent.init(table), first.plan, paid), table, random.key(0))
+    at = -1, paid.states[-1], paid.actions[-1]
+    share = (np.sqrt(0.5) - 0.5) / 0.4
+    np.testing.assert_allclose(plan.q[at], share * 1 + (1 - share) * 0.5, rtol=1e-12)
+
+
+def test_a_window_or_a_period_of_the_whole_run_and_the_rate_one_forget_nothing():
+    options: dict[str, Any] = dict(scale=0.4, upper=0.8)
+    for chosen in (dict(period=NUM_EPISODES), dict(length=NUM_EPISODES), dict(rate=1.0)):
+        assert_play_alike(opt_rlsvi(SPEC, **options), opt_rlsvi(SPEC, **options, **chosen), make())
+
+
+def test_recipe_is_the_parts_it_is_described_as():
+    made = opt_rlsvi(SPEC, scale=2, upper=0.5, rate=0.9, ridge=3)
+    exploration = TruncatedThompson(2, lower=0.25, upper=0.5)
+    assert made == LeastSquares(SPEC, ExponentialWeights(0.9), exploration, 3, clip="none")
+    grid = opt_rlsvi(SPEC, scale=2, upper=[0.5, 0.8]).exploration
+    assert grid == TruncatedThompson(2, lower=(0.25, 0.4), upper=(0.5, 0.8))
+
+
+def test_one_forgetting_is_chosen_by_its_parameter():
+    assert forgetting_of() == NoForgetting()
+    assert forgetting_of(rate=0.9) == ExponentialWeights(0.9)
+    assert forgetting_of(length=3) == SlidingWindow(3)
+    assert forgetting_of(period=3) == PeriodicRestart(3)
+    with pytest.raises(
+        ValueError, match=r"^only one of rate, length and period may be given, got rate = 0.9 and period = 3$"
+    ):
+        opt_rlsvi(SPEC, scale=1, upper=1, rate=0.9, period=3)
+
+
+def test_tuned_form_uses_its_formulas():
+    run: dict[str, Any] = dict(num_episodes=100, variation=4.0)
+    sizes: dict[str, Any] = dict(dim=SPEC.dim, horizon=SPEC.horizon, num_episodes=100)
+    rate, period = opt_wlsvi_rate(**sizes, variation=4.0), restart_period(**sizes, variation=4.0)
+    scale = np.sqrt(3) * opt_wlsvi_radius(**sizes, delta=0.1, rate=rate, beta_scale=0.2)
+    made = opt_rlsvi.tuned(SPEC, **run, delta=0.1, beta_scale=0.2, upper_scale=3.0)
+    upper = 3 / (scale * np.sqrt(12))
+    exploration: Any = made.exploration
+    np.testing.assert_allclose(
+        [exploration.scale, exploration.lower, exploration.upper], [scale, upper / 2, upper], rtol=1e-12
+    )
+    assert made.forgetting == ExponentialWeights(rate)
+    assert opt_rlsvi.tuned(SPEC, **run, beta_scale=0.0).exploration == TruncatedThompson(0.0, 0.5, 1.0)
+    kinds: dict[Any, Forgetting] = {
+        "none": NoForgetting(),
+        "window": SlidingWindow(period),
+        "restart": PeriodicRestart(period),
+    }
+    for kind, forgetting in kinds.items():
+        assert opt_rlsvi.tuned(SPEC, **run, forgetting=kind).forgetting == forgetting
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(upper=-0.5), "upper must be a number of at least 0, got -0.5"),
+        (dict(lower=2.0), "upper must be at least lower = 2.0, got 0.8"),
+        (dict(scale=-1.0), "scale must be a number of at least 0, got -1.0"),
+        (dict(period=0), "period must be an integer of at least 1, got 0"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        opt_rlsvi(SPEC, **{**dict(scale=0.3, upper=0.8), **change})
+
+
+def test_bad_arguments_of_the_tuned_form_are_named():
+    run: dict[str, Any] = dict(num_episodes=100, variation=1.0)
+    with pytest.raises(ValueError, match=r"^forgetting must be one of none, exponential, window, restart"):
+        opt_rlsvi.tuned(SPEC, **run, forgetting="rate")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"^upper_scale must be a number above 0, got 0"):
+        opt_rlsvi.tuned(SPEC, **run, upper_scale=0)
+    with pytest.raises(ValueError, match=r"^variation must be a number of at least 0, got -1"):
+        opt_rlsvi.tuned(SPEC, num_episodes=100, variation=-1.0, forgetting="none")

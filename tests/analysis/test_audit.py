@@ -1,0 +1,267 @@
+"""The audit finds nothing where the theory is kept, and says how much of every bound is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import ALGORITHMS
+from driftwise.analysis.audit import LEMMAS, audit_agent, audit_experiment, builtin_experiments, worst_of
+from driftwise.analysis.audit.findings import Finding, beyond_chance
+from driftwise.analysis.audit.playing import play
+from driftwise.analysis.audit.setting import bias_bound, setting_of, with_theory_radius
+from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.environments import random_linear_mdp
+from driftwise.experiments.experiment import experiment_of
+from driftwise.parts.exploration import Greedy
+from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.simulator import simulate
+from driftwise.theory.tuning import lsvi_ucb_radius
+from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, agent, make, make_bandit
+
+PROVEN = {name: DRIFTS.get(name, STATIONARY) for name in ("stationary", "abrupt", "gradual")}
+MDP_AGENTS = ("opt_wlsvi", "lsvi_ucb", "sw_lsvi_ucb", "lsvi_ucb_restart")
+BANDIT_AGENTS = ("d_lin_ucb", "weight_ucb", "sw_lin_ucb", "lin_ucb", "restart_lin_ucb", "oracle_restart")
+RATE = 0.9
+
+
+def audited(agent: Any, environment: Any, **options: Any) -> dict[str, Finding]:
+    """The findings by statement."""
+    found, _ = audit_agent(agent, environment, **{"num_episodes": NUM_EPISODES, "stride": 3, **options})
+    return {finding.statement: finding for finding in found}
+
+
+def violated(found: dict[str, Finding]) -> set[str]:
+    return {name for name, finding in found.items() if finding.violated}
+
+
+@pytest.mark.parametrize("drift", PROVEN)
+@pytest.mark.parametrize("name", MDP_AGENTS)
+def test_nothing_is_violated_with_the_radius_of_theory(name: str, drift: str) -> None:
+    found = audited(agent(name), make(drift=PROVEN[drift]), beta_scale=1.0)
+    assert violated(found) == set()
+    assert found.keys() == LEMMAS.keys() - {"reward_concentration"}  # rewards are seen without noise
+    assert 0 < found["key_lemma"].worst_ratio < 1
+
+
+@pytest.mark.parametrize("drift", PROVEN)
+@pytest.mark.parametrize("name", BANDIT_AGENTS)
+def test_nothing_is_violated_by_bandits_with_true_noise(name: str, drift: str) -> None:
+    environment = make_bandit(PROVEN[drift], noise_scale=0.3)
+    found = audited(agent(name), environment, num_runs=3)
+    assert violated(found) == set()
+    assert 0.1 < found["concentration"].worst_ratio < 1
+    assert found["concentration"].runs == 3
+
+
+@pytest.mark.parametrize("drift", PROVEN)
+def test_the_bias_of_the_key_lemma_can_be_half_as_large(drift: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bias_r + H bias_P` instead of `2H (bias_r + bias_P)`, in all statements that have it."""
+
+    def once(run: Snapshot) -> np.ndarray:
+        of_rewards, of_transitions = run.biases
+        return of_rewards + run.setting.spec.horizon * of_transitions
+
+    monkeypatch.setattr(Snapshot, "bias", property(once))
+    tight = ALGORITHMS["opt_wlsvi"](SPEC, rate=0.5, radius=20.0, clip="tight")
+    found = audited(tight, make(drift=PROVEN[drift]))
+    assert violated(found) == set()
+    assert found["key_lemma"].worst_ratio > 0.1
+
+
+def test_coins_are_noise_too() -> None:
+    found = audited(agent("opt_wlsvi"), make(rewards="bernoulli"), beta_scale=1.0)
+    assert violated(found) == set()
+    assert 0.1 < found["reward_concentration"].worst_ratio < 1
+    assert "reward_variance" not in found
+
+
+def test_the_bound_on_widths_is_russacs() -> None:
+    dim, horizon, rate = SPEC.dim, SPEC.horizon, RATE
+    memory = (1 - rate**NUM_EPISODES) / (1 - rate)
+    potential = 2 * dim * (NUM_EPISODES * np.log(1 / rate) + np.log1p(memory / dim))
+    found = audited(agent("opt_wlsvi"), make())["sum_of_widths"]
+    bound = found.median_margin / (1 - found.worst_ratio)
+    assert bound == pytest.approx(horizon * np.sqrt(NUM_EPISODES * potential))
+
+
+def test_without_ucb_only_the_regression_is_checked() -> None:
+    greedy = LeastSquares(SPEC, ExponentialWeights(RATE), Greedy())
+    found, skipped = audit_agent(greedy, make(), num_episodes=10)
+    assert {each.statement for each in found} >= {"gram_recursion", "reward_bias", "linear_q"}
+    assert not {"optimism", "theorem"} & {each.statement for each in found}
+    assert ("optimism", "the exploration is not UCB") in {(each.statement, each.why) for each in skipped}
+
+
+@pytest.mark.parametrize("name", ["oppo", "matrix_rl"])
+def test_what_cannot_be_audited_is_skipped_with_a_reason(name: str) -> None:
+    found, skipped = audit_agent(agent(name), make("latent_chains"), num_episodes=5)
+    assert found == ()
+    assert [bool(each.why) for each in skipped] == [True]
+
+
+def test_the_run_is_the_simulators() -> None:
+    environment, looked_at = make(), agent("opt_wlsvi")
+    result = simulate(looked_at, environment, num_episodes=NUM_EPISODES, num_runs=3)
+    bound = audited(looked_at, environment, num_runs=3)["theorem"]
+    regrets = result.cumulative_regret[:, -1]
+    assert bound.worst_ratio == pytest.approx(_largest_ratio(bound, regrets), rel=1e-9)
+
+
+def _largest_ratio(bound: Finding, regrets: np.ndarray) -> float:
+    """The theorem's right side is the same in all runs where the radius is a number."""
+    right = bound.median_margin + float(np.median(regrets))
+    return float(regrets.max()) / right
+
+
+def test_the_stride_thins_what_is_checked_and_keeps_the_last_episode() -> None:
+    counts = {
+        stride: audited(agent("opt_wlsvi"), make(), num_episodes=11, stride=stride)[
+            "weighted_features"
+        ].checked
+        for stride in (1, 4, 100)
+    }
+    assert counts == {1: 11 * SPEC.horizon, 4: 4 * SPEC.horizon, 100: 2 * SPEC.horizon}  # 0, 4, 8 and 10
+
+
+@pytest.mark.parametrize(
+    ("failing", "runs", "expected"),
+    [(0, 1, False), (1, 1, True), (1, 10, False), (2, 10, False), (3, 10, True)],
+)
+def test_failures_count_beyond_chance(failing: int, runs: int, expected: bool) -> None:
+    assert beyond_chance(failing, runs, 0.05) is expected
+    assert beyond_chance(failing, runs, 0.0) is (failing > 0)
+
+
+def test_the_bias_bound_is_at_most_the_printed_one_for_every_window() -> None:
+    rng = np.random.default_rng(0)
+    dim, ridge, tick = 4, 0.5, 12
+    moves, weights = rng.random((tick, 2)), ExponentialWeights(RATE).weights(tick)
+    bound = bias_bound(weights, moves, dim, ridge, np.sqrt(dim))
+    for length in range(1, tick):
+        printed = np.sqrt(dim / (ridge * (1 - RATE))) * moves[-length:].sum(0)
+        printed += 2 * np.sqrt(dim) * RATE**length / (ridge * (1 - RATE))
+        assert (bound <= printed).all()
+
+
+def test_the_bias_bound_of_a_window_is_that_of_the_window() -> None:
+    moves = np.full((12, 1), 0.01)
+    bound = bias_bound(SlidingWindow(5).weights(12), moves, 3, 2.0, 1.0)
+    assert bound == pytest.approx(np.sqrt(3 * 5 / 2) * 5 * 0.01)
+
+
+def test_the_worst_of_findings_has_the_counts_of_all() -> None:
+    near, far = (audited(agent("opt_wlsvi"), make(), beta_scale=scale)["optimism"] for scale in (0.5, 2.0))
+    (worst,) = worst_of([far, near])
+    assert worst.worst_ratio == near.worst_ratio > far.worst_ratio
+    assert worst.checked == near.checked + far.checked
+
+
+def test_every_statement_says_what_and_where() -> None:
+    for name, lemma in LEMMAS.items():
+        assert lemma.where, name
+        assert any(sign in lemma.formula for sign in "≤="), name
+
+
+def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None:
+    table = dict(type="random_linear_mdp", num_states=6, num_actions=2, dim=12, horizon=3)
+    parts = experiment_of(
+        dict(
+            name="parts",
+            summary="Parts of a run",
+            episodes=NUM_EPISODES,
+            runs=1,
+            environments={"half": {**table, "episodes": "50%"}, "whole": table},
+            agents={"LSVI-UCB": dict(algorithm="lsvi_ucb", radius=9.0)},
+        )
+    )
+    audit = audit_experiment(parts, stride=1)
+    checked = {each.environment: each.checked for each in audit.findings if each.statement == "determinant"}
+    assert checked == {"half": 20 * 3, "whole": 40 * 3}
+    assert audit.sizes == ("20 (half) + 40 (whole) episodes", "1 run", "seed 0", "checked every episode")
+    longer = audit_experiment(parts, num_episodes=600)
+    assert longer.strides == {"half": 2, "whole": 3}
+    assert longer.sizes[-1] == "about 200 episodes of each checked at most"
+
+
+def rescaled(agent: Any, environment: Any, scale: float) -> Any:
+    found = with_theory_radius(agent, environment, num_episodes=NUM_EPISODES, delta=0.05, scale=scale)
+    return None if found is None else found.exploration.radius  # pyright: ignore
+
+
+def test_a_scale_is_of_theorys_radius_and_not_of_the_agents_own() -> None:
+    own = dict(rate=0.9, noise_scale=0.3)
+    half, whole = (ALGORITHMS["d_lin_ucb"](BANDIT, **own, radius_scale=scale) for scale in (0.5, 1.0))
+    environment = make_bandit(noise_scale=0.3)
+    assert rescaled(half, environment, 1.0) == whole.exploration.radius  # pyright: ignore
+    assert rescaled(ALGORITHMS["d_lin_ucb"](BANDIT, rate=0.9, radius=2.0), environment, 1.0) is None
+
+
+def test_what_a_radius_is_told_of_the_drift_is_not_scaled() -> None:
+    environment = make()
+    told = ALGORITHMS["lsvi_ucb_restart"].tuned(
+        environment.spec,
+        num_episodes=NUM_EPISODES,
+        variation=3.0,
+        variations=environment.variation(NUM_EPISODES),
+        local_variation="known",
+        beta_scale=0.1,
+    )
+    radius = told.exploration.radius  # pyright: ignore
+    found = rescaled(told, environment, 1.0)
+    assert found.radius == pytest.approx(10 * radius.radius)
+    assert (found.reward_variation, found.period) == (radius.reward_variation, radius.period)
+
+
+def test_an_mdp_of_one_step_is_no_bandit() -> None:
+    single = random_linear_mdp(num_states=6, num_actions=2, dim=12, horizon=1)
+    found = rescaled(ALGORITHMS["lsvi_ucb"](single.spec, radius=0.1), single, 1.0)
+    expected = lsvi_ucb_radius(dim=12, horizon=1, num_episodes=NUM_EPISODES, delta=0.05)
+    assert found == pytest.approx(expected)
+
+
+def test_a_matrix_that_is_not_used_is_not_checked() -> None:
+    _, skipped = audit_agent(agent("weight_ucb"), make_bandit(noise_scale=0.3), num_episodes=5)
+    assert ("gram_sq_recursion", "the exploration makes no use of Λ̃") in {each[2:] for each in skipped}
+
+
+@pytest.mark.parametrize("name", ["d_lin_ucb", "weight_ucb", "lin_ucb"])
+def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
+    setting = setting_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
+    seen: list[np.ndarray] = []
+    trace = play(setting, lambda snapshot: seen.append(snapshot.width[0]))
+    assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
+
+
+def test_builtin_experiments_build_and_hold_in_short() -> None:
+    for experiment in builtin_experiments():
+        audit = audit_experiment(experiment, num_episodes=30, stride=10)
+        assert audit.violated == ()
+        pairs = {(each.environment, each.agent) for each in audit.findings}
+        assert len(pairs) == len(experiment.environments) * len(experiment.agents)
+        assert not any(each.statement == "" for each in audit.skipped)
+
+
+@pytest.mark.slow
+def test_builtin_experiments_hold_and_say_something_at_their_own_sizes() -> None:
+    found = [finding for each in builtin_experiments() for finding in audit_experiment(each).findings]
+    assert not [finding for finding in found if finding.violated]
+    assert {finding.statement for finding in found if finding.verdict != "vacuous"} == LEMMAS.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(num_episodes=0), "num_episodes must be a positive integer, got 0"),
+        (dict(num_episodes=3, stride=0), "stride must be a positive integer, got 0"),
+        (dict(num_episodes=3, delta=0), "delta must be a number in (0, 1], got 0"),
+        (dict(num_episodes=3, beta_scale=-1), "beta_scale must be a number of at least 0, got -1"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match="must be") as error:
+        audit_agent(ALGORITHMS["opt_wlsvi"](SPEC, rate=0.9, radius=1), make(), **options)
+    assert str(error.value) == message

@@ -1,0 +1,104 @@
+"""The figure shows the numbers it is given, and the intervals are what they are called."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib as mpl
+import numpy as np
+
+from driftwise.analysis import figures
+from driftwise.simulation.results import Result
+from tests import examples
+from tests.experiments.test_experiments import made_up
+
+RESULTS = {
+    label: made_up(examples.agent(name), examples.make(), num_episodes=100, num_runs=3, seed=0)
+    for label, name in {"first": "opt_wlsvi", "second": "lsvi_ucb"}.items()
+}
+
+
+def test_moving_average_is_centred_and_cut_off_at_the_ends() -> None:
+    curve = np.array([[0.0, 3.0, 6.0, 0.0]])
+    np.testing.assert_allclose(figures.moving_average(curve, 3), [[1.5, 3, 3, 3]])
+    np.testing.assert_allclose(figures.moving_average(curve, 1), curve)
+    np.testing.assert_allclose(figures.moving_average(curve, 0), curve)
+
+
+def test_spread_keeps_the_order_and_the_gap_and_moves_no_more_than_needed() -> None:
+    places = np.array([0.1, 0.11, 0.5, 0.51, 0.52, 0.9])
+    moved = figures.spread(places, 0.06)
+    assert np.diff(moved).min() >= 0.06 - 1e-12
+    assert np.abs(moved - places).max() <= 0.06
+    np.testing.assert_allclose(figures.spread(np.array([0.1, 0.5]), 0.06), [0.1, 0.5])
+
+
+def test_curves_are_the_means_and_break_at_the_change() -> None:
+    row = figures.Row("a place", RESULTS, changes=(40,))
+    figure = figures.regret_figure([row], title="What one sees", note="how it was made")
+    left, right = figure.axes
+    for line, result in zip(right.get_lines(), RESULTS.values(), strict=False):  # the change comes after them
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), result.cumulative_regret.mean(axis=0))
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 101))
+    episodes = [np.asarray(line.get_xdata()) for line in left.get_lines()]
+    pieces = [(x[0], x[-1]) for x in episodes if len(x) > 2]
+    assert pieces == [(1, 40), (41, 100)] * 2
+    assert sum(x[0] == x[-1] == 40.5 for x in episodes) == 1  # the line that marks the change
+    shown = [text.get_text() for axes in (left, right) for text in axes.texts] + [
+        t.get_text() for t in figure.texts
+    ]
+    assert sorted(shown) == sorted(
+        ["a place", "change", "change", "first", "second", "What one sees", "how it was made"]
+    )
+
+
+def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:
+    first, second = RESULTS.values()
+    rows = [
+        figures.Row("one", {"$a$": first, "_b": second}, changes=(40,)),
+        figures.Row("other", {"_b": first, "c": second}),
+    ]
+    figure = figures.regret_figure(rows)
+    looks = []
+    for axes in figure.axes[1::2]:
+        names = {text.get_text(): text for text in axes.texts}
+        looks.append({name: text.get_color() for name, text in names.items() if name != "change"})
+        assert not any(text.get_parse_math() for name, text in names.items() if name != "change")
+    assert [set(each) for each in looks] == [{"$a$", "_b"}, {"_b", "c"}]
+    assert looks[0]["_b"] == looks[1]["_b"]
+    assert len({looks[0]["$a$"], looks[0]["_b"], looks[1]["c"]}) == 3
+    heights = [axes.get_position().height * figure.get_size_inches()[1] for axes in figure.axes]
+    np.testing.assert_allclose(heights, heights[0])
+
+
+def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
+    flat = np.ones((2, 5))
+    agents = {
+        str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
+        for number in range(20)
+    }
+    rows = [figures.Row("one", agents), figures.Row("other", {**agents, "12": agents["19"]})]
+    figure = figures.regret_figure(rows, note="made up")
+    for axes in figure.axes[1::2]:
+        names = {text.get_text() for text in axes.texts}
+        assert names == {str(number) for number in range(15) if number != 12}
+    assert figure.texts[1].get_text() == "made up · the 14 of lowest average rank of 20 agents"
+
+
+def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
+    result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
+    figure = figures.regret_figure([figures.Row("", {"only": result})])
+    figures.write_png(figure, io.BytesIO())
+
+
+def test_png_is_the_same_whatever_the_users_settings() -> None:
+    def png() -> bytes:
+        file = io.BytesIO()
+        figures.write_png(figures.regret_figure([figures.Row("", RESULTS, changes=(40,))]), file)
+        return file.getvalue()
+
+    first = png()
+    assert first.startswith(b"\x89PNG")
+    with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "savefig.dpi": 10}):
+        assert png() == first
+        assert mpl.rcParams["font.size"] == 30

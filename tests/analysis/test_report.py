@@ -1,0 +1,412 @@
+"""Reports of folders written by hand."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import json
+import math
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from driftwise import environments
+from driftwise.analysis.report import FORMATS, latex, write_report
+from driftwise.analysis.report.data import ReportData, load_report_data
+from driftwise.analysis.report.elements import shown, thinned, with_half_width, with_interval
+from driftwise.analysis.report.page import html_page
+from driftwise.analysis.report.panels.drift import drift as drift_panel
+from driftwise.analysis.report.panels.heat_map import find_grids
+from driftwise.analysis.report.panels.reproduce import reproduce, toml
+from driftwise.analysis.report.random_actions import random_regret
+from driftwise.analysis.report.standings import standings
+from driftwise.analysis.report.summary import differences_to_best, recovery_threshold, summary
+from driftwise.analysis.statistics import rank_table
+from driftwise.environments import drift, planning
+from driftwise.experiments import EXPERIMENTS
+from driftwise.simulation.results import Result
+from tests.report_folders import LABELS, NASTY, damage, described_lock, make_folder, make_grid_folder, write
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_is_written_next_to_the_results_or_where_asked(tmp_path: Path, format: str) -> None:
+    folder = make_folder(tmp_path / "results")
+    path = write_report(folder, format=format)
+    assert path == folder / f"report.{FORMATS[format][0]}"
+    other = write_report(folder, format=format, out=tmp_path / "other")
+    assert other.read_bytes() == path.read_bytes()  # nothing in it depends on when it was written
+    starts = {
+        "html": b"<!doctype html>",
+        "pdf": b"%PDF",
+        "png": b"\x89PNG",
+        "csv": b"environment,",
+        "latex": b"% by",
+    }
+    assert path.read_bytes().startswith(starts[format])
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_curves_come_back_as_they_were_whatever_the_order_of_the_rows(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, record_every=7)
+    table = pq.read_table(folder / "results.parquet")
+    shuffled = table.take(np.random.default_rng(1).permutation(len(table)))
+    write(folder, json.loads((folder / "manifest.json").read_text()), shuffled)
+    (data,) = load_report_data(folder).values()
+    assert data.environment_label == "lock"
+    assert data.labels == LABELS
+    assert data.episodes.tolist() == [7, 14, 21, 28, 35, 42, 49, 56, 60]
+    written = table["cumulative_regret"].to_numpy().reshape(len(LABELS), 6, 9)  # agents, runs, points
+    for result, expected in zip(data.results.values(), written, strict=True):
+        np.testing.assert_allclose(result.cumulative_regret, expected)
+
+
+def test_the_table_ranks_by_mean_regret_and_measures_recovery(tmp_path: Path) -> None:
+    (data,) = load_report_data(make_folder(tmp_path)).values()
+    rows = summary(data)
+    assert [row.agent for row in rows] == list(LABELS)
+    assert [row.rank for row in rows] == [1, 2, 3]
+    assert rows[0].mean == pytest.approx(data.scores[:, 0].mean())
+    assert rows[0].iqm_low <= rows[0].iqm <= rows[0].iqm_high
+    assert data.changes == (30,)
+    assert rows[0].recovery[0] < rows[2].recovery[0] < 30
+    table = list(csv.DictReader(io.StringIO(write_report(tmp_path, format="csv").read_text())))
+    assert [row["agent"] for row in table] == list(LABELS)
+    assert float(table[1]["final_cumulative_regret"]) == rows[1].mean
+    assert float(table[1]["recovery_after_30"]) == rows[1].recovery[0]
+
+
+def test_recovery_is_measured_against_random_actions_whichever_agents_were_run(tmp_path: Path) -> None:
+    two_arms = environments.random_linear_mdp(
+        num_states=3, num_actions=2, dim=2, horizon=2, drift=drift.Abrupt(at=(30,)), seed=0
+    )
+    uniform = np.full((2, 3, 2), 0.5)
+    regrets = []
+    for episode in (0, 30):
+        best, random = (
+            planning.optimal_values(two_arms.features, two_arms.model(episode)),
+            planning.policy_values(two_arms.features, two_arms.model(episode), uniform),
+        )
+        regrets.append((best - random)[0])
+    bounds = np.min(regrets), np.max(regrets)
+    assert bounds[0] <= random_regret(two_arms, 60) <= bounds[1]
+    described = {"one": {"name": two_arms.name, **two_arms.config}}
+    thresholds = [
+        recovery_threshold(
+            load_report_data(make_folder(tmp_path / label, (label,), environments=described))["one"]
+        )
+        for label in ("a", "b")
+    ]
+    assert thresholds == 2 * [random_regret(two_arms, 60) / 4]
+
+
+def test_environments_are_told_apart_in_every_format(tmp_path: Path) -> None:
+    described = {"first": described_lock(30), "§ 2 & more": described_lock(20)}
+    folder = make_folder(tmp_path, environments=described)
+    report = load_report_data(folder)
+    assert list(report) == list(described)
+    assert [data.changes for data in report.values()] == [(30,), (20,)]
+    assert [data.labels for data in report.values()] == [LABELS, LABELS]
+    assert [[LABELS[i] for i in data.order] for data in report.values()] == [[*LABELS], [*LABELS[::-1]]]
+    table = list(csv.DictReader(io.StringIO(write_report(folder, format="csv").read_text())))
+    assert [(row["environment"], row["agent"]) for row in table] == [
+        *(("first", label) for label in LABELS),
+        *(("§ 2 & more", label) for label in LABELS[::-1]),
+    ]
+    assert all((row["recovery_after_30"] == "") == (row["environment"] != "first") for row in table)
+    lines = write_report(folder, format="latex").read_text().splitlines()
+    assert sum(line.startswith("first & ") for line in lines) == 1
+    assert sum(line.startswith(r"\S{} 2 \& more & ") for line in lines) == 1
+    assert lines.count(r"\midrule") == 2
+    for format in ("pdf", "png"):
+        assert write_report(folder, format=format).stat().st_size > 1000
+
+
+def test_standings_rank_within_runs_and_average_over_environments(tmp_path: Path) -> None:
+    described = {name: described_lock(30) for name in ("a", "b", "c")}
+    report = load_report_data(make_folder(tmp_path, environments=described))
+    found = standings(report)
+    finals = {
+        label: np.stack([data.results[label].cumulative_regret[:, -1] for data in report.values()], axis=1)
+        for label in LABELS
+    }
+    table = rank_table(finals)
+    ranks = dict(zip(table.agents, np.stack(table.overall, axis=1).tolist(), strict=True))
+    assert {each.agent: [each.rank, each.low, each.high] for each in found} == ranks
+    assert [standing.agent for standing in found] == list(LABELS)  # which lead in two of three
+    assert [standing.leads for standing in found] == [True, False, False]
+    assert [score.best for score in found[0].scores.values()] == [True, False, True]
+
+
+def in_memory(scores: dict[str, Any], **facts: Any) -> ReportData:
+    """A report on agents with these final cumulative regrets after two episodes."""
+    results = {}
+    for label, final in scores.items():
+        regret = np.repeat(np.asarray(final, dtype=float)[:, None] / 2, 2, axis=1)
+        results[label] = Result(-regret, -regret, np.zeros_like(regret), np.ones(2, dtype=int), None, {})
+    agents = [{"environment": "none", "label": label} for label in scores]
+    manifest = {"environments": {"none": {"name": "none"}}, "agents": agents, "seed": 3, **facts}
+    return ReportData(manifest, "none", results)
+
+
+SOME = np.array([10.0, 14.0, 11.0, 17.0])
+NEXT = np.array([2.0, 3.0, 2.5, 2.1])
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-13])
+def test_an_equal_best_shares_the_lead_and_is_not_tested(rounding: float) -> None:
+    data = in_memory({"last": SOME + NEXT, "one": SOME * (1 + rounding), "other": SOME})
+    lead = _lead({"none": data})
+    assert lead.startswith("one and other share the lowest cumulative regret, 13.0 ± 5.0, and are identical")
+    assert "Next is last, 2.40 [1.68, 3.12] more, paired by run." in lead
+    assert [row.rank for row in summary(data)] == [1.5, 1.5, 3]
+    found = differences_to_best(data)
+    assert found.identical.tolist() == [True, False]
+    assert found.adjusted[1] == found.p[1]  # one test
+    assert np.isnan([found.p[0], found.adjusted[0]]).all()
+    twice = {"a": data, "b": data}
+    assert [standing.leads for standing in standings(twice)] == [True, True, False]
+    assert all(score.best for standing in standings(twice)[:2] for score in standing.scores.values())
+    assert "one and other share the lowest average rank over 2 environments, 1.50" in _lead(twice)
+
+
+def test_a_lead_of_equal_means_is_shared_without_a_word_of_identity() -> None:
+    assert "a and b share" in (lead := _lead({"none": in_memory({"a": SOME, "b": SOME[::-1]})}))
+    assert "identical" not in lead
+    assert "a, b, c, d and 2 more share" in _lead({"none": in_memory(dict.fromkeys("abcdef", SOME))})
+    assert "a ends with the lowest" in _lead({"none": in_memory({"a": [1.0], "b": [2.0]})})
+
+
+def _lead(report: dict[str, ReportData]) -> str:
+    (text,) = re.findall(r'<p class="lead">(.*?)</p>', html_page(report).split("<article")[0])
+    return text
+
+
+def test_mean_recovery_is_over_the_changes_that_can_be_judged() -> None:
+    row = summary(in_memory({"a": SOME}))[0]
+    cases = {
+        (): math.nan,
+        (math.nan,): math.nan,
+        (4.0, math.nan, 8.0): 6,
+        (4.0, math.inf, math.nan): math.inf,
+    }
+    for recovery, expected in cases.items():
+        assert replace(row, recovery=recovery).mean_recovery == pytest.approx(expected, nan_ok=True)
+
+
+def test_few_runs_and_agents_that_are_left_out_are_told(tmp_path: Path) -> None:
+    few, enough = (
+        html_page(load_report_data(make_folder(tmp_path / str(runs), ("a", "b"), runs=runs)))
+        for runs in (9, 10)
+    )
+    assert few.count("With 9 runs, which are few to resample") == 2  # the final table and the exponents
+    assert "few to resample" not in enough
+    assert "agents drawn." not in few
+    many = make_folder(tmp_path / "many", tuple(f"agent {number}" for number in range(30)), runs=2)
+    assert "The table has the 12 agents drawn." in html_page(load_report_data(many))
+
+
+def test_facts_that_differ_between_the_parts_of_a_run_are_all_shown() -> None:
+    facts = {"device": ["cpu", "NVIDIA"], "versions": {"driftwise": ["1.0", "1.1"], "jax": "0.8"}}
+    report = {"none": in_memory({"a": SOME}, **facts)}
+    assert "<dt>device</dt><dd>cpu or NVIDIA</dd>" in html_page(report)
+    assert "<dd>driftwise 1.0 or 1.1, jax 0.8</dd>" in html_page(report)
+    assert "With driftwise 1.0 or 1.1;" in reproduce(report).body
+
+
+@pytest.mark.parametrize(("platform", "given"), [("gpu", True), ("cpu", False), (None, False)])
+def test_the_command_asks_for_the_device_where_it_was_a_gpu(platform: str | None, given: bool) -> None:
+    assert ("--device gpu" in reproduce({"none": in_memory({"a": SOME}, platform=platform)}).body) == given
+
+
+def test_a_thousand_agents_stay_under_ten_megabytes(tmp_path: Path) -> None:
+    path = write_report(make_grid_folder(tmp_path, rows=25, columns=40), format="html")
+    assert path.stat().st_size < 10e6
+    page = path.read_text()
+    assert page.count("<td>OPT-WLSVI (") == 1000 + 999 + 12  # final table, differences, exponents
+    assert page.count("Show all 1,000 rows") == page.count("Show all 999 rows") == 1
+    assert page.count('data-name="grid-0"') == 1
+
+
+def test_many_environments_of_long_curves_stay_under_ten_megabytes(tmp_path: Path) -> None:
+    described = {f"lock {number}": described_lock(500) for number in range(10)}
+    labels = tuple(f"agent {number}" for number in range(30))
+    folder = make_folder(tmp_path, labels, episodes=1000, runs=2, environments=described)
+    assert write_report(folder, format="html").stat().st_size < 10e6
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"50%_a\b{ε}", r"50\%\_a\textbackslash{}b\{$\varepsilon$\}"),
+        ("Δ ≤ λ, Ω, Φ, φ, ς", r"$\Delta$ $\le$ $\lambda$, $\Omega$, $\Phi$, $\varphi$, $\varsigma$"),
+        ("Demšar, Łoś, Müller, i\N{COMBINING ACUTE ACCENT}", r"Dem\v{s}ar, \L{}o\'{s}, M\"{u}ller, \'{i}"),
+        ("UCB – Α’s 中", "UCB -- A's 中"),
+    ],
+)
+def test_letters_of_all_kinds_are_latex(text: str, expected: str) -> None:
+    assert latex.escaped(text) == expected
+
+
+def test_latex_says_what_it_takes_and_counts_right(tmp_path: Path) -> None:
+    text = write_report(make_folder(tmp_path, ("é", "中"), runs=1), format="latex").read_text()
+    assert text.splitlines()[:2] == [
+        "% by-hand: 60 episodes, 1 run; no intervals, the lowest regret first",
+        "% XeLaTeX or LuaLaTeX is needed, and a font that has: 中",
+    ]
+    assert [latex.number(each) for each in ("1,234.5 ± 0.3", "∞", "–", "−2.00e−07 [1, 2]")] == [
+        r"$1{,}234.5 \pm 0.3$",
+        r"$\infty$",
+        "--",
+        r"$-2.00 \cdot 10^{-7}\ [1, 2]$",
+    ]
+
+
+def test_latex_is_escaped_and_its_rows_have_equal_numbers_of_cells(tmp_path: Path) -> None:
+    text = write_report(make_folder(tmp_path), format="latex").read_text()
+    assert latex.escaped(NASTY) in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {5}
+    assert len(rows) == 1 + len(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "runs", "episodes"), [(("one",), 1, 1), (("a", "b"), 1, 3), (("a",), 2, 9)]
+)
+def test_the_smallest_results_have_reports(
+    tmp_path: Path, labels: tuple[str, ...], runs: int, episodes: int
+) -> None:
+    none = {"still": {"name": "combination_lock", "drift": {"type": "Constant"}}}
+    folder = make_folder(tmp_path, labels, runs=runs, episodes=max(episodes, 2), environments=none)
+    for format in FORMATS:
+        assert write_report(folder, format=format).stat().st_size > 50
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("no manifest", "is missing"),
+        ("no results", "is missing"),
+        ("cut manifest", "is damaged: it is not JSON"),
+        ("cut results", "is damaged: its content is not what manifest.json was written for"),
+        ("holes", "its column 'regret' has holes"),
+        ("no column", "its column 'regret' is missing"),
+        ("lost rows", "is incomplete"),
+        ("newer", "format 99, written by a newer driftwise"),
+        ("bare", "no format number"),
+        ("empty", "does not name the agents"),
+        ("other agents", "does not belong to its manifest"),
+        ("other environment", "does not belong to its manifest"),
+        ("named twice", "does not belong to its manifest"),
+        ("absent", "does not name the agents and the environments"),
+        ("homeless", "does not name the agents and the environments"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_one_sentence_with_the_path(
+    tmp_path: Path, how: str, message: str
+) -> None:
+    path = damage(make_folder(tmp_path), how)
+    with pytest.raises(ValueError, match=re.escape(str(path))) as caught:
+        write_report(tmp_path, format="html")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_wrong_folders_and_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such folder"):
+        write_report(tmp_path / "nowhere", format="html")
+    folder = make_folder(tmp_path / "results")
+    with pytest.raises(ValueError, match=r"format must be one of .* \(did you mean 'html'\?\)"):
+        write_report(folder, format="htm")
+    with pytest.raises(ValueError, match="there is no folder"):
+        write_report(folder, format="csv", out=tmp_path / "no" / "report.csv")
+    with pytest.raises(ValueError, match="it is a folder"):
+        write_report(folder, format="csv", out=tmp_path)
+
+
+def test_an_environment_of_another_version_costs_its_panel_only(tmp_path: Path) -> None:
+    odd = {"odd": {"name": "unheard of", "drift": {"type": "Sudden"}}, "lock": described_lock(30)}
+    page = html_page(load_report_data(make_folder(tmp_path, environments=odd)))
+    assert page.count("The environment cannot be made from the manifest") == 1
+    assert page.count('data-name="cumulative"') == 2
+    assert page.count('data-name="variation"') == 1
+
+
+def test_every_environment_has_its_panels(tmp_path: Path) -> None:
+    made = [
+        make()
+        for make in environments.ENVIRONMENTS.values()
+        if all(given.default is not given.empty for given in inspect.signature(make).parameters.values())
+    ]
+    described = {each.name: {"name": each.name, **each.config} for each in made}
+    report = load_report_data(make_folder(tmp_path, ("agent",), environments=described))
+    assert len(report) > 2
+    for data in report.values():
+        assert not isinstance(data.environment, str), data.environment
+        assert recovery_threshold(data) > 0
+        moves = data.environment.variation(data.num_episodes).total > 0
+        assert ('data-name="variation"' in drift_panel(data).body) == moves
+
+
+def test_grids_of_two_parameters_are_found_by_what_the_manifest_says_of_points() -> None:
+    def agent(name: str, **point: Any) -> dict[str, Any]:
+        return {"label": f"{name} {point}", "name": name, "point": point}
+
+    grid = [agent("A (ours)", length=x, depth=3, radius=y) for x in (50, 100, 200) for y in (0.3, 1)]
+    (found,) = find_grids([*grid, agent("B"), {"label": "C (rate=1)", "parameters": {"rate": 1}}])
+    assert (found.name, found.keys) == ("A (ours)", ("length", "radius"))
+    assert found.values == ([50, 100, 200], [0.3, 1])
+    assert found.agents[100, 1] == grid[3]["label"]
+    assert find_grids(grid[:-1]) == []  # not full
+    assert find_grids(grid[::2]) == []  # one parameter
+    assert find_grids([*grid, *(agent("A (ours)", length=x, depth=4, radius=1) for x in (50, 100))]) == []
+
+
+def test_the_file_in_the_report_is_the_experiment() -> None:
+    for experiment in EXPERIMENTS.values():
+        assert tomllib.loads(toml(experiment.config)) == experiment.config
+    odd = {"a": 'x"\\\x7f\n', "t": {"ε b": [1, 2.5, True, "50%"], "n": {"deep": {"er": -1}}}}
+    assert tomllib.loads(toml(odd)) == odd
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((1234.567, 0.312), "1,234.57 ± 0.31"),
+        ((1234.567, 456.0), "1,235 ± 456"),
+        ((0.5, 31.24), "0.5 ± 31.2"),
+        ((12.0, 0.0), "12.0 ± 0.0"),
+        ((12.0, np.nan), "12"),
+        ((1234.567, 1e-12), "1,235 ± 0"),
+        ((0.4740714, 0.4740714, 0.47407140001), "0.474 [0.474, 0.474]"),
+        ((-0.001, -30.0, 30.0), "0.0 [−30.0, 30.0]"),
+        ((32.55, 3.129, 61.98), "32.5 [3.1, 62.0]"),
+        ((0.0012, 0.0011, 0.0013), "0.00120 [0.00110, 0.00130]"),
+        ((1.5e8, 1e8, 2e8), "1.50e+08 [1.00e+08, 2.00e+08]"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_interval_is_worth(
+    numbers: tuple[float, ...], expected: str
+) -> None:
+    assert (with_half_width if len(numbers) == 2 else with_interval)(*numbers) == expected
+
+
+def test_numbers_are_short_and_thinning_keeps_the_ends() -> None:
+    assert [shown(x) for x in (0, 1234.567, -0.01234567, np.nan, np.inf)] == [
+        "0",
+        "1,235",
+        "−0.01235",
+        "–",
+        "∞",
+    ]
+    assert [shown(x, 3) for x in (120.0, 12.5, 1e9, -2e-7)] == ["120", "12.5", "1.00e+09", "−2.00e−07"]
+    assert thinned(3).tolist() == [0, 1, 2]
+    kept = thinned(10_001)
+    assert (kept[0], kept[-1], len(kept)) == (0, 10_000, 400)

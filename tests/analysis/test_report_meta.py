@@ -1,0 +1,169 @@
+"""The panel on meta-algorithms: who restarted when, and which arms played."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.analysis.report import write_report
+from driftwise.analysis.report.data import load_report_data
+from driftwise.analysis.report.panels.meta_algorithms import arm_names, meta_algorithms
+from driftwise.analysis.report.summary import summary
+from tests.browser import find_chromium, probe
+from tests.report_folders import LABELS, NASTY, described_lock, make_folder
+
+EPISODES, RUNS = 60, 6
+RATES = (0.9, 0.99, 1.0)
+
+
+def arms(*rates: float) -> list[dict[str, Any]]:
+    return [{"type": "Own", "forgetting": {"type": "Weights", "rate": rate}, "ridge": 1.0} for rate in rates]
+
+
+def described(label: str) -> dict[str, Any]:
+    return {"parameters": {"type": "Over", "base": {"type": "Bandit", "arms": arms(*RATES)}}}
+
+
+def told(points: int = EPISODES) -> dict[str, dict[str, np.ndarray]]:
+    """The second agent restarts in all episodes after the 30th, and in half of them is alarmed."""
+    late = np.broadcast_to(np.arange(points) >= points / 2, (RUNS, points)).astype(float)
+    ones = np.ones((RUNS, points))
+    return {
+        NASTY: {"restarts": late, "alarms": late / 2},
+        "third": {
+            **{f"probability.{arm}": share * ones for arm, share in enumerate((0.5, 0.2, 0.3))},
+            **{f"played.{arm}": share * ones for arm, share in enumerate((0.25, 0.0, 0.75))},
+        },
+    }
+
+
+def figures(body: str) -> dict[str, dict[str, Any]]:
+    """The content of the figures of a section, and what they say to those who do not see them."""
+    found = re.findall(
+        r'data-name="([^"]*)" role="img" aria-label="([^"]*)"[^>]*><script[^>]*>(.*?)</script>', body
+    )
+    return {name: {**json.loads(script), "text": unescape(text)} for name, text, script in found}
+
+
+def unpacked(values: dict[str, str]) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(values["bdata"]), "<f4")
+
+
+def section(folder: Path, **options: Any) -> Any:
+    report = load_report_data(make_folder(folder, described=described, **options))
+    return meta_algorithms(next(iter(report.values())))
+
+
+def test_what_was_told_comes_back_for_those_who_told_it(tmp_path: Path) -> None:
+    (data,) = load_report_data(make_folder(tmp_path, told=told())).values()
+    assert data.events == ("restarts", "alarms")
+    for label in LABELS:
+        expected = told().get(label, {})
+        assert {*data.results[label].diagnostics} == {*expected}
+        for name, curve in expected.items():
+            np.testing.assert_array_equal(data.results[label].diagnostics[name], curve)
+    counts = {row.agent: row.counts for row in summary(data)}
+    assert counts == {"plain": {}, NASTY: {"restarts": 30, "alarms": 15}, "third": {}}
+
+
+def test_agents_that_tell_nothing_have_no_panel(tmp_path: Path) -> None:
+    assert section(tmp_path) is None
+
+
+@pytest.mark.parametrize("record_every", [1, 7])
+def test_events_are_counted_in_stretches_of_time_beside_the_changes(
+    tmp_path: Path, record_every: int
+) -> None:
+    points = -(-EPISODES // record_every)
+    found = figures(section(tmp_path, told=told(points), record_every=record_every).body)
+    assert {*found} == {"restarts", "alarms", "arms-0", "plays-0"}
+    result = told(points)[NASTY]
+    lengths = np.diff([*range(0, EPISODES, record_every), EPISODES])
+    for name in ("restarts", "alarms"):
+        (curve,) = found[name]["data"]  # of the one agent that has such
+        x, y = unpacked(found[name]["x"]), unpacked(curve["y"])
+        assert (x[0], x[-1]) == (0.5, EPISODES + 0.5)
+        assert (np.diff(x) > 0).all()
+        assert y[-1] == y[-2]  # the end of the last step
+        assert y[:-1].sum() == pytest.approx((result[name].mean(axis=0) * lengths).sum())
+        assert not y[:-1][x[1:] <= 30].any()
+        assert [shape["x0"] for shape in found[name]["layout"]["shapes"]] == [30.5]
+
+
+def test_arms_are_drawn_by_what_tells_them_apart(tmp_path: Path) -> None:
+    found = figures(section(tmp_path, told=told()).body)
+    names = [f"rate = {rate:g}" for rate in RATES]
+    curves, bars = found["arms-0"]["data"], found["plays-0"]["data"]
+    assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
+    assert [unpacked(curve["y"])[0] for curve in curves] == pytest.approx([0.5, 0.2, 0.3])
+    assert [bar["x"][0] for bar in bars] == [0.25, 0.0, 0.75]
+    assert [curve["meta"] for curve in curves] == [bar["meta"] for bar in bars]
+    assert {curve["meta"]["agent"] for curve in curves} == {"third"}  # hidden with it
+    assert found["plays-0"]["text"].endswith("rate = 0.9 25 %, rate = 0.99 0 %, rate = 1 75 %")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names"),
+    [
+        ({"arms": arms(0.9, 0.99)}, ["rate = 0.9", "rate = 0.99"]),
+        ({"inner": {"arms": arms(0.9999991, 0.9999992)}}, ["rate = 0.9999991", "rate = 0.9999992"]),
+        (
+            {"arms": [{"length": length, "radius": radius} for length in (5, 9) for radius in (0.1, 0.2)]},
+            [f"length = {length}, radius = {radius}" for length in (5, 9) for radius in (0.1, 0.2)],
+        ),
+        ({"arms": arms(0.9, 0.9)}, ["arm 0", "arm 1"]),
+        ({"arms": arms(0.9)}, ["arm 0", "arm 1"]),
+        ({"arms": [1, 2]}, ["arm 0", "arm 1"]),
+        ({"arms": []}, ["arm 0", "arm 1"]),
+        (None, ["arm 0", "arm 1"]),
+    ],
+)  # fmt: skip
+def test_arms_have_names_if_they_can_be_told_apart_and_else_numbers(
+    parameters: Any, names: list[str]
+) -> None:
+    assert arm_names(parameters, len(names)) == names
+
+
+def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Of more than ten, the columns are ordered otherwise."""
+    ones = np.ones((RUNS, EPISODES))
+    many = {f"{name}.{arm}": arm / 66 * ones for name in ("probability", "played") for arm in range(12)}
+    found = figures(section(tmp_path, told={"third": many}).body)
+    assert [curve["name"] for curve in found["arms-0"]["data"]] == [f"arm {arm}" for arm in range(12)]
+    assert [bar["x"][0] * 66 for bar in found["plays-0"]["data"]] == pytest.approx(range(12))
+
+
+LOOK = """
+dispatchEvent(new Event("beforeprint"));
+await pause();
+const count = () => Object.fromEntries([...document.querySelectorAll("article .figure")].map((place) =>
+  [place.closest("article").id + place.dataset.name, place.querySelectorAll(".trace").length]));
+const found = { before: count() };
+[...document.querySelectorAll(".chip")].find((chip) => chip.dataset.agent === "third").click();
+await pause();
+found.after = count();
+return found;
+"""
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
+def test_the_panel_is_drawn_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
+    two = {"first": described_lock(30), "second": described_lock(20)}
+    folder = make_folder(tmp_path / "results", described=described, told=told(), environments=two)
+    found = probe(write_report(folder).read_text(), LOOK, tmp_path, width=width, dark=dark)
+    assert found["trouble"] == found["requests"] == []
+    assert found["overflow"] <= 0
+    for place in ("environment-1", "environment-2"):
+        seen = [
+            (found["before"][place + name], found["after"][place + name])
+            for name in ("restarts", "alarms", "arms-0", "plays-0")
+        ]
+        assert seen == [(1, 1), (1, 1), (3, 0), (3, 0)]  # arms are hidden with their agent

@@ -1,0 +1,207 @@
+"""The page of a report, looked at in a browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driftwise import environments
+from driftwise.analysis.report import write_report
+from driftwise.base.part import to_config
+from driftwise.environments import drift
+from tests.browser import find_chromium, probe, visit
+from tests.report_folders import NASTY, described_lock, make_folder, make_grid_folder
+
+needs_browser = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+
+LOOK = """
+const rows = () => [...document.querySelectorAll("[data-name=final] tbody tr")].map(
+  (row) => row.cells[0].textContent);
+const lines = () => document.querySelectorAll("[data-name=cumulative] .scatterlayer .trace .js-line").length;
+const ground = () => getComputedStyle(document.body).backgroundColor;
+dispatchEvent(new Event("beforeprint")); // which wants all figures
+const click = async (place) => { document.querySelector(place).click(); await pause(); };
+const figures = Object.fromEntries([...document.querySelectorAll(".figure")].map(
+  (place) => [place.dataset.name,
+    place.querySelectorAll(".scatterlayer .trace, .heatmaplayer image").length]));
+const found = { figures, before: lines(), ground: [ground()] };
+found.text = document.body.innerText;
+found.images = document.images.length;
+found.buttons = document.querySelectorAll(".modebar-btn").length;
+await click(".chip");
+found.hidden = lines();
+found.pressed = [...document.querySelectorAll(".chip")].map((chip) => chip.getAttribute("aria-pressed"));
+await click(".chip");
+found.again = lines();
+await click("#theme");
+found.ground.push(ground());
+await click("#theme");
+found.ground.push(ground());
+found.order = [rows()];
+for (const column of [3, 3, 2]) {
+  await click(`[data-name=final] th:nth-child(${column}) button`);
+  found.order.push(rows());
+}
+return found;
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
+def test_the_page_works_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
+    def described(label: str) -> dict[str, Any]:
+        place = labels.index(label)
+        point = {"rate": [0.9, 0.99][place % 2], "radius": place // 2}
+        return {"name": "G (ours)", "point": point} if place < 4 else {"name": NASTY, "point": {}}
+
+    labels = (*(f"G (ours) (point {number})" for number in range(4)), NASTY)
+    wandering = environments.random_linear_mdp(
+        num_states=4, num_actions=2, dim=3, horizon=2, drift=drift.Gradual(knots=(0, 20, 40)), seed=0
+    )
+    config = {"name": wandering.name, **wandering.config, "drift": to_config(wandering.drift)}
+    folder = make_folder(
+        tmp_path / "results", labels, described=described, environments={"wandering": config}
+    )
+    page = write_report(folder, format="html").read_text()
+    assert not re.search(r"<(script|img|link|iframe)[^>]* (src|href)=\"(?!data:)", page)
+    if width > 1000:  # as with a mouse, which a browser without a window lacks: figures have buttons
+        page = page.replace('matchMedia("(hover: hover)")', 'matchMedia("all")')
+    found = probe(page, LOOK, tmp_path, width=width, dark=dark)
+    assert found["buttons"] == (4 * 7 if width > 1000 else 0)
+    assert found["trouble"] == []
+    assert found["requests"] == []
+    assert found["overflow"] <= 0
+    assert found["images"] == 0  # the label is text
+    assert NASTY in found["text"]
+    drawn = found["figures"]
+    assert drawn == {
+        "cumulative": 10,
+        "per-episode": 10,
+        "growth": 5,
+        "grid-0": 1,
+        "variation": 2,
+        "distance": 2,
+        "path": 2,
+    }
+    assert found["hidden"] < found["before"] == found["again"]
+    assert found["pressed"] == 2 * ["false", "true", "true", "true", "true"]
+    light, black = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
+    assert found["ground"] == ([black, light, black] if dark else [light, black, light])
+    ranks = ["1", "2", "3", "4", "5"]
+    by_name = ["5", "1", "2", "3", "4"]
+    assert found["order"] == [ranks, ranks, ranks[::-1], by_name]
+
+
+SEVERAL = """
+const articles = [...document.querySelectorAll("article")];
+const names = (kind) => articles.map((article) =>
+  [...article.querySelectorAll(kind)].map((place) => place.dataset.name));
+dispatchEvent(new Event("beforeprint"));
+const lines = () => articles.map((article) =>
+  article.querySelectorAll("[data-name=cumulative] .scatterlayer .trace .js-line").length);
+const ranks = () => articles.map((article) =>
+  [...article.querySelectorAll("[data-name=final] tbody tr")].map((row) => row.cells[0].textContent));
+const found = { figures: names(".figure"), tables: names("table"), lines: [lines()], ranks: [ranks()] };
+found.empty = document.querySelectorAll(".figure:not(:has(.trace))").length;
+const ids = [...document.querySelectorAll("[id]")].map((place) => place.id);
+found.ids = [ids.length, new Set(ids).size];
+found.links = [...document.querySelectorAll("nav a")].map((link) =>
+  [link.textContent, document.querySelector(link.hash) !== null]);
+found.best = [...document.querySelectorAll("[data-name=overview] tr")].map((row) =>
+  [...row.cells].map((cell) => cell.classList.contains("best")));
+articles[1].querySelector(".chip").click();
+await pause();
+found.lines.push(lines());
+articles[1].querySelector("[data-name=final] th button").click();
+articles[1].querySelector("[data-name=final] th button").click();
+await pause();
+found.ranks.push(ranks());
+return found;
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 390])
+def test_several_environments_keep_out_of_each_others_way(tmp_path: Path, width: int) -> None:
+    described = {name: described_lock(30) for name in ("near", "far & wide <i>", "third")}
+    page = write_report(make_folder(tmp_path / "results", environments=described)).read_text()
+    found = probe(page, SEVERAL, tmp_path, width=width)
+    assert found["trouble"] == []
+    assert found["requests"] == []
+    assert found["overflow"] <= 0
+    assert found["figures"] == 3 * [["cumulative", "per-episode", "growth", "variation", "distance"]]
+    assert found["tables"] == 3 * [["final", "differences", "exponents"]]
+    assert found["empty"] == 0
+    assert found["ids"][0] == found["ids"][1]
+    assert found["links"] == [[name, True] for name in ("Overview", *described)]
+    first, *rows = found["best"]
+    assert not any(first)
+    assert rows == [[False, False, True, False, True], 5 * [False], [False, False, False, True, False]]
+    before, after = found["lines"]
+    assert after == [count - 2 for count in before]  # its line and its band, in every environment
+    up, down = ["1", "2", "3"], ["3", "2", "1"]
+    assert found["ranks"] == [[up, up, up], [up, down, up]]
+
+
+MANY = """
+const shown = () => [...document.querySelectorAll("[data-name=final] tbody tr")].filter(
+  (row) => row.offsetHeight);
+const first = () => shown()[0].cells[0].textContent;
+const found = { counts: [shown().length] };
+document.querySelectorAll("[data-name=final] th button")[0].click();
+document.querySelectorAll("[data-name=final] th button")[0].click();
+found.first = first();
+found.counts.push(shown().length);
+document.querySelector(".more").click();
+found.counts.push(shown().length);
+dispatchEvent(new Event("beforeprint"));
+found.grid = document.querySelectorAll("[data-name=grid-0] .heatmaplayer image").length;
+found.words = document.querySelectorAll("[data-name=grid-0] .heatmap-label").length;
+return found;
+"""
+
+
+@needs_browser
+def test_many_agents_are_shown_as_far_as_one_asks(tmp_path: Path) -> None:
+    folder = make_grid_folder(tmp_path / "results", rows=5, columns=40)
+    found = probe(write_report(folder).read_text(), MANY, tmp_path)
+    assert found["trouble"] == []
+    assert found["counts"] == [20, 20, 200]
+    assert found["first"] == "200"  # all are sorted, not only those shown
+    assert found["grid"] == 1
+    assert found["words"] == 0  # they would not fit
+
+
+SCROLL = """
+const figures = [...document.querySelectorAll(".figure")];
+const drawn = () => figures.filter((place) => place.querySelector(".trace"));
+await until(() => drawn().length > 1);
+const counts = [drawn().length];
+for (const place of figures) {
+  place.scrollIntoView();
+  await until(() => place.querySelector(".trace"));
+}
+return { counts: [...counts, drawn().length, figures.length] };
+"""
+
+
+@needs_browser
+def test_figures_are_drawn_when_one_comes_to_them(tmp_path: Path) -> None:
+    described = {name: described_lock(30) for name in ("near", "far")}
+    at_first, in_the_end, all_of_them = visit(
+        write_report(make_folder(tmp_path, environments=described)).read_text(), SCROLL
+    )["counts"]
+    assert at_first < in_the_end == all_of_them == 10
+
+
+@needs_browser
+def test_the_browser_test_sees_errors_and_requests(tmp_path: Path) -> None:
+    page = (
+        '<html><head></head><body><img src="http://127.0.0.1:9/x.png"><script>oh.no()</script></body></html>'
+    )
+    found = probe(page, "return {}", tmp_path)
+    assert any("oh is not defined" in each for each in found["trouble"])
+    assert found["requests"] == ["http://127.0.0.1:9/x.png"]

@@ -1,0 +1,561 @@
+"""Statistics equal their definitions, and intervals are what they are called."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from driftwise.analysis.statistics import (
+    all_pairs,
+    average_ranks,
+    bootstrap_interval,
+    difference,
+    equality,
+    growth_exponent,
+    holm,
+    interquartile_mean,
+    lowest,
+    mean_interval,
+    paired_difference,
+    rank_table,
+    recovery_summary,
+    recovery_times,
+    regret_area,
+    sign_flip_test,
+    t_test,
+)
+from driftwise.simulation.results import Result
+
+
+def draws(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).gamma(2.0, size=shape)
+
+
+def mean(samples: np.ndarray) -> np.ndarray:
+    return samples.mean(axis=0)
+
+
+def record(regret: np.ndarray, lengths: list[int]) -> Result:
+    """A result whose points are means over `lengths` of the episodes given."""
+    starts = np.cumsum([0, *lengths[:-1]])
+    values = -np.add.reduceat(regret, starts, axis=-1) / lengths
+    zeros = np.zeros_like(values)
+    return Result(zeros, values, zeros, np.array(lengths), None, {})
+
+
+# Mean
+
+
+def test_interval_of_a_small_sample_by_hand() -> None:
+    mean, half_width = mean_interval(np.array([1.0, 2.0, 3.0]))
+    assert mean == 2
+    assert half_width == pytest.approx(4.30265 / np.sqrt(3), rel=1e-4)
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
+    samples = np.random.default_rng(0).normal(size=(5, 20_000))
+    mean, half_width = mean_interval(samples)
+    assert np.mean(np.abs(mean) <= half_width) == pytest.approx(0.95, abs=0.005)
+
+
+def test_one_sample_has_a_mean_and_no_interval() -> None:
+    mean, half_width = mean_interval(np.array([[1.0, 5.0]]))
+    assert mean.tolist() == [1, 5]
+    assert np.isnan(half_width).all()
+
+
+def test_equal_samples_have_an_interval_of_no_width() -> None:
+    assert mean_interval(np.full(7, 0.1))[1] == 0
+
+
+# Inter-quartile mean
+
+
+@pytest.mark.parametrize("count", range(1, 14))
+def test_interquartile_mean_is_scipys_trimmed_mean(count: int) -> None:
+    samples = draws(count, 3)
+    np.testing.assert_allclose(interquartile_mean(samples), stats.trim_mean(samples, 0.25, axis=0))
+
+
+def test_interquartile_mean_ignores_a_quarter_of_odd_runs() -> None:
+    assert interquartile_mean(np.array([1e9, 2.0, 4.0, -1e9])) == 3
+
+
+def test_interquartile_mean_moves_with_shift_and_scale_and_not_with_the_order_of_runs() -> None:
+    samples = draws(10, 4)
+    expected = -3 * interquartile_mean(samples) + 7
+    np.testing.assert_allclose(interquartile_mean(-3 * samples[::-1] + 7), expected)
+
+
+# Bootstrap
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize("statistic", [np.mean, np.median, np.std])
+def test_bootstrap_is_scipys(method: str, level: float, statistic) -> None:
+    samples = draws(11, 3)
+    ours = bootstrap_interval(
+        samples, lambda runs: statistic(runs, axis=0), level=level, method=method, num_resamples=500, seed=4
+    )
+    generator: dict[str, Any] = {"random_state": np.random.default_rng(4)}  # since SciPy 1.15 also `rng`
+    theirs = stats.bootstrap(
+        (samples,),
+        statistic,
+        confidence_level=level,
+        method=method,
+        n_resamples=500,
+        axis=0,
+        **generator,
+    ).confidence_interval
+    np.testing.assert_allclose(ours.estimate, statistic(samples, axis=0))
+    np.testing.assert_allclose(ours.low, theirs.low)
+    np.testing.assert_allclose(ours.high, theirs.high)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_bootstrap_covers_about_as_often_as_it_says(method: str) -> None:
+    samples = np.random.default_rng(1).exponential(size=(30, 2000))
+    interval = bootstrap_interval(samples, mean, method=method, num_resamples=400)
+    assert np.mean((interval.low <= 1) & (interval.high >= 1)) == pytest.approx(0.93, abs=0.03)
+
+
+def test_bca_leans_towards_the_long_tail() -> None:
+    samples = np.random.default_rng(2).exponential(size=(20, 500))
+    bca = bootstrap_interval(samples, mean, num_resamples=500)
+    percentile = bootstrap_interval(samples, mean, num_resamples=500, method="percentile")
+    assert np.mean(bca.high > percentile.high) > 0.9
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_bootstrap_moves_with_shift_and_scale(method: str) -> None:
+    samples = draws(9, 2)
+    plain = bootstrap_interval(samples, method=method)
+    moved = bootstrap_interval(5 * samples - 2, method=method)
+    np.testing.assert_allclose(np.array(moved), 5 * np.array(plain) - 2)
+
+
+def test_bootstrap_depends_on_its_seed_alone() -> None:
+    samples = draws(9)
+    assert bootstrap_interval(samples) == bootstrap_interval(samples)
+    assert bootstrap_interval(samples) != bootstrap_interval(samples, seed=1)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_bootstrap_of_one_run_has_no_interval_and_of_equal_runs_no_width(method: str) -> None:
+    one = bootstrap_interval(np.array([3.0]), method=method)
+    assert one.estimate == 3
+    assert np.isnan([one.low, one.high]).all()
+    assert bootstrap_interval(np.full(6, 0.1), mean, method=method)[1:] == pytest.approx(
+        (0.1, 0.1), abs=1e-15
+    )
+
+
+def test_bootstrap_with_all_resamples_on_one_side_stays_finite() -> None:
+    interval = bootstrap_interval(draws(40), lambda runs: runs.max(axis=0), num_resamples=50)
+    shifted = bootstrap_interval(draws(40), lambda runs: np.unique(runs).size + 0.0, num_resamples=50)
+    assert np.isfinite([*interval, *shifted]).all()
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bootstrap_is_undefined_where_the_statistic_is(method: str, bad: float) -> None:
+    def fragile(runs: np.ndarray) -> np.ndarray:
+        return np.array([runs.mean(), runs.mean() if runs.max() == 3 else bad])
+
+    interval = bootstrap_interval(np.array([1.0, 2.0, 3.0]), fragile, method=method)
+    assert np.isfinite(interval.estimate).all()
+    assert np.isfinite([interval.low[0], interval.high[0]]).all()
+    assert np.isnan([interval.low[1], interval.high[1]]).all()
+
+
+# Paired differences
+
+
+def test_paired_difference_is_scipys_paired_t() -> None:
+    first, second = draws(10, 3), draws(10, 3, seed=1)
+    found = paired_difference(first, second, level=0.9)
+    expected = stats.ttest_rel(first, second)
+    interval = expected.confidence_interval(0.9)
+    np.testing.assert_allclose(found.mean, (first - second).mean(axis=0))
+    np.testing.assert_allclose(found.p_t, expected.pvalue)
+    np.testing.assert_allclose(found.low, interval.low)
+    np.testing.assert_allclose(found.high, interval.high)
+
+
+def test_exact_sign_flips_are_scipys_and_counted_by_hand() -> None:
+    assert sign_flip_test(np.array([1.0, 2.0, 3.0])) == 2 / 8
+    assert sign_flip_test(np.array([1.0, 2.0, -3.0])) == 1
+    assert sign_flip_test(np.array([0.1] * 12)) == 2 / 2**12
+    differences = draws(12, seed=2) - 1
+    theirs = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=2**12, vectorized=True
+    )
+    assert sign_flip_test(differences) == pytest.approx(theirs.pvalue)
+
+
+def test_drawn_sign_flips_are_near_the_exact_share_and_never_zero() -> None:
+    differences = draws(14, seed=3) - 1.4
+    signs = np.array(list(itertools.product((1, -1), repeat=14)))
+    exact = np.mean(np.abs(signs @ differences) >= np.abs(differences.sum()) - 1e-12)
+    assert sign_flip_test(differences) == pytest.approx(exact, abs=0.02)
+    assert sign_flip_test(np.ones(60), num_resamples=99) == 1 / 100
+
+
+@pytest.mark.parametrize("count", [8, 20])
+def test_tests_reject_true_hypotheses_as_often_as_they_say(count: int) -> None:
+    differences = np.random.default_rng(4).normal(size=(count, 3000))
+    assert np.mean(t_test(differences) <= 0.05) == pytest.approx(0.05, abs=0.015)
+    assert np.mean(sign_flip_test(differences, num_resamples=999) <= 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_paired_difference_ignores_what_both_agents_share() -> None:
+    first, second, luck = draws(9), draws(9, seed=1), 100 * draws(9, seed=2)
+    np.testing.assert_allclose(
+        paired_difference(first + luck, second + luck), paired_difference(first, second), rtol=1e-9
+    )
+
+
+def test_paired_difference_ignores_the_order_of_runs_and_turns_with_the_agents() -> None:
+    first, second = draws(9), draws(9, seed=1)
+    plain = paired_difference(first, second)
+    np.testing.assert_allclose(paired_difference(first[::-1], second[::-1]), plain)
+    turned = paired_difference(second, first)
+    expected = (-plain.mean, -plain.high, -plain.low, plain.p_t, plain.p_sign_flip, 1 - plain.share_better)
+    np.testing.assert_allclose(turned, expected)
+
+
+def test_share_better_counts_ties_half() -> None:
+    first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 2.0, 5.0])
+    assert paired_difference(first, second).share_better == 2.5 / 4
+    assert paired_difference(first, second, better="higher").share_better == 1.5 / 4
+
+
+def test_paired_difference_of_one_run_or_equal_runs() -> None:
+    one = paired_difference(np.array([1.0]), np.array([3.0]))
+    assert one.mean == -2
+    assert np.isnan([one.low, one.high, one.p_t]).all()
+    assert (one.p_sign_flip, one.share_better) == (1, 1)
+    same = paired_difference(draws(7), draws(7))
+    assert tuple(same) == (0, 0, 0, 1, 1, 0.5)
+    shifted = paired_difference(np.arange(7.0) + 2, np.arange(7.0))
+    assert tuple(shifted) == (2, 2, 2, 0, 2 / 2**7, 0)
+
+
+# Rounding
+
+
+def test_rounding_is_no_difference_to_tests_ranks_and_the_lowest() -> None:
+    first = draws(8) + 100
+    second = first * (1 + 1e-13 * np.arange(1, 9))
+    assert t_test(first - second) < 0.01  # however small, it is regular
+    assert tuple(paired_difference(first, second)) == (0, 0, 0, 1, 1, 0.5)
+    assert average_ranks(np.stack([first, second], axis=1)).tolist() == [[1.5, 1.5]] * 8
+    assert lowest(np.array([3.0, 1.0 + 1e-12, 2.0, 1.0])).tolist() == [False, True, False, True]
+    assert [equality(first, other) for other in (first, second, first + 1e-6, first[:3])] == [
+        "identical",
+        "rounding",
+        None,
+        None,
+    ]
+
+
+def test_what_is_rounding_is_seen_over_all_runs_and_for_each_column() -> None:
+    first, second = np.array([[1e6, 1e-6], [1e-6, 2e-6]]), np.array([[1e6, 0.0], [0.0, 0.0]])
+    assert difference(first, second).tolist() == [[0, 1e-6], [0, 2e-6]]
+
+
+# All pairs
+
+
+def test_holm_by_hand() -> None:
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert holm([0.7, 0.6]).tolist() == [1, 1]
+    assert holm([0.02]).tolist() == [0.02]
+    assert holm([]).tolist() == []
+
+
+@pytest.mark.parametrize("test", ["t", "sign_flip"])
+def test_all_pairs_are_the_single_ones_corrected(test: str) -> None:
+    scores = {name: draws(8, seed=seed) + seed for seed, name in enumerate("abcd")}
+    table = all_pairs(scores, test=test)
+    assert [row.first + row.second for row in table] == ["ab", "ac", "ad", "bc", "bd", "cd"]
+    for row in table:
+        assert row.difference == paired_difference(scores[row.first], scores[row.second])
+    raw = [float(getattr(row.difference, f"p_{test}")) for row in table]
+    assert [row.p_adjusted for row in table] == holm(raw).tolist()
+
+
+def test_holm_keeps_false_rejections_rare() -> None:
+    generator = np.random.default_rng(5)
+    false = 0
+    for _ in range(300):
+        scores = {name: generator.normal(size=10) for name in "abcd"}
+        false += min(row.p_adjusted for row in all_pairs(scores, num_resamples=1)) <= 0.05
+    assert false / 300 <= 0.08
+
+
+def test_all_pairs_of_one_run_have_no_t_test() -> None:
+    scores = {"a": np.array([1.0]), "b": np.array([2.0])}
+    assert np.isnan(all_pairs(scores)[0].p_adjusted)
+    assert all_pairs(scores, test="sign_flip")[0].p_adjusted == 1
+
+
+# Ranks
+
+
+def test_average_ranks_are_scipys() -> None:
+    scores = np.random.default_rng(6).integers(0, 4, (20, 3, 5))
+    np.testing.assert_array_equal(average_ranks(scores), stats.rankdata(scores, axis=-1))
+    np.testing.assert_array_equal(average_ranks(scores, better="higher"), stats.rankdata(-scores, axis=-1))
+
+
+def test_rank_table_by_hand() -> None:
+    scores = {
+        "a": np.array([[1.0, 9.0], [1.0, 9.0]]),
+        "b": np.array([[2.0, 9.0], [3.0, 8.0]]),
+        "c": np.array([[3.0, 1.0], [2.0, 1.0]]),
+    }
+    table = rank_table(scores, better=["lower", "higher"])
+    assert table.agents == ("a", "b", "c")
+    np.testing.assert_allclose(table.by_task, [[1, 1.25], [2.5, 1.75], [2.5, 3]])
+    np.testing.assert_allclose(table.overall.estimate, [1.125, 2.125, 2.75])
+    assert (table.overall.low <= table.overall.estimate).all()
+    assert (table.overall.high >= table.overall.estimate).all()
+
+
+def test_ranks_sum_to_what_they_must_and_ignore_the_scale_of_tasks() -> None:
+    scores = {name: draws(12, 3, seed=seed) for seed, name in enumerate("abcd")}
+    table = rank_table(scores)
+    np.testing.assert_allclose(table.by_task.sum(axis=0), 10)
+    rescaled = rank_table({name: np.log(array) * [1, 10, 100] for name, array in scores.items()})
+    np.testing.assert_array_equal(rescaled.by_task, table.by_task)
+    np.testing.assert_array_equal(rescaled.overall.low, table.overall.low)
+
+
+def test_rank_table_takes_one_task_and_agents_that_are_equal() -> None:
+    table = rank_table({"a": draws(5), "b": draws(5)})
+    np.testing.assert_array_equal(np.array(table.overall), 1.5)
+    assert rank_table({"alone": draws(5)}).overall.estimate.tolist() == [1]
+    one = rank_table({"a": draws(1), "b": draws(1) + 1})
+    assert one.overall.estimate.tolist() == [1, 2]
+    assert np.isnan(one.overall.low).all()
+
+
+# Area
+
+
+def test_area_by_hand() -> None:
+    curve = np.array([2.0, 3.0, 7.0])  # triangle 1, then trapezia
+    assert regret_area(curve) == 1 + 2.5 + 5
+    assert regret_area(curve, lengths=np.array([1, 2, 3])) == 1 + 5 + 15
+
+
+def test_area_of_constant_regret_is_half_a_square_however_it_was_recorded() -> None:
+    fine = record(np.full((2, 10), 0.3), [1] * 10)
+    coarse = record(np.full((2, 10), 0.3), [4, 4, 2])
+    for result in (fine, coarse):
+        areas = regret_area(result.cumulative_regret, lengths=result.lengths)
+        np.testing.assert_allclose(areas, 0.3 * 10**2 / 2)
+        areas = regret_area(result.cumulative_regret, lengths=result.lengths, normalised=True)
+        np.testing.assert_allclose(areas, 0.3)
+
+
+def test_area_counts_early_regret_more() -> None:
+    early, late = np.cumsum([[1.0, 0, 0, 0], [0, 0, 0, 1]], axis=-1)
+    assert regret_area(early) == 3.5
+    assert regret_area(late) == 0.5
+
+
+# Recovery
+
+
+def curve(*pieces: tuple[float, int]) -> np.ndarray:
+    return np.concatenate([np.full(count, value) for value, count in pieces])
+
+
+def test_recovery_counts_the_episodes_above_the_threshold() -> None:
+    regret = np.stack(
+        [
+            curve((0.1, 10), (1, 4), (0.1, 6), (1, 9), (0.1, 1)),
+            curve((0.1, 30)),
+            curve((0.1, 10), (1, 20)),
+        ]
+    )
+    expected = [[4, 9], [0, 0], [np.inf, np.inf]]
+    assert recovery_times(regret, [10, 20], threshold=0.2).tolist() == expected
+    assert recovery_times(regret, [10, 20], tolerance=0.0).tolist() == [[4, 9], [0, 0], [np.inf, 0]]
+
+
+def test_recovery_holds() -> None:
+    regret = curve((0, 10), (1, 2), (0, 1), (1, 3), (0, 3), (1, 1))
+    times = [recovery_times(regret, [10], threshold=0.5, hold=hold).item() for hold in (1, 2, 3, 4)]
+    assert times == [2, 6, 6, np.inf]
+
+
+def test_recovery_does_not_look_beyond_the_next_change() -> None:
+    regret = curve((0, 5), (1, 5), (0, 5))
+    assert recovery_times(regret, [5, 10], threshold=0.5).tolist() == [np.inf, 0]
+    regret = curve((0, 5), (1, 4), (0, 6))
+    assert recovery_times(regret, [5, 10], threshold=0.5, hold=2).tolist() == [np.inf, 0]
+
+
+def test_recovery_smooths_over_the_past_of_its_segment() -> None:
+    regret = curve((0, 5), (1, 3), (0, 7))
+    times = [recovery_times(regret, [5], threshold=0.5, smooth=smooth).item() for smooth in (1, 2, 4, 10**12)]
+    assert times == [3, 3, 4, 5]  # means 1, 1, 1, 3/4, 2/4 with four points; 3/6 with all
+
+
+def test_recovery_is_relative_to_the_end_of_the_segment_before() -> None:
+    regret = curve((5, 10), (0.4, 10), (2, 3), (1.0, 4), (0.5, 3))
+    assert recovery_times(regret, [20], tolerance=0.2, baseline=10).item() == 7
+    assert recovery_times(regret, [20], tolerance=0.2, baseline=20).item() == 0
+    assert recovery_times(regret, [10, 20], tolerance=0.2, baseline=99).tolist() == [0, 7]
+
+
+def test_recovery_in_a_coarse_record() -> None:
+    regret = curve((0, 12), (1, 12), (0, 9))
+    result = record(regret, [4] * 8 + [1])
+    options: dict[str, Any] = dict(lengths=result.lengths, threshold=0.5)
+    assert recovery_times(result.regret, [12], **options).item() == 12
+    # Episodes 8 to 11 are on both sides of 10: the first point after it begins at 12.
+    result = record(curve((0, 10), (1, 6), (0, 17)), [4] * 8 + [1])
+    assert recovery_times(result.regret, [10], **options).item() == 6
+    result = record(curve((0, 10), (0.1, 23)), [4] * 8 + [1])
+    assert recovery_times(result.regret, [10], **options).item() == 2
+
+
+def test_recovery_weighs_points_by_their_lengths() -> None:
+    regret, lengths = np.array([0.0, 1.0, 0.4]), np.array([2, 1, 4])
+    assert recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.53).item() == 1
+    assert recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.51).item() == np.inf
+    before = np.array([0.0, 1.0, 0.21])
+    assert recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.0).item() == np.inf
+    assert recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.01).item() == 0
+
+
+def test_recovery_from_changes_at_the_start_and_the_end() -> None:
+    regret = curve((1, 3), (0, 7))
+    assert recovery_times(regret, [0], threshold=0.5).item() == 3
+    assert np.isnan(recovery_times(regret, [0], tolerance=0.5)).all()
+    assert recovery_times(regret, [9], threshold=0.5).item() == 0
+    assert np.isnan(recovery_times(regret, [9], threshold=0.5, hold=2)).all()
+    assert np.isnan(recovery_times(np.zeros(3), [11], lengths=[4, 4, 4], threshold=0.5)).all()
+    assert recovery_times(np.zeros((4, 5, 6)), [], threshold=1).shape == (4, 5, 0)
+
+
+def test_recovery_moves_with_shift_and_scale_of_regret() -> None:
+    regret = draws(6, 60)
+    options: dict[str, Any] = dict(smooth=5, hold=3, baseline=10)
+    times = recovery_times(regret, [20, 40], tolerance=0.3, **options)
+    np.testing.assert_array_equal(recovery_times(2 * regret + 1, [20, 40], tolerance=0.6, **options), times)
+    np.testing.assert_array_equal(
+        recovery_times(regret[::-1], [20, 40], tolerance=0.3, **options), times[::-1]
+    )
+
+
+def test_recovery_summary_by_hand() -> None:
+    times = np.array(
+        [[1, np.inf, np.nan, 4], [3, np.inf, np.nan, np.inf], [8, 2, np.nan, 6], [5, 9, np.nan, 2]]
+    )
+    summary = recovery_summary(times)
+    np.testing.assert_array_equal(summary.median, [4, np.inf, np.nan, 5])
+    np.testing.assert_array_equal(summary.share, [1, 0.5, np.nan, 0.75])
+
+
+# Growth
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.75, 1.0])
+@pytest.mark.parametrize("lengths", [None, np.array([1, 9, 40, 50, 50, 50])])
+def test_growth_of_a_power_is_its_exponent(exponent: float, lengths: np.ndarray | None) -> None:
+    episodes = np.arange(1, 101) if lengths is None else np.cumsum(lengths)
+    curves = np.array([[1.0], [2.0], [5.0]]) * episodes**exponent
+    np.testing.assert_allclose(np.array(growth_exponent(curves, lengths=lengths)), exponent)
+
+
+def test_growth_is_the_least_squares_slope_on_the_last_part() -> None:
+    curves = np.cumsum(draws(5, 40), axis=-1)
+    expected = np.polyfit(np.log(np.arange(31, 41)), np.log(curves.mean(axis=0)[30:]), 1)[0]
+    interval = growth_exponent(curves, part=0.25)
+    assert interval.estimate == pytest.approx(expected)
+    assert interval.low < expected < interval.high
+    np.testing.assert_allclose(growth_exponent(7 * curves, part=0.25), interval)
+
+
+def test_growth_interval_covers_the_exponent() -> None:
+    generator = np.random.default_rng(7)
+    episodes = np.arange(1, 65)
+    exponents = 0.6 + 0.1 * generator.normal(size=(200, 24, 1))
+    found = [growth_exponent((episodes / 48) ** powers, num_resamples=200) for powers in exponents]
+    assert np.mean([interval.low <= 0.6 <= interval.high for interval in found]) >= 0.85
+
+
+def test_growth_of_no_regret_is_undefined() -> None:
+    assert np.isnan(growth_exponent(np.zeros((3, 10)))).all()
+    some = growth_exponent(np.stack([np.zeros(10), np.arange(1.0, 11)]))
+    assert some.estimate == pytest.approx(1)
+    assert np.isnan([some.low, some.high]).all()
+    assert np.isnan(growth_exponent(np.arange(1.0, 11)[None])[1:]).all()
+
+
+# Refusals
+
+
+good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mean_interval(np.empty((0, 3))), "samples must have at least one run, got shape (0, 3)"),
+        (lambda: mean_interval(good, 1), "level must be below 1"),
+        (lambda: interquartile_mean(np.empty(0)), "samples must have at least one run"),
+        (lambda: interquartile_mean(np.array(1.0)), "samples must have shape (any), got ()"),
+        (lambda: bootstrap_interval([[1.0], [1.0, 2.0]]), "samples must be an array of numbers"),  # type: ignore[arg-type]
+        (
+            lambda: bootstrap_interval(np.array([1.0, np.nan])),
+            "samples must be finite, got nan at index (1,)",
+        ),
+        (lambda: bootstrap_interval(good, method="bc"), "method must be one of bca, percentile, got 'bc'"),
+        (lambda: bootstrap_interval(good, num_resamples=0), "num_resamples must be a positive integer"),
+        (lambda: bootstrap_interval(good, seed=-1), "seed must be an integer of at least 0"),
+        (lambda: bootstrap_interval(good, level=0), "level must be a number in (0, 1], got 0"),
+        (lambda: paired_difference(good, good[:3]), "must have the same number of runs, got 4 and 3"),
+        (lambda: paired_difference(good, good[:, None]), "must have the same shape, got (4,) and (4, 1)"),
+        (lambda: paired_difference(good, good, better="lowr"), "did you mean 'lower'?"),
+        (lambda: holm([0.1, 1.1]), "p_values must be in [0, 1]"),
+        (lambda: all_pairs({"a": good}), "scores must be of at least two agents, got ['a']"),
+        (lambda: all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
+        (lambda: all_pairs({"a": good[:, None], "b": good}), "scores of 'a' must have shape (any)"),
+        (lambda: all_pairs(pair, test="z"), "test must be one of t, sign_flip, got 'z'"),
+        (lambda: rank_table({}), "scores must be of at least one agent, got none"),
+        (lambda: rank_table(pair, better=["lower", "lower"]), "one for each of 1 tasks"),
+        (lambda: regret_area(np.empty((3, 0))), "cumulative_regret must have at least one point"),
+        (lambda: regret_area(good, lengths=good), "lengths must be positive, got 0"),
+        (lambda: regret_area(good, lengths=good[:2]), "lengths must have shape (4), got (2,)"),
+        (
+            lambda: recovery_times(good, [2]),
+            "one of threshold and tolerance must be given, got None and None",
+        ),
+        (lambda: recovery_times(good, [2], threshold=1, tolerance=1), "one of threshold and tolerance"),
+        (lambda: recovery_times(good, [4], threshold=1), "changes must be increasing episodes below 4"),
+        (lambda: recovery_times(good, [2, 1], threshold=1), "changes must be increasing episodes below 4"),
+        (lambda: recovery_times(good, [-1], threshold=1), "changes must be an integer of at least 0"),
+        (lambda: recovery_times(good, [1], threshold=1, hold=0), "hold must be a positive integer"),
+        (lambda: recovery_times(good, [1], tolerance=np.nan), "tolerance must be a finite number"),
+        (lambda: recovery_summary(np.empty((0, 2))), "times must have at least one run"),
+        (lambda: growth_exponent(good), "cumulative_regret must have shape (any, any), got (4,)"),
+        (lambda: growth_exponent(good[None], part=0.2), "part must take in at least two points"),
+        (lambda: growth_exponent(np.empty((0, 4))), "cumulative_regret must have at least one run"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(call, message: str) -> None:
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011
+        call()
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)

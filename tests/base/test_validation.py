@@ -1,0 +1,170 @@
+"""Bad input is refused with one sentence that names the argument, the value and what was expected."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import (
+    epsilon_greedy_lsvi,
+    lsvi_ucb,
+    lsvi_ucb_restart,
+    opt_wlsvi,
+    sw_lsvi_ucb,
+    uniform,
+)
+from driftwise.base.validation import require_array, require_choice, require_count, require_numeric
+from driftwise.parts.exploration import Greedy, Ucb
+from driftwise.parts.forgetting import NoForgetting, SlidingWindow
+from tests.examples import SPEC, make
+
+ENVIRONMENT = make()
+
+
+def refuses(build, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        build()
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.0, 1.5, "5", None, True, np.bool_(True), np.nan, [3]])
+def test_counts_are_positive_integers_and_nothing_else(value):
+    refuses(lambda: require_count("num_runs", value), f"num_runs must be a positive integer, got {value!r}")
+    for name in ("num_episodes", "num_runs", "record_every", "chunk_size"):
+        play = functools.partial(dw.simulate, uniform(SPEC), ENVIRONMENT, **{"num_episodes": 5, name: value})
+        refuses(play, f"{name} must be a positive integer, got {value!r}")
+    refuses(lambda: dw.Spec(2, 2, value, 2), f"dim must be a positive integer, got {value!r}")
+
+
+def test_integers_of_numpy_are_counts():
+    assert require_count("n", np.int32(4)) == 4
+    assert dw.Spec(np.int64(2), 2, 3, 4) == dw.Spec(2, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda v: opt_wlsvi(SPEC, rate=v, radius=1), "rate must be a number in (0, 1]"),
+        (lambda v: opt_wlsvi(SPEC, rate=[0.5, v], radius=1), "rate must be a number in (0, 1]"),
+        (lambda v: opt_wlsvi(SPEC, rate=0.9, radius=v), "radius must be a number of at least 0"),
+        (lambda v: lsvi_ucb(SPEC, radius=1, ridge=v), "ridge must be a number above 0"),
+        (lambda v: epsilon_greedy_lsvi(SPEC, epsilon=v), "epsilon must be a number in [0, 1]"),
+        (lambda v: sw_lsvi_ucb(SPEC, length=v, radius=1), "length must be an integer of at least 1"),
+        (lambda v: lsvi_ucb_restart(SPEC, period=v, radius=1), "period must be an integer of at least 1"),
+    ],
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1, "0.5", None, 1j])
+def test_hyper_parameters_are_finite_numbers_in_range(build, message, value):
+    refuses(lambda: build(value), f"{message}, got ")
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: opt_wlsvi(SPEC, rate=0, radius=1), "rate must be a number in (0, 1], got 0"),
+        (lambda: opt_wlsvi(SPEC, rate=1.01, radius=1), "rate must be a number in (0, 1], got 1.01"),
+        (lambda: opt_wlsvi(SPEC, rate=True, radius=1), "rate must be a number in (0, 1], got True"),
+        (lambda: opt_wlsvi(SPEC, rate=[0.5, 1.5], radius=1), "rate must be a number in (0, 1], got 1.5"),
+        (lambda: opt_wlsvi(SPEC, rate=[], radius=1), "rate must be a number in (0, 1], got []"),
+        (
+            lambda: opt_wlsvi(SPEC, rate=[[0.5], [0.5, 0.6]], radius=1),
+            "rate must be a number in (0, 1], got [[0.5]",
+        ),
+        (lambda: lsvi_ucb(SPEC, radius=1, ridge=0), "ridge must be a number above 0, got 0"),
+        (lambda: sw_lsvi_ucb(SPEC, length=2.5, radius=1), "length must be an integer of at least 1, got 2.5"),
+        (lambda: sw_lsvi_ucb(SPEC, length=0, radius=1), "length must be an integer of at least 1, got 0"),
+        (lambda: SlidingWindow(3, capacity=-5), "capacity must be an integer of at least 0, got -5"),
+        (
+            lambda: opt_wlsvi(make(), rate=1, radius=1),
+            "spec must be a Spec, got LinearMdp(",
+        ),
+        (
+            lambda: opt_wlsvi.tuned(make(), num_episodes=5, variation=1),
+            "spec must be a Spec, got LinearMdp(",
+        ),
+        (
+            lambda: lsvi_ucb.tuned(SPEC, num_episodes=5, variation=make().variation(5)),
+            "variation must be a number of at least 0, got Variation(reward_budget=",
+        ),
+        (
+            lambda: Ucb(1.0, "sandwhich"),
+            "norm must be one of sandwich, single, got 'sandwhich' (did you mean",
+        ),
+        (
+            lambda: lsvi_ucb(SPEC, radius=1, clip="loose"),
+            "clip must be one of paper, tight, range, none, got 'loose'",
+        ),
+    ],
+)
+def test_recipes_name_what_they_refuse(build, message):
+    refuses(build, message)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((ENVIRONMENT, NoForgetting(), Greedy()), "spec must be"),
+        ((SPEC, "none", Greedy()), "forgetting must be"),
+        ((SPEC, NoForgetting, Greedy()), "forgetting must be"),
+        ((SPEC, NoForgetting(), 0.1), "exploration must be"),
+        ((SPEC, NoForgetting(), Greedy), "exploration must be"),
+    ],
+)
+def test_an_agent_is_built_from_parts_and_nothing_else(parts, message):
+    refuses(lambda: dw.LeastSquares(*parts), message)
+
+
+def test_simulate_names_what_it_refuses():
+    agent = opt_wlsvi(SPEC, rate=0.9, radius=1)
+    other = opt_wlsvi(dw.Spec(6, 2, 11, 3), rate=0.9, radius=1)
+    cases = [
+        (dict(agent=other), f"agent must be built for {SPEC}, got an agent for {other.spec}"),
+        (dict(agent="opt_wlsvi"), "agent must be built by one of driftwise.algorithms, got 'opt_wlsvi'"),
+        (
+            dict(agent=opt_wlsvi),
+            "agent must be built by one of driftwise.algorithms, got <algorithm opt_wlsvi>",
+        ),
+        (
+            dict(environment="lock"),
+            "environment must be an Environment, got 'lock'",
+        ),
+        (dict(precision="float16"), "precision must be one of float64, float32, got 'float16'"),
+        (dict(seed=-1), "seed must be an integer of at least 0, got -1"),
+        (dict(seed=0.5), "seed must be an integer of at least 0, got 0.5"),
+        (
+            dict(agent=opt_wlsvi(SPEC, rate=[0.9, 0.8], radius=[1, 2, 3])),
+            "agent: the shapes of its parameter grids must broadcast, got (2,), (3,)",
+        ),
+    ]
+    good: dict[str, Any] = dict(agent=agent, environment=ENVIRONMENT, num_episodes=5)
+    for change, message in cases:
+        refuses(functools.partial(dw.simulate, **{**good, **change}), message)
+
+
+def test_numbers_come_back_as_hashable_floats_or_tuples():
+    assert require_numeric("x", np.float32(0.5)) == 0.5
+    assert require_numeric("x", np.array([[1, 2], [3, 4]])) == ((1.0, 2.0), (3.0, 4.0))
+    assert require_numeric("x", [3, 4], integer=True) == (3, 4)
+    refuses(lambda: require_numeric("x", 10**400), "x must be a finite number, got 1000")
+
+
+def test_choices_are_words_of_the_list():
+    assert require_choice("mode", "on", ("on", "off")) == "on"
+    refuses(
+        lambda: require_choice("mode", "of", ("on", "off")), "mode must be one of on, off, got 'of' (did you"
+    )
+    refuses(lambda: require_choice("mode", 3, ("on", "off")), "mode must be one of on, off, got 3")
+
+
+def test_arrays_are_copied_and_checked():
+    mine = np.ones((2, 3))
+    assert not np.shares_memory(require_array("x", mine, (None, 3)), mine)
+    refuses(lambda: require_array("x", mine, (3, 3)), "x must have shape (3, 3), got (2, 3)")
+    refuses(lambda: require_array("x", [1.0, np.nan], (2,)), "x must be finite, got nan at index (1,)")
+    refuses(lambda: require_array("x", {"a": 1}, (2,)), "x must be an array of numbers, got {'a': 1}")

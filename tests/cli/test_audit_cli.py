@@ -1,0 +1,122 @@
+"""`driftwise audit`: what it prints and writes, and its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftwise.__main__ import main
+from driftwise.analysis.audit import LEMMAS
+from tests.browser import find_chromium, probe
+
+SHORT = ["--episodes", "20", "--stride", "5"]
+OWN_RADIUS = ["audit", "quickstart", *SHORT, "--agent", "LSVI-UCB"]  # far below theory's
+THEORY = [*OWN_RADIUS, "--beta-scale", "1"]
+
+
+def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) -> None:
+    assert main(["audit", *SHORT]) == 0
+    said = capsys.readouterr()
+    assert all(name in said.out for name in LEMMAS)
+    assert "violated" not in said.out
+    assert "audit-mdp: 20 episodes, 1 run, seed 0, checked every 5 episodes" in said.out
+    assert "D-LinUCB in gradual" in said.err.splitlines()
+
+
+def test_a_violation_is_told_and_is_the_exit_code(capsys: pytest.CaptureFixture) -> None:
+    assert main(OWN_RADIUS) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (told,) = (line for line in lines if line.startswith("violated: concentration by LSVI-UCB"))
+    assert told.endswith("in 1 of 1 run (at most 0.05 of all runs may)")
+
+
+def test_the_radius_of_theory_can_be_asked_for(capsys: pytest.CaptureFixture) -> None:
+    assert main(THEORY) == 0
+    assert "violated" not in capsys.readouterr().out
+
+
+def test_json_has_every_finding(capsys: pytest.CaptureFixture) -> None:
+    assert main([*THEORY, "--json", "--seed", "3", "--runs", "2"]) == 0
+    (audit,) = json.loads(capsys.readouterr().out)
+    assert {key: audit[key] for key in ("name", "lengths", "strides", "num_runs", "seed")} == {
+        "name": "quickstart",
+        "lengths": {"combination_lock": 20},
+        "strides": {"combination_lock": 5},
+        "num_runs": 2,
+        "seed": 3,
+    }
+    found = {each["statement"]: each for each in audit["findings"]}
+    missing = {each["statement"] for each in audit["skipped"]}
+    assert {*found, *missing} == {*LEMMAS}
+    assert found["optimism"]["runs"] == 2
+    assert found["optimism"]["verdict"] != "violated"
+
+
+def test_out_has_the_data_and_a_page_that_names_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    folder = tmp_path / "deep" / "audit"
+    assert main([*THEORY, "--out", str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["audit.html", "audit.json"]
+    (audit,) = json.loads((folder / "audit.json").read_text())
+    page = (folder / "audit.html").read_text()
+    assert all(each["statement"] in page for each in audit["findings"])
+    assert "LSVI-UCB in combination_lock" in page
+
+
+def test_what_is_skipped_is_said_with_a_reason(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'name = "mine"\nsummary = "one"\nepisodes = 5\nruns = 1\n'
+        '[environment]\ntype = "combination_lock"\nhorizon = 3\n'
+        '[agents.other]\nalgorithm = "oppo"\ntuned = true\n'
+    )
+    assert main(["audit", str(file)]) == 0
+    assert "skipped: other in combination_lock: it is a " in capsys.readouterr().out
+
+
+def test_the_shortest_built_in_audit_is_one(capsys: pytest.CaptureFixture) -> None:
+    assert main(["audit", "--episodes", "3"]) == 0
+    assert "audit-mdp: 3 episodes, 1 run, seed 0, checked every episode" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "experiment must be one of"),
+        (["quickstart", "--agent", "LSVI"], "--agent must be one of OPT-WLSVI, "),
+        (["--agent", "nobody"], "--agent must be one of D-LinUCB, SW-LinUCB, LinUCB, OPT-WLSVI, "),
+        (["--episodes", "2"], "--episodes must be at least 3 without a FILE|NAME, got 2"),
+        (["--beta-scale", "x"], "--beta-scale must be a number, got 'x'"),
+        (["--stride", "0"], "--stride must be a positive integer, got 0"),
+        (["--delta", "2"], "--delta must be a number in (0, 1], got 2.0"),
+        (["--beta-scale", "-1"], "--beta-scale must be a number of at least 0, got -1.0"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["audit", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"driftwise: error: {message}")
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_is_told_before_anything_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main([*THEORY, "--out", str(file)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("driftwise: error: --out must be a folder that can be written, got ")
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_works_in_a_browser(tmp_path: Path, width: int, capsys: pytest.CaptureFixture) -> None:
+    assert main([*OWN_RADIUS, "--out", str(tmp_path / "audit")]) == 1  # ratios may be infinite too
+    look = "return { figures: document.querySelectorAll('.figure .heatmaplayer').length };"
+    found = probe((tmp_path / "audit" / "audit.html").read_text(), look, tmp_path, width=width)
+    assert found["figures"] == 1
+    assert found["trouble"] == []
+    assert found["requests"] == []
+    assert found["overflow"] <= 0

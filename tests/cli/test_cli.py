@@ -1,0 +1,428 @@
+"""The command line: what it writes, what it says, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.algorithms import ALGORITHMS
+from driftwise.environments import ENVIRONMENTS
+from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.progress import STOPPING
+from driftwise.simulation import files
+from driftwise.simulation import program as compiled
+from driftwise.simulation import tasks as sweep
+from driftwise.simulation.simulator import Simulation
+from tests.examples import only
+from tests.experiments.test_experiments import pretend
+
+QUICKSTART = EXPERIMENTS["quickstart"]
+FILES = ["results.parquet", "regret.png", "manifest.json"]
+AROUND = [".lock", "cells", "run.json"]  # what lets a run go on, and keeps others out
+SMALL = ["run", "quickstart", "--episodes", "20", "--runs", "2", "--seed", "3"]
+
+
+@pytest.fixture
+def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled; everything around the simulator is as always."""
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
+
+
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts to compute has gone too far."""
+
+    def simulate(*arguments: Any, **options: Any) -> None:
+        pytest.fail("computed before the arguments were checked")
+
+    monkeypatch.setattr(sweep, "_run_cell", simulate)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "deep" / "folder"
+    assert main([*SMALL, "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert names(out) == sorted([*FILES, *AROUND])
+    assert len(names(out / "cells")) == len(QUICKSTART.agents)
+    assert said.out.splitlines()[-3:] == [str(out / name) for name in FILES]
+    assert said.err.splitlines() == [f"{label}: 20 of 20 episodes" for label in QUICKSTART.agents]
+
+    table = pq.read_table(out / "results.parquet").to_pydict()
+    assert len(table["run"]) == len(QUICKSTART.agents) * 2 * 20
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    environment = only(make_environments(QUICKSTART, 20))
+    assert len(manifest["agents"]) == len(QUICKSTART.agents)
+    for index, batch in enumerate(make_batches(QUICKSTART, 20)):
+        label, agent = batch.label, batch.agent
+        described, start, block = manifest["agents"][index], 40 * index, slice(40 * index, 40 * index + 40)
+        result = dw.simulate(agent, environment, num_episodes=20, num_runs=2, seed=3)  # compiled already
+        assert set(table["agent"][block]) == {label}
+        np.testing.assert_array_equal(table["reward"][block], result.returns.reshape(-1))
+        np.testing.assert_array_equal(table["regret"][block], result.regret.reshape(-1))
+        np.testing.assert_array_equal(table["cumulative_regret"][block], result.cumulative_regret.reshape(-1))
+        assert described["label"] == label
+        assert dw.parts.from_config(described["parameters"]) == agent
+        assert json.loads(table["parameters"][start]) == described["parameters"]
+        assert described["seconds"] > 0
+        final = result.cumulative_regret[:, -1].mean()
+        line = next(line for line in said.out.splitlines() if line.split("  ")[1:2] == [label])
+        assert f" {final:.1f} ± " in line
+
+    assert (manifest["experiment"], manifest["num_episodes"], manifest["num_runs"]) == ("quickstart", 20, 2)
+    environment = manifest["environments"]["combination_lock"]
+    assert (manifest["seed"], environment["name"]) == (3, "combination_lock")
+    assert environment["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
+    assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
+    assert manifest["versions"]["driftwise"] == dw.__version__
+    assert (manifest["device"], manifest["platform"]) == ("cpu", "cpu")
+    assert manifest["config"] == QUICKSTART.config
+
+
+@pytest.mark.usefixtures("pretending")
+def test_quiet_prints_the_paths_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [str(tmp_path / name) for name in FILES]
+    assert said.err == ""
+
+
+@pytest.mark.usefixtures("pretending")
+def test_paths_are_as_given_and_by_default_named_after_the_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*SMALL, "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"results/quickstart/{name}" for name in FILES]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["run", "quickstart", "--episodes", "1", "--runs", "1", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "1 run," in said
+    assert not any(text in said for text in ("±", "nan"))
+
+
+@pytest.mark.usefixtures("pretending")
+def test_running_again_leaves_all_files_alone_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    before = {name: (tmp_path / name).stat().st_mtime_ns for name in (*FILES, "notes.txt")}
+    assert "already" not in capsys.readouterr().err
+    assert main([*SMALL, "--out", str(tmp_path)]) == 0
+    assert "All of it was there already; no file was changed." in capsys.readouterr().err
+    assert names(tmp_path) == sorted([*FILES, *AROUND, "notes.txt"])
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in before} == before
+
+
+@pytest.mark.usefixtures("pretending")
+@pytest.mark.parametrize("lost", FILES)
+def test_running_again_writes_what_was_lost_or_damaged(lost: str, tmp_path: Path) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    results = (tmp_path / "results.parquet").read_bytes()
+    if lost == "results.parquet":
+        (tmp_path / lost).write_bytes(results[:-1])
+    else:
+        (tmp_path / lost).unlink()
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    assert (tmp_path / "results.parquet").read_bytes() == results
+    assert {*FILES} <= {*names(tmp_path)}
+
+
+@pytest.mark.usefixtures("pretending")
+def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        'name = "mine"\nsummary = "Old words"\nepisodes = 5\nruns = 1\n'
+        '[environment]\ntype = "combination_lock"\n[agents.A]\nalgorithm = "lsvi_ucb"\nradius = 0.5\n'
+    )
+    for changed, code in (("", 0), ("New words", 0), ("radius", 2)):
+        text = text.replace("Old words", changed) if changed == "New words" else text
+        text = text.replace("radius = 0.5", "radius = 0.7") if changed == "radius" else text
+        Path("mine.toml").write_text(text)
+        assert main(["run", "mine.toml", "--quiet"]) == code
+    assert json.loads(Path("results/mine/manifest.json").read_text())["config"]["summary"] == "New words"
+    assert "holds a run with another experiment.agents.A.radius: remove it" in capsys.readouterr().err
+
+
+def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(simulation: Simulation) -> None:
+        raise FloatingPointError("agent: its values stopped being finite")
+
+    monkeypatch.setattr(Simulation, "advance", fail)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    label = next(iter(QUICKSTART.agents))
+    expected = f"{label} in combination_lock: agent: its values stopped being finite"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert names(tmp_path) == [".lock"]  # nothing was computed: the folder is free for any run
+
+
+def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(cell: sweep.Cell) -> None:
+        raise MemoryError("so many curves")
+
+    monkeypatch.setattr(sweep.Cell, "simulation", fail)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 1
+    assert capsys.readouterr().err == "driftwise: error: not enough memory: so many curves\n"
+    assert names(tmp_path) == [".lock"]
+
+
+def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    seen: list[str | None] = []
+
+    def find_device(name: str | None) -> None:
+        seen.append(os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE"))
+        raise ValueError("enough")
+
+    monkeypatch.setattr(compiled, "find_device", find_device)
+    assert main([*SMALL, "--out", str(tmp_path), "--workers", "2"]) == 2
+    assert seen == ["false"]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_folder_of_another_run_is_refused_by_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    before = {name: (tmp_path / name).read_bytes() for name in FILES}
+    capsys.readouterr()
+    assert main(["run", "quickstart", "--episodes", "30", "--out", str(tmp_path)]) == 2
+    expected = f"{tmp_path} holds a run with another episodes, runs, seed: remove it or choose another folder"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with files.locked(tmp_path):
+        assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    assert capsys.readouterr().err.endswith(": another run is writing to it\n")
+
+
+@pytest.mark.usefixtures("pretending")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [('{"format": 99}', "was written by a newer version of driftwise"), ("{", "run.json is damaged")],
+)
+def test_a_folder_that_cannot_be_understood_is_refused(
+    content: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "run.json").write_text(content)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = iter((None, None, OSError(28, "No space left on device")))  # the claim and a file go well
+
+    def fsync(number: int) -> None:
+        if error := next(calls):
+            raise error
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert main([*SMALL, "--out", str(tmp_path / "new" / "er"), "--quiet"]) == 2
+    expected = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
+    assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
+    assert names(tmp_path / "new" / "er") == [".lock"]
+
+
+@pytest.mark.parametrize("when", ["computing", "writing"])
+def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
+    when: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    def interrupted(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)  # held until the next chunk is done
+        return pretend(*arguments)
+
+    def insistent(number: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sweep, "_run_cell", interrupted if when == "computing" else pretend)
+    if when == "writing":
+        monkeypatch.setattr(os, "fsync", insistent)
+    assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
+    said = capsys.readouterr()
+    hint = ": the same command goes on from here" if when == "computing" else ""
+    assert (said.out, said.err) == ("", f"{STOPPING}\ndriftwise: interrupted{hint}\n")
+    assert not {*FILES} & {*names(tmp_path / "new")}
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.usefixtures("unreachable")
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            "run quikstart",
+            f"experiment must be one of {', '.join(EXPERIMENTS)} or a file (NAME.toml), got 'quikstart' "
+            "(did you mean 'quickstart'?)",
+        ),
+        ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
+        (
+            "rnu quickstart",
+            "command must be one of run, report, compare, tune, audit, replay, init, validate, list, "
+            "got 'rnu' (did you mean 'run'?)",
+        ),
+        ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
+        (
+            "run quickstart --episode 5",
+            "option must be one of --episodes, --runs, --seed, --out, --workers, --engine, --address, "
+            "--device, --quiet, --help, got '--episode' (did you mean '--episodes'?)",
+        ),
+        (
+            "run quickstart --engine rya",
+            "--engine must be one of processes, ray, got 'rya' (did you mean 'ray'?)",
+        ),
+        ("run quickstart --address a:1", "--address is for --engine ray, got 'a:1' with --engine processes"),
+        (
+            "run quickstart --engine ray --workers 2",
+            "--workers is for --engine processes, got 2 with --engine ray",
+        ),
+        ("run quickstart --device tpu", "--device must be one of cpu, gpu, got 'tpu' (did you mean 'gpu'?)"),
+        ("run quickstart --workers 0", "--workers must be a positive integer, got 0"),
+        ("run quickstart --episodes many", "--episodes must be a positive integer, got 'many'"),
+        ("run quickstart --episodes 0", "--episodes must be a positive integer, got 0"),
+        ("run quickstart --runs -3", "--runs must be a positive integer, got -3"),
+        ("run quickstart --runs 2.5", "--runs must be a positive integer, got '2.5'"),
+        ("run quickstart --runs 4294967296", "--runs must be an integer below 2^32, got 4294967296"),
+        ("run quickstart --seed -1", "--seed must be an integer of at least 0, got -1"),
+        ("run quickstart --episodes", "option '--episodes' requires an argument (see 'driftwise --help')"),
+        ("run quickstart --out FILE", "--out must be a folder that can be written, got 'FILE': it is a file"),
+        (
+            "run quickstart --out FILE/x",
+            "--out must be a folder that can be written, got 'FILE/x': Not a directory",
+        ),
+        ("run quickstart --out=", "--out must be a folder that can be written, got '': the name is empty"),
+        (
+            "run quickstart --out FULL",
+            "--out must be a folder that can be written, got 'FULL': regret.png in it is a folder",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").touch()
+    Path("FULL", "regret.png").mkdir(parents=True)
+    assert main(arguments.split()) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"driftwise: error: {line}\n")
+    assert names(tmp_path) == ["FILE", "FULL"]
+
+
+@pytest.mark.usefixtures("pretending")
+def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["report", str(tmp_path), "--format", "csv"]) == 0
+    said = capsys.readouterr().out
+    assert said == f"{tmp_path / 'report.csv'}\n"
+    assert len((tmp_path / "report.csv").read_text().splitlines()) == 1 + len(QUICKSTART.agents)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("report nowhere", "nowhere must be a results folder, but there is no such folder"),
+        ("report . --format docx", "format must be one of html, pdf, png, csv, latex, got 'docx'"),
+        ("report .", "manifest.json is missing: the folder holds no finished run"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_one_line(
+    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments.split()) == 2
+    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+    assert names(tmp_path) == []
+
+
+def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list", "everything"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("driftwise: error: got unexpected extra argument")
+    assert said.index("everything") < said.index("\n") == len(said) - 1
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere"
+)
+def test_folder_without_permission_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    tmp_path.chmod(0o500)
+    assert main([*SMALL, "--out", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err.endswith(": Permission denied\n")
+
+
+def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise RuntimeError("a mistake in the program")
+
+    monkeypatch.setattr(sweep, "_run_cell", broken)
+    with pytest.raises(RuntimeError, match="a mistake in the program"):
+        main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"])
+    assert not {*FILES} & {*names(tmp_path / "new")}
+
+
+def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for experiment in EXPERIMENTS.values():
+        assert any(experiment.name in line and experiment.summary in line for line in lines)
+    for each in ALGORITHMS.values():
+        row = (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
+        assert any(all(cell in line for cell in row) for line in lines), each.name
+    for name, make in ENVIRONMENTS.items():
+        assert any(name in line and (make.__doc__ or "").split("\n")[0] in line for line in lines)
+
+
+def test_version(capsys: pytest.CaptureFixture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"driftwise {dw.__version__}\n"
+
+
+def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert main([]) == 0
+    assert capsys.readouterr().out == shown
+    assert all(
+        text in shown for text in ("run ", "init ", "validate ", "list ", "--version", "run quickstart\n")
+    )
+    assert main(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"--{option}" in shown for option in ("episodes N", "runs N", "seed N", "out DIR", "quiet"))
+    assert "driftwise run quickstart\n" in shown

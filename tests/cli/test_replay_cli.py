@@ -1,0 +1,100 @@
+"""`driftwise replay`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftwise.__main__ import main
+from tests.online.test_replay import drawn, write_csv
+
+COLUMNS = ("--action", "arm", "--reward", "gain", "--features", "x", "--propensity", "chance")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    columns = {name: list(values) for name, values in drawn(300).items()}
+    columns["gain"][5] = ""
+    return str(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", columns))
+
+
+def test_prints_a_table_and_says_what_was_left_out(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", file, *COLUMNS]) == 0
+    out, err = capsys.readouterr()
+    for word in ("logged", "replay", "IPS", "SNIPS", "DR", "299 rows with 3 actions, 1 more row skipped"):
+        assert word in out
+    assert err == "driftwise: skipped 1 of 300 rows: a value is missing or not finite\n"
+
+
+def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = (
+        "--algorithm",
+        "d_lin_ucb",
+        "--set",
+        "rate=0.99",
+        "--set",
+        "radius=0.3",
+        "--set",
+        "norm=single",
+    )
+    options = ("--frozen", "100", "--every", "50", "--json", "--out", str(tmp_path / "new"))
+    assert main(["replay", file, *COLUMNS, *settings, *options]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["parameters"] == {"rate": 0.99, "radius": 0.3, "norm": "single"}
+    assert [window["row"] for window in printed["windows"]] == [150, 200, 250, 299]
+    assert printed["final"]["events"] == 199
+    assert json.loads((tmp_path / "new" / "replay.json").read_text(encoding="utf-8")) == printed
+    page = (tmp_path / "new" / "replay.html").read_text(encoding="utf-8")
+    assert "What the agent would have earned" in page
+
+
+def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    base = ("base.algorithm=lin_ucb", "base.radius=0.3", "probability=0.01")
+    settings = [word for setting in base for word in ("--set", setting)]
+    assert main(["replay", file, *COLUMNS, "--algorithm", "random_restart", *settings, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"]["base"] == {
+        "algorithm": "lin_ucb",
+        "radius": 0.3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
+        (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
+        (("--set", "nosuch=1"), "nosuch must be a parameter of d_lin_ucb, expected one of"),
+        (("--set", "rate"), "--set must be KEY=VALUE, got 'rate'"),
+        (("--set", "rate=0.9", "--set", "rate=0.8"), "--set must give each parameter once"),
+        (("--every", "none"), "--every must be a positive integer, got 'none'"),
+        (("--features", ","), "features must name at least one column, got none"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(
+    file: str, changed: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", file, *COLUMNS, *changed]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log.csv").write_bytes(bytes(range(256)) * 20)
+    assert main(["replay", str(tmp_path / "log.csv"), *COLUMNS]) == 2
+    err = capsys.readouterr().err
+    assert str(tmp_path / "log.csv") in err
+    assert err.count("\n") == 1
+
+
+def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = {name: list(values) for name, values in drawn(100).items()}
+    columns["chance"][3] = 1e-9
+    assert main(["replay", str(write_csv(tmp_path / "log.csv", columns)), *COLUMNS, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "the least propensity, 1e-09" in err
+    assert json.loads(out)["learnt"] <= 1

@@ -1,0 +1,217 @@
+"""`driftwise tune`: its tables, its JSON, its advice, and how it fails."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from driftwise.__main__ import main
+from driftwise.algorithms import ALGORITHMS
+from driftwise.base.types import Spec
+from driftwise.theory.bounds.advice import advise, largest_variation
+from driftwise.theory.bounds.bound import Setting, first_useful
+from driftwise.theory.bounds.catalogue import BOUNDS
+
+MDP = ["tune", "--dim", "10", "--horizon", "10", "--episodes", "20000"]
+BANDIT = ["tune", "--problem", "bandit", "--dim", "2", "--episodes", "6000", "--variation", "5.4"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def in_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    return json.loads(said(capsys, *arguments, "--json"))
+
+
+@pytest.mark.parametrize("arguments", [[*MDP, "--variation", "5"], BANDIT])
+def test_the_tables_have_every_bound_and_the_advice_is_below(arguments, capsys):
+    text, told = said(capsys, *arguments), in_json(capsys, *arguments)
+    for bound in told["bounds"]:
+        row = rf"^ +{re.escape(bound['algorithm'])} .* {re.escape(format(bound['total'], '.3g'))} "
+        assert re.search(row, text, re.MULTILINE)
+    assert text.splitlines()[-1] == f"Recommendation. {' '.join(told['advice'])}"
+    assert 2 <= len(told["advice"]) <= 4
+    assert {bound["name"] for bound in told["bounds"]} == {
+        bound.name for bound in BOUNDS.values() if bound.problem == told["problem"]
+    }
+
+
+def test_the_numbers_are_those_of_theory(capsys):
+    told = in_json(capsys, *MDP, "--variation", "5", "--delta", "0.1")
+    setting = Setting(10, 20000, 5.0, horizon=10, delta=0.1)
+    assert told["trivial"] == 200_000
+    assert "beside the trivial bound HK = 200,000" in said(capsys, *MDP, "--variation", "5")
+    for found in told["bounds"]:
+        expected = BOUNDS[found["name"]].evaluate(setting)
+        assert found["total"] == pytest.approx(expected.total, rel=1e-12)
+        assert found["total"] == pytest.approx(sum(term["value"] for term in found["terms"]), rel=1e-12)
+        assert found["parameters"] == pytest.approx(expected.parameters)
+    named = {found["name"]: found for found in told["bounds"]}
+    assert named["theorem_1"]["remembered"] == pytest.approx(200)  # √(dK/Δ) = 1/log(1/η)
+    assert named["lsvi_ucb_restart"]["parameters"] == {"period": 200}  # √(10·20000/5)
+    assert named["theorem_1"]["exponents"] == dict(
+        dim="5/4", horizon="2", variation="1/4", num_episodes="3/4"
+    )
+    assert named["theorem_1"]["first_below_trivial"] == first_useful(BOUNDS["theorem_1"], setting)
+    assert named["lower_mdp"]["first_below_trivial"] == 500  # d^(2/3)·Δ^(1/3)·K^(2/3) < K: K > d²Δ
+    assert told["blocks"] == {"BoRL": 448, "Ada-LSVI-UCB-Restart": 20000}
+
+
+@pytest.mark.parametrize(
+    ("episodes", "sentence"),
+    [
+        ("20000", "choose online: BoRL with blocks of 448."),  # Ada-LSVI-UCB-Restart's block is the whole run
+        ("5000000", "choose online: BoRL with blocks of 7,072, Ada-LSVI-UCB-Restart with blocks of 353,554."),
+        ("9", "the run is too short to choose a memory online"),
+    ],
+)
+def test_one_block_is_no_choice(episodes, sentence, capsys):
+    text = said(capsys, *MDP[:-1], episodes, "--variation", "5")
+    assert f"If the variation is not known, {sentence}" in text
+
+
+def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys):
+    plain, ridged, noisy = (
+        {bound["name"]: bound for bound in in_json(capsys, *BANDIT, *more)["bounds"]}
+        for more in ([], ["--ridge", "3"], ["--noise", "2"])
+    )
+    assert {plain[name]["ridge"] for name in plain} == {1.0, 2.0}
+    assert {ridged[name]["ridge"] for name in ridged} == {3.0}
+    assert noisy["oful"]["radius"] - 1 == pytest.approx(4 * (plain["oful"]["radius"] - 1))
+
+
+def test_the_length_of_theta_is_in_the_radius_and_in_what_can_be_lost(capsys):
+    plain, longer = (in_json(capsys, *BANDIT, *more) for more in ([], ["--norm-bound", "3"]))
+    radii = [
+        next(bound["radius"] for bound in told["bounds"] if bound["name"] == "oful")
+        for told in (plain, longer)
+    ]
+    assert radii[1] - radii[0] == pytest.approx(2)
+    assert (plain["trivial"], longer["trivial"]) == (12_000, 36_000)
+    assert "beside the trivial bound 2SK = 36,000" in said(capsys, *BANDIT, "--norm-bound", "3")
+
+
+def test_the_recommended_call_is_what_was_evaluated(capsys):
+    told = in_json(capsys, *BANDIT, "--ridge", "3")
+    rate = re.search(
+        r"η = ([\d.]+) in weight_ucb\.tuned\(\.\.\., tuning='corrected', ridge=3\.0\)", told["advice"][0]
+    )
+    assert rate is not None
+    known: dict[str, Any] = dict(
+        num_episodes=6000, variation=5.4, noise_scale=0.5, tuning="corrected", ridge=3.0
+    )
+    agent = ALGORITHMS["weight_ucb"].tuned(Spec.bandit(dim=2, num_arms=5), **known)
+    assert agent.ridge == 3.0
+    assert agent.forgetting.rate == pytest.approx(float(rate[1]), abs=1e-6)
+    assert "ridge='dim'" in in_json(capsys, *BANDIT)["advice"][0]
+
+
+def test_what_is_beyond_all_numbers_is_none_in_json(capsys):
+    told = in_json(capsys, *BANDIT, "--noise", "1e308")
+    named = {bound["name"]: bound for bound in told["bounds"]}
+    assert named["oful"]["total"] is None
+    assert named["lower_bandit"]["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("variation", "regime", "algorithm", "sentence"),
+    [
+        ("0", "still", "lsvi_ucb", r"^Nothing varies: use lsvi_ucb \(λ = 1\), which never forgets\."),
+        ("0.0001", "still", "lsvi_ucb", r"^A variation of 0\.0001 in 20,000 episodes is so small "),
+        (
+            "5",
+            "drifting",
+            "opt_wlsvi",
+            r"^Remember about 1,125 episodes, with λ = 10: .*\(η = 0\.9991.* in opt_wlsvi\.tuned\(\.\.\., "
+            r"tuning='ridge_dim', clip='tight'\)",
+        ),
+        (
+            "1e5",
+            "too fast",
+            "lsvi_ucb_restart",
+            r" is so large that only about 2 of them .* no forgetting can follow",
+        ),
+    ],
+)
+def test_the_advice_depends_on_how_much_varies(variation, regime, algorithm, sentence, capsys):
+    told = in_json(capsys, *MDP, "--variation", variation)
+    assert told["regime"] == regime
+    assert BOUNDS[told["recommended"]].algorithm == algorithm
+    assert re.search(sentence, told["advice"][0])
+    said = " ".join(told["advice"])
+    assert ("nothing is guaranteed" in said) == ("Its bound" in said) == (regime != "too fast")
+
+
+def test_a_bound_that_says_something_is_a_guarantee():
+    advice = advise(Setting(2, 50_000, 0.01, noise_scale=0.1), "linear bandit")
+    assert advice.recommended.says_something
+    assert advice.recommended.bound.name == "d_lin_ucb_unsplit"
+    assert re.match(
+        r"With probability 0\.95 it loses at most 1.*, 15% of the 100,000 that", advice.sentences[1]
+    )
+
+
+def test_what_is_recommended_holds_for_all_arms_and_features():
+    for problem, horizon in (("linear MDP", 5), ("linear bandit", 1)):
+        for variation in (0.01, 1.0, 30.0):
+            bound = advise(Setting(4, 10_000, variation, horizon=horizon), problem).recommended.bound
+            assert (bound.assumes, bound.rate_only, bound.side) == ("", False, "upper")
+            assert bound.status != "withdrawn"
+
+
+def test_more_variation_than_is_possible_is_refused():
+    setting = Setting(4, 101, 0.0, horizon=3)
+    assert largest_variation(setting, "linear MDP") == 4 * 2 * 3 * 100
+    assert largest_variation(setting, "linear bandit") == 200
+    message = "variation must be a number in [0, 200], the most that is possible in 101 episodes, got 201.0"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        advise(Setting(4, 101, 201.0), "linear bandit")
+    with pytest.raises(ValueError, match=r"^variation must be 0 in a single episode, got 0.5$"):
+        advise(Setting(4, 1, 0.5), "linear bandit")
+    assert "Nothing varies" in advise(Setting(4, 1, 0.0), "linear bandit").sentences[0]
+
+
+def test_a_ridge_that_no_tuned_form_takes_is_refused():
+    with pytest.raises(ValueError, match=r"^ridge must be None for a linear MDP, .* got 3.0$"):
+        advise(Setting(4, 100, 1.0, horizon=2, ridge=3.0), "linear MDP")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*MDP, "--variation", "x"], "--variation must be a number, got 'x'"),
+        ([*MDP, "--variation", "-1"], "--variation must be a number of at least 0, got -1.0"),
+        ([*MDP, "--variation", "nan"], "--variation must be a number of at least 0, got nan"),
+        ([*MDP, "--variation", "1e9"], "--variation must be a number in [0, 2.5297e+06], the most that is"),
+        ([*MDP[:-1], "1", "--variation", "5"], "--variation must be 0 in a single episode, got 5.0"),
+        ([*MDP, "--variation", "5", "--delta", "0"], "--delta must be a number in (0, 1], got 0.0"),
+        ([*BANDIT, "--ridge", "0"], "--ridge must be a number above 0, got 0.0"),
+        ([*BANDIT, "--noise", "-1"], "--noise must be a number of at least 0, got -1.0"),
+        ([*BANDIT, "--norm-bound", "0"], "--norm-bound must be a number above 0, got 0.0"),
+        ([*MDP, "--variation", "5", "--ridge", "3"], "--ridge must be left out for an MDP, got 3"),
+        ([*MDP, "--variation", "5", "--noise", "1"], "--noise must be left out for an MDP, got 1"),
+        ([*MDP, "--variation", "5", "--norm-bound", "1"], "--norm-bound must be left out for an MDP, got 1"),
+        ([*MDP, "--variation", "5", "--problem", "mpd"], "--problem must be one of mdp, bandit, got 'mpd'"),
+        (MDP, "missing option '--variation'"),
+        (
+            [*MDP[:3], "--episodes", "9", "--variation", "5"],
+            "--horizon must be a positive integer for an MDP",
+        ),
+        ([*MDP[:5], "--episodes", "0", "--variation", "5"], "--episodes must be a positive integer, got 0"),
+        ([*BANDIT, "--horizon", "2"], "--horizon must be 1 for a bandit, got 2"),
+        ([*BANDIT, "--dim", "1.5"], "--dim must be a positive integer, got '1.5'"),
+    ],
+)
+def test_mistakes_are_one_line_and_the_code_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(f"driftwise: error: {message}")
+    assert output.err.count("\n") == 1

@@ -1,0 +1,231 @@
+"""Decision sets: their shapes, their distributions, and that what is not there is never played."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import jax
+import numpy as np
+import pytest
+
+from driftwise.base import random
+from driftwise.base.part import from_config, to_config
+from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.environments.arms import Arms, ContextArms, FixedArms, FreshArms, orthogonal_arms
+from driftwise.parts.exploration import EpsilonGreedy, Greedy, RandomisedUcb, Thompson, Ucb, Uniform
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from tests.bandits import there
+
+KEY = random.key(7)
+SHAPES = ("cube", "ball", "sphere")
+CONTEXTS = (((0.6, 0.8), (0.0, 0.5)), ((1.0, 0.0), (0.0, 0.0)), ((0.0, -1.0), (-0.3, 0.3)))
+ARMS = [
+    *(FreshArms(5, 3, shape) for shape in SHAPES),
+    *(FreshArms(5, 3, shape, fewest=2) for shape in SHAPES),
+    FixedArms(((0.6, 0.8), (0.0, 0.5), (-1.0, 0.0))),
+    orthogonal_arms(4),
+    ContextArms(CONTEXTS, (0.2, 0.5, 0.3)),
+    ContextArms((CONTEXTS[0], CONTEXTS[2])),
+]
+
+
+def rounds(arms: Arms, num: int, dtype: type = np.float64) -> list[FeatureTable]:
+    sampler = arms.sampler(dtype)
+    return [sampler.draw(random.fold(KEY, t)) for t in range(num)]
+
+
+def points(shape: str, dim: int, num: int) -> np.ndarray:
+    """Many independent arms: `[num, dim]`."""
+    return FreshArms(num, dim, shape).sampler(np.float64).draw(KEY).values
+
+
+@pytest.mark.parametrize("arms", ARMS, ids=str)
+def test_a_round_offers_arms_of_the_stated_shape_in_the_unit_ball(arms):
+    assert isinstance(arms, Arms)
+    for dtype in (np.float64, np.float32):
+        for table in rounds(arms, 5, dtype):
+            assert table.values.shape == (arms.num_arms, arms.dim)
+            assert table.values.dtype == dtype
+            assert np.linalg.norm(table.values, axis=1).max() <= 1 + 1e-6
+            assert table.present is None or (table.present.shape == (arms.num_arms,) and table.present.any())
+
+
+@pytest.mark.parametrize("arms", ARMS, ids=str)
+def test_numpy_and_jax_draw_the_same_arms(arms):
+    expected = rounds(arms, 4)
+    with jax.enable_x64(True):
+        sampler = arms.sampler(np.float64)
+        keys = np.stack([random.fold(KEY, t) for t in range(4)])
+        drawn = jax.jit(jax.vmap(lambda sampler, key: sampler.draw(key), in_axes=(None, 0)))(sampler, keys)
+    for t, table in enumerate(expected):
+        np.testing.assert_allclose(drawn.values[t], table.values, rtol=0, atol=1e-12)
+        assert (drawn.present is None) == (table.present is None)
+        if table.present is not None:
+            np.testing.assert_array_equal(drawn.present[t], table.present)
+
+
+@pytest.mark.parametrize("arms", ARMS, ids=str)
+def test_arms_map_to_plain_values_and_back(arms):
+    assert from_config(json.loads(json.dumps(to_config(arms)))) == arms
+
+
+@pytest.mark.parametrize("arms", [ARMS[0], ARMS[4], ARMS[8]], ids=str)
+def test_an_address_has_its_arms_and_another_has_others(arms):
+    first, again, *others = (arms.sampler(float).draw(random.fold(KEY, t)) for t in (0, 0, 1, 2, 3, 4, 5, 6))
+    np.testing.assert_array_equal(first.values, again.values)
+    assert any((first.values != other.values).any() for other in others)
+
+
+def assert_mean(values: np.ndarray, mean: float, deviation: float) -> None:
+    """Within five standard errors."""
+    assert abs(values.mean() - mean) < 5 * deviation / math.sqrt(values.size)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_points_of_the_ball_are_uniform(dim):
+    """P(‖x‖ ≤ r) = r^d: a mean of d/(d+1), a mean square of d/(d+2), and directions without preference."""
+    drawn = points("ball", dim, 20_000)
+    norms = np.linalg.norm(drawn, axis=1)
+    mean, square = dim / (dim + 1), dim / (dim + 2)
+    assert_mean(norms, mean, math.sqrt(square - mean**2))
+    assert_mean(norms**dim, 1 / 2, math.sqrt(1 / 12))  # ‖x‖^d is uniform on [0, 1]
+    for coordinate in drawn.T:
+        assert_mean(coordinate, 0.0, math.sqrt(square / dim))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_points_of_the_sphere_have_length_one_and_no_preferred_direction(dim):
+    drawn = points("sphere", dim, 20_000)
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1, rtol=1e-12)
+    fourth = 3 / (dim * (dim + 2))  # E x_i⁴ on the sphere
+    for coordinate in drawn.T:
+        assert_mean(coordinate, 0.0, math.sqrt(1 / dim))
+        assert_mean(coordinate**2, 1 / dim, math.sqrt(fourth - 1 / dim**2) + 1e-12)
+
+
+def test_points_of_the_cube_are_uniform_and_pulled_back_to_length_one():
+    drawn = points("cube", 2, 20_000)
+    raw = 2 * random.coarse(KEY, drawn.size, np.float64).reshape(drawn.shape) - 1
+    lengths = np.linalg.norm(raw, axis=1, keepdims=True)
+    np.testing.assert_allclose(drawn, np.where(lengths > 1, raw / lengths, raw), rtol=0, atol=1e-15)
+    norms = np.linalg.norm(drawn, axis=1)
+    inside = norms < 1 - 1e-12
+    assert norms.max() <= 1 + 1e-12
+    assert_mean(inside.astype(float), math.pi / 4, math.sqrt(math.pi / 4 * (1 - math.pi / 4)))
+    assert_mean(norms[inside] ** 2, 1 / 2, math.sqrt(1 / 12))  # uniform in the disc
+
+
+def test_the_number_of_arms_is_uniform_between_fewest_and_all_whatever_the_arms():
+    num = 1200
+    drawn = rounds(FreshArms(5, 2, fewest=3), num)
+    present = np.stack([there(table) for table in drawn])
+    counts = present.sum(axis=1)
+    assert set(counts.tolist()) == {3, 4, 5}
+    for count in (3, 4, 5):
+        assert_mean((counts == count).astype(float), 1 / 3, math.sqrt(2 / 9))
+    np.testing.assert_array_equal(present, np.arange(5) < counts[:, None])
+    first = np.array([table.values[0, 0] for table in drawn])
+    assert abs(np.corrcoef(counts, first)[0, 1]) < 5 / math.sqrt(num)
+
+
+def test_a_varying_number_of_arms_changes_no_arm():
+    for shape in SHAPES:
+        full, varying = (rounds(FreshArms(5, 3, shape, fewest=fewest), 3) for fewest in (0, 1))
+        for one, other in zip(full, varying, strict=True):
+            np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_contexts_come_with_their_probabilities():
+    arms, num = ContextArms(CONTEXTS, (0.2, 0.5, 0.3)), 1200
+    drawn = rounds(arms, num)
+    for context, probability in zip(np.array(CONTEXTS), arms.probabilities, strict=True):
+        hits = np.array([(table.values == context).all() for table in drawn])
+        assert_mean(hits.astype(float), probability, math.sqrt(probability * (1 - probability)))
+    for table in drawn[:50]:
+        np.testing.assert_array_equal(table.present, table.values.any(axis=1))
+
+
+def test_all_features_are_those_that_can_come_up():
+    assert FreshArms(5, 3).all_features is None
+    np.testing.assert_array_equal(orthogonal_arms(3).all_features, np.eye(3))
+    features = ContextArms(CONTEXTS).all_features
+    assert sorted(map(tuple, features.tolist())) == sorted(
+        arm for context in CONTEXTS for arm in context if any(arm)
+    )
+
+
+EXPLORATIONS = [
+    Ucb(0.5),
+    Thompson(2.0),
+    RandomisedUcb(2.0, "signed"),
+    EpsilonGreedy(0.4),
+    Uniform(),
+    Greedy(),
+]
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
+@pytest.mark.parametrize(
+    "arms",
+    [FreshArms(4, 2, "ball", fewest=1), ContextArms(CONTEXTS, (0.2, 0.5, 0.3))],
+    ids=["fresh", "contexts"],
+)
+def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
+    agent = LeastSquares(Spec.bandit(dim=2, num_arms=arms.num_arms), ExponentialWeights(0.9), exploration)
+    tables = rounds(arms, 60)
+    assert not all(there(table).all() for table in tables)
+    state = agent.init(tables[0])
+    here = np.zeros(1, dtype=np.int32)
+    for t, table in enumerate(tables):
+        plan = agent.plan(state, table, random.fold(KEY, 1000 + t))
+        policy = plan.policy[0, 0]
+        assert (policy[~there(table)] == 0).all()
+        assert policy.sum() == pytest.approx(1, rel=1e-14)
+        luck = [0.0, 1 - 2.0**-53, *random.uniform(random.fold(KEY, t), 5, np.float64)]
+        played = [int(agent.act(plan, 0, here[0], np.asarray(u))) for u in luck]
+        assert there(table)[played].all()
+        # a reward that punishes what is there: an index of 0 for the others would win
+        arm = np.array(played[-1:])
+        state = agent.update(state, plan, Episode(here, arm, table.values[arm], np.array([-5.0]), here))
+
+
+def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():
+    agent = LeastSquares(Spec.bandit(dim=2, num_arms=4), ExponentialWeights(0.9), Uniform())
+    for table in rounds(FreshArms(4, 2, fewest=1), 10):
+        policy = agent.plan(agent.init(table), table, KEY).policy[0, 0]
+        np.testing.assert_allclose(policy, there(table) / there(table).sum(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FreshArms(0, 2), "num_arms must be a positive integer, got 0"),
+        (lambda: FreshArms(3, 2, "cub"), "shape must be one of cube, ball, sphere, got 'cub'"),
+        (lambda: FreshArms(3, 2, fewest=4), "fewest must be at most num_arms = 3, got 4"),
+        (lambda: FreshArms(3, 2, fewest=-1), "fewest must be an integer of at least 0, got -1"),
+        (lambda: FixedArms(((1.0, 1.0),)), "features must have norms of at most 1, got one of 1.41421"),
+        (lambda: FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
+        (
+            lambda: FixedArms(np.zeros((0, 2))),
+            "features must offer an arm and have a dimension, got the shape (0, 2)",
+        ),
+        (lambda: FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
+        (lambda: orthogonal_arms(0), "dim must be a positive integer, got 0"),
+        (lambda: ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
+        (lambda: ContextArms(CONTEXTS, (0.5, 0.5)), "probabilities must have shape (3), got (2,)"),
+        (lambda: ContextArms(CONTEXTS, (0.5, 0.6, 0.0)), "probabilities must be at least 0 and sum to 1"),
+        (
+            lambda: ContextArms(CONTEXTS, np.array([1.5, -0.5, 0.0])),
+            "probabilities must be at least 0 and sum to 1",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused_in_a_sentence(make, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        make()
+    assert "\n" not in str(error.value)

@@ -1,0 +1,219 @@
+"""Bandit environments: the formulas they were published with, and clear refusals."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from driftwise.base.part import from_config
+from driftwise.environments import (
+    ENVIRONMENTS,
+    Environment,
+    cheung_two_armed,
+    dynamic_pricing,
+    hard_bandit,
+    linear_bandit,
+    news,
+    russac_abrupt,
+    russac_smooth,
+)
+from driftwise.environments.arms import ContextArms, ContextSampler, FreshArms
+from driftwise.environments.drift import Abrupt, Gradual
+from driftwise.environments.paths import Rotation, abrupt_path
+from driftwise.parts.exploration import Uniform
+from tests.bandits import EXAMPLES, play, there
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_environment_is_rebuilt_from_its_configuration(name):
+    environment = EXAMPLES[name]
+    assert isinstance(environment, Environment)
+    assert environment.name == name
+    config = json.loads(json.dumps(environment.config))
+    again = ENVIRONMENTS[name](**{key: from_config(value) for key, value in config.items()})
+    assert again.digest() == environment.digest()
+    assert again.config == environment.config
+
+
+def test_digests_tell_environments_apart():
+    digests = [environment.digest() for environment in EXAMPLES.values()]
+    digests += [russac_abrupt(num_rounds=60, noise_scale=0.5).digest(), hard_bandit(dim=3, seed=1).digest()]
+    assert len(set(digests)) == len(digests)
+    environment = EXAMPLES["news"]
+    assert environment.described("other", {}).digest() == environment.digest()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_variation_is_the_length_of_the_parameters_path(name):
+    theta = EXAMPLES[name].at(np.arange(60))
+    variation = EXAMPLES[name].variation(60)
+    moves = [math.dist(before, after) for before, after in itertools.pairwise(theta)]
+    np.testing.assert_allclose(variation.reward, moves, rtol=1e-12, atol=1e-15)
+    assert variation.total == pytest.approx(sum(moves))
+    assert variation.transition_budget == 0
+    assert EXAMPLES[name].variation(1).total == 0
+
+
+def test_russac_has_fifty_fresh_arms_of_the_plane_and_unit_noise():
+    for environment in (russac_abrupt(), russac_smooth()):
+        assert environment.arms == FreshArms(num_arms=50, dim=2, shape="cube")
+        assert (environment.rewards, environment.noise_scale) == ("gaussian", 1.0)
+
+
+def test_the_two_arms_of_cheung_swing_in_antiphase():
+    """0.5 ± 0.3 sin(5Bπt/T) at t = 1, …, T, on a path of length 3√2 B."""
+    rounds, budget = 1000, 2.0
+    environment = cheung_two_armed(num_rounds=rounds, budget=budget)
+    swing = 0.3 * np.sin(5 * budget * np.pi * np.arange(1, rounds + 1) / rounds)
+    theta = environment.at(np.arange(rounds))
+    assert environment.variation(rounds).total == pytest.approx(3 * math.sqrt(2) * budget, rel=0.01)
+    np.testing.assert_allclose(theta, np.stack([0.5 + swing, 0.5 - swing], axis=1), atol=1e-13)
+    np.testing.assert_array_equal(environment.arms.all_features, np.eye(2))
+    assert environment.noise_scale == 0.1
+
+
+def test_the_smooth_path_starts_in_the_first_round_and_rests_from_the_second_half_on():
+    theta = russac_smooth(num_rounds=60).at(np.array([0, 1, 29, 30, 59]))
+    angles = np.degrees(np.arctan2(theta[:, 1], theta[:, 0]))
+    np.testing.assert_allclose(angles, [0, 3, 87, 90, 90], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_norm_bound_is_the_longest_parameter_of_the_run(name):
+    theta = EXAMPLES[name].at(np.arange(60))
+    assert EXAMPLES[name].norm_bound(60) == pytest.approx(max(math.hypot(*each) for each in theta))
+
+
+def test_revenues_need_a_norm_bound_above_one():
+    assert dynamic_pricing().norm_bound(1) == pytest.approx(math.hypot(1, 0.5) * math.sqrt(2))
+
+
+def test_the_reward_of_a_price_is_its_revenue():
+    demands = ((2.0, 0.5), (1.5, 0.7))
+    environment = dynamic_pricing(num_prices=8, highest=2.0, demands=demands, drift=Abrupt((10,)))
+    prices = [0.25 * (i + 1) for i in range(8)]
+    for t, (a, b) in ((0, demands[0]), (10, demands[1])):
+        revenues = np.asarray(environment.arms.all_features) @ environment.at(np.array([t]))[0]
+        np.testing.assert_allclose(revenues, [p * (a - b * p) for p in prices], rtol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_news_is_clicked_with_probabilities_between_two_and_thirty_per_cent(seed):
+    environment = news(seed=seed, drift=Gradual((0, 30, 50)))
+    clicks = environment.at(np.arange(60)) @ np.asarray(environment.arms.all_features).T
+    assert 0.02 <= clicks.min() < clicks.max() <= 0.3
+    sizes = [there(one.arms).sum() for one in play(environment, Uniform(), 40)]
+    assert min(sizes) >= 10
+    assert len(set(sizes)) > 3
+
+
+def test_an_arm_is_there_even_if_single_precision_makes_it_zero():
+    arms = ContextArms([[[1.0, 0.0], [0.0, 1e-60]], [[0.5, 0.5], [0.0, 0.0]]])
+    sampler = arms.sampler(np.float32)
+    assert isinstance(sampler, ContextSampler)
+    np.testing.assert_array_equal(sampler.present, [[True, True], [True, False]])
+    assert sampler.features.dtype == np.float32
+
+
+def test_more_anchors_do_not_change_the_readers_of_the_first():
+    first = np.array([0])
+    still, drifting = news(), news(drift=Abrupt((100,)))
+    assert still.arms == drifting.arms
+    np.testing.assert_array_equal(still.at(first), drifting.at(first))
+    assert (drifting.at(first) != drifting.at(np.array([100]))).any()
+
+
+def test_the_best_corner_of_the_hard_bandit_has_the_signs_of_the_parameter():
+    environment = hard_bandit(dim=4, num_rounds=1000, segments=5, seed=2)
+    corners = np.asarray(environment.arms.all_features)
+    assert len(np.unique(corners, axis=0)) == 16
+    np.testing.assert_allclose(np.linalg.norm(corners, axis=1), 1)
+    assert environment.changes(1000) == (200, 400, 600, 800)
+    gap = math.sqrt(4 / 200) / 4  # √(d/n)/4 with 200 rounds in a segment
+    for theta in environment.at(np.arange(0, 1000, 100)):
+        np.testing.assert_allclose(np.abs(theta), gap, rtol=1e-12)
+        best = corners[np.argmax(corners @ theta)]
+        np.testing.assert_array_equal(np.sign(best), np.sign(theta))
+        assert best @ theta == pytest.approx(np.linalg.norm(theta))  # nothing in the ball is better
+    assert hard_bandit(segments=1).changes(6000) == ()
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_every_segment_of_the_hard_bandit_differs_from_the_one_before(dim):
+    """Two or four corners: drawn for each segment alone, signs would repeat in half or a quarter of them."""
+    environment = hard_bandit(dim=dim, num_rounds=40, segments=40, gap=0.5, noise_scale=0.2)
+    assert environment.noise_scale == 0.2
+    assert (environment.variation(40).reward >= 1 - 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9, dim=3)),
+            "path must have the arms' dimension 2, got 3",
+        ),
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), rewards="bernoulli"),
+            "rewards must be 'gaussian' for arms that are drawn, got 'bernoulli'",
+        ),
+        (
+            lambda: linear_bandit(arms="fixed", path=Rotation(0, 1, 9)),
+            "arms must be an Arms, got 'fixed'",
+        ),
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=None),
+            "path must be a ParameterPath, got None",
+        ),
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), rewards="coins"),
+            "rewards must be one of gaussian, bernoulli, got 'coins'",
+        ),
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), noise_scale=-1),
+            "noise_scale must be a number of at least 0, got -1",
+        ),
+        (lambda: russac_abrupt().variation(0), "num_episodes must be a positive integer, got 0"),
+        (lambda: russac_abrupt().at(3), "episodes must be a list of rounds, got array(3)"),
+        (lambda: cheung_two_armed(budget=0), "budget must be a number above 0, got 0"),
+        (
+            lambda: dynamic_pricing(highest=3.0),
+            "demands must stay at least 0 up to the highest price, got -1.85",
+        ),
+        (
+            lambda: dynamic_pricing(drift=Abrupt((3, 5))),
+            "drift must have at most 2 anchors, one for each of demands, got Abrupt",
+        ),
+        (lambda: dynamic_pricing(num_prices=1), "num_prices must be an integer of at least 2, got 1"),
+        (lambda: news(num_topics=1), "num_topics must be an integer of at least 2, got 1"),
+        (lambda: hard_bandit(dim=11), "dim must be at most 10 (there are 2^dim arms), got 11"),
+        (lambda: hard_bandit(num_rounds=3), "segments must be at most num_rounds = 3, got 4"),
+        (lambda: hard_bandit(gap=0), "gap must be a number in (0, 0.5], got 0"),
+        (lambda: hard_bandit(gap=0.6), "gap must be a number in (0, 0.5], got 0.6"),
+        (lambda: russac_abrupt().norm_bound(0), "num_episodes must be a positive integer, got 0"),
+    ],
+)
+def test_bad_arguments_are_refused_in_a_sentence(make, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("theta", "bias"),
+    [((0.5, 1.2), "1.2"), ((-0.1, 0.5), "-0.1"), ((-0.1, 1.2), "1.2"), ((-0.3, 1.2), "-0.3")],
+)
+def test_coins_refuse_a_bias_that_is_no_probability_at_the_round_that_has_it(theta, bias):
+    contexts = ContextArms([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]])
+    path = abrupt_path([(0.5, 0.5), theta], (10,))
+    environment = linear_bandit(arms=contexts, path=path, rewards="bernoulli")
+    environment.at(np.arange(10))
+    with pytest.raises(ValueError, match=re.escape(f"path must give coins a bias in [0, 1], got {bias}")):
+        environment.at(np.array([10]))

@@ -1,0 +1,241 @@
+"""Environments people recognise: tables computed by hand, and what is known of each of them."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from driftwise.base.part import from_config
+from driftwise.base.types import Spec
+from driftwise.environments import (
+    ENVIRONMENTS,
+    admission_control,
+    deep_sea,
+    four_rooms,
+    hard_instance,
+    inventory,
+    machine_replacement,
+    river_swim,
+)
+from driftwise.environments.drift import Abrupt, Constant, Periodic
+from tests.exact import best, start_value, tables
+from tests.examples import DRIFTS
+from tests.reference import planning
+
+TWO = Abrupt((1,))
+DEFAULT_SIZES = {
+    hard_instance: Spec(num_states=8, num_actions=8, dim=5, horizon=6),
+    river_swim: Spec(num_states=6, num_actions=2, dim=12, horizon=20),
+    deep_sea: Spec(num_states=10, num_actions=2, dim=20, horizon=10),
+    four_rooms: Spec(num_states=40, num_actions=4, dim=40, horizon=20),
+    inventory: Spec(num_states=7, num_actions=7, dim=49, horizon=10),
+    machine_replacement: Spec(num_states=10, num_actions=2, dim=20, horizon=20),
+    admission_control: Spec(num_states=10, num_actions=4, dim=40, horizon=20),
+}
+every_maker = pytest.mark.parametrize("make", DEFAULT_SIZES, ids=lambda make: make.__name__)
+both_anchors = pytest.mark.parametrize("t", [0, 1])
+
+
+@every_maker
+def test_defaults_are_of_the_documented_size_and_move(make):
+    environment = make(drift=TWO)
+    assert environment.spec == make().spec == DEFAULT_SIZES[make]
+    assert environment.variation(2).total > 0
+    assert make().variation(2).total == 0
+
+
+@every_maker
+def test_every_model_on_the_way_is_an_mdp(make):
+    for drift in DRIFTS.values():
+        environment = make(drift=drift)
+        pairs = environment.features.reshape(-1, environment.spec.dim)
+        for t in (0, 7, 13, 1000):
+            model = environment.model(t)
+            reward, probability = model.theta @ pairs.T, pairs @ model.mu
+            assert reward.min() >= 0
+            assert reward.max() <= 1
+            assert probability.min() >= -1e-15
+            np.testing.assert_allclose(probability.sum(axis=-1), 1, rtol=1e-12)
+
+
+@every_maker
+def test_what_was_best_before_a_change_is_not_best_after_it(make):
+    environment = make(drift=TWO)
+    for t in (0, 1):
+        stale = np.eye(environment.spec.num_actions)[best(environment, 1 - t)[1]]
+        values = planning.of_policy(environment.features, environment.model(t), stale)
+        assert environment.initial @ values[0] < best(environment, t)[0] - 0.1
+
+
+@every_maker
+def test_the_number_of_anchors_does_not_change_the_first(make):
+    for alone, first in zip(make(drift=Constant()).model(0), make(drift=TWO).model(0), strict=True):
+        np.testing.assert_array_equal(alone, first)
+
+
+@every_maker
+def test_an_environment_can_be_made_again_from_its_configuration(make):
+    made = make(drift=TWO, rewards="bernoulli")
+    again = ENVIRONMENTS[made.name](**{name: from_config(value) for name, value in made.config.items()})
+    assert again.digest() == made.digest()
+
+
+@pytest.mark.parametrize("make", [hard_instance, deep_sea])
+def test_the_seed_decides_about_what_is_drawn(make):
+    assert make(seed=3).digest() == make(seed=3).digest() != make(seed=4).digest()
+
+
+@both_anchors
+def test_hard_instance_pays_those_who_know_the_signs(t):
+    """p = 1/H + mε = 1/4 + 2·0.1 = 0.45; V* = p·3 + p(1−p)·2 + p(1−p)²·1."""
+    environment = hard_instance(num_signs=2, horizon=4, gap=0.1, drift=TWO)
+    signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    _, probability = planning.kernel(environment.features, environment.model(t))
+    value, action = best(environment, t)
+    for h in range(4):
+        enters = probability[h, h, :, -1]
+        np.testing.assert_allclose(probability[h, h, :, h + 1], 1 - enters, rtol=1e-12)
+        nu = 0.1 * signs[enters.argmax()]
+        np.testing.assert_allclose(enters, 1 / 4 + signs @ nu, rtol=1e-12)
+        if h < 3:  # after the last step nothing is paid any more
+            np.testing.assert_array_equal(signs[action[h, h]], np.sign(nu))
+    np.testing.assert_allclose(value, 0.45 * 3 + 0.45 * 0.55 * 2 + 0.45 * 0.55**2, rtol=1e-12)
+    np.testing.assert_array_equal(tables(environment, t)[0][:, 0], [0, 0, 0, 0, 0, 1])
+
+
+def test_hard_instance_draws_signs_for_every_step_and_anchor():
+    mu = hard_instance(horizon=10, drift=TWO).mu
+    signs = np.sign(mu[:, :, 1:-1, -1]).reshape(20, 3)
+    assert len(np.unique(signs, axis=0)) > 4
+
+
+def test_river_swim_has_the_published_numbers():
+    reward, probability = tables(river_swim(num_states=4))
+    np.testing.assert_array_equal(reward, [[0.005, 0], [0, 0], [0, 0], [0, 1]])
+    left = [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    right = [[0.4, 0.6, 0, 0], [0.05, 0.6, 0.35, 0], [0, 0.05, 0.6, 0.35], [0, 0, 0.4, 0.6]]
+    np.testing.assert_array_equal(probability[:, 0], left)
+    np.testing.assert_array_equal(probability[:, 1], right)
+
+
+def test_in_river_swim_it_is_best_to_swim_on_while_there_is_time():
+    action = best(river_swim())[1]
+    np.testing.assert_array_equal(action[:10], 1)
+    np.testing.assert_array_equal(action[-1], [0, 0, 0, 0, 0, 1])
+    drifting = np.eye(2)[np.zeros(6, dtype=int)]
+    np.testing.assert_allclose(start_value(river_swim(), drifting), 20 * 0.005, rtol=1e-12)
+    assert best(river_swim())[0] > 3
+
+
+def test_the_turned_river_is_the_mirror_image():
+    environment = river_swim(start="middle", drift=TWO)
+    for now, turned in zip(tables(environment, 0), tables(environment, 1), strict=True):
+        np.testing.assert_array_equal(np.flip(now), turned)
+    np.testing.assert_allclose(best(environment, 0)[0], best(environment, 1)[0], rtol=1e-12)
+    np.testing.assert_array_equal(environment.initial, [0, 0, 0.5, 0.5, 0, 0])
+    np.testing.assert_array_equal(river_swim(num_states=3, start="middle").initial, [0, 1, 0])
+
+
+@both_anchors
+@pytest.mark.parametrize("size", [2, 5])
+def test_deep_sea_is_worth_the_treasure_and_chance_does_not_find_it(size, t):
+    """Of 2^N paths one finds 1; every other pays move_cost/N for each move to the left, N/2 in the mean."""
+    environment = deep_sea(size=size, move_cost=0.1, drift=TWO)
+    assert best(environment, t)[0] == 1.0
+    uniform = start_value(environment, np.full((size, 2), 0.5), t)
+    np.testing.assert_allclose(uniform, 0.5**size + 0.1 / 2, rtol=1e-12)
+    free = deep_sea(size=size, move_cost=0, drift=TWO)
+    np.testing.assert_allclose(start_value(free, np.full((size, 2), 0.5), t), 0.5**size, rtol=1e-12)
+
+
+def test_a_dive_in_deep_sea_moves_one_column_a_step():
+    reward, probability = tables(deep_sea(size=4, move_cost=0.1))
+    for column in range(4):
+        right = int(reward[column].argmin())
+        np.testing.assert_allclose(reward[column, 1 - right], 0.1 / 4)
+        assert reward[column, right] == 0
+        assert probability[column, right, min(column + 1, 3)] == 1
+        assert probability[column, 1 - right, max(column - 1, 0)] == 1
+
+
+def test_four_rooms_without_slips_are_worth_the_shortest_paths():
+    """Side 5: rooms of 2 × 2. From one corner to the opposite are 8 moves through two doors.
+
+    s.#..        The next corner: 4 columns, and 1 row down to the door and up again, so 6.
+    .....
+    #.#.#
+    .....
+    ..#.g
+    """
+    environment = four_rooms(side=5, horizon=9, slip=0, drift=Periodic(3, num_anchors=3))
+    assert environment.spec == Spec(num_states=20, num_actions=4, dim=20, horizon=9)
+    values = [best(environment, t)[0] for t in range(3)]
+    np.testing.assert_allclose(values, [9 + 1 - 8, 9 + 1 - 6, 9 + 1 - 6], rtol=1e-12)
+
+
+def test_four_rooms_slide_after_a_move():
+    """Down from the corner aims at cell 4, (1, 0): its neighbours are 0 and 5, and walls are to its sides.
+
+    Cells of side 5: row 0 is 0, 1, wall, 2, 3; row 1 is 4 … 8; row 2 is wall, 9, wall, 10, wall.
+    """
+    reward, probability = tables(four_rooms(side=5, slip=0.2))
+    expected = np.zeros(20)
+    expected[[0, 4, 5]] = 0.05, 0.8 + 2 * 0.05, 0.05
+    np.testing.assert_allclose(probability[0, 2], expected, rtol=1e-12)
+    np.testing.assert_array_equal(reward, probability[:, :, 19])  # the goal is the last corner
+
+
+def test_four_rooms_of_the_usual_size():
+    assert four_rooms(side=11, horizon=1).spec == Spec(num_states=104, num_actions=4, dim=104, horizon=1)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: hard_instance(num_signs=0), "num_signs must be a positive integer, got 0"),
+        (lambda: hard_instance(num_signs=11), "num_signs must be at most 10 (there are 2^num_signs actions)"),
+        (lambda: hard_instance(horizon=1), "horizon must be an integer of at least 2, got 1"),
+        (lambda: hard_instance(num_signs=2, horizon=5, gap=0.2), "gap must be a number in (0, 0.1], got 0.2"),
+        (lambda: river_swim(num_states=1), "num_states must be an integer of at least 2, got 1"),
+        (lambda: river_swim(start="right"), "start must be one of left, middle, got 'right'"),
+        (
+            lambda: river_swim(drift=Periodic(9, num_anchors=3)),
+            "drift must have at most 2 anchors, the",
+        ),
+        (lambda: deep_sea(size=1), "size must be an integer of at least 2, got 1"),
+        (lambda: deep_sea(move_cost=-0.1), "move_cost must be a number in [0, 1], got -0.1"),
+        (
+            lambda: deep_sea(drift="abrupt"),
+            "drift must be a Drift, got 'abrupt'",
+        ),
+        (lambda: four_rooms(side=6), "side must be odd, with a wall in the middle, got 6"),
+        (lambda: four_rooms(side=3), "side must be an integer of at least 5, got 3"),
+        (lambda: four_rooms(slip=1.5), "slip must be a number in [0, 1], got 1.5"),
+        (lambda: four_rooms(drift=Periodic(9, num_anchors=4)), "drift must have at most 3 anchors, one for"),
+        (lambda: inventory(demands=()), "demands must be a number above 0, got ()"),
+        (lambda: inventory(demands=2.0), "demands must be a list of numbers, one for each anchor, got 2.0"),
+        (lambda: inventory(demands=((1.0,),)), "demands must be a list of numbers, one for each anchor"),
+        (lambda: inventory(demands=(1.0, -2.0)), "demands must be a number above 0, got -2.0"),
+        (
+            lambda: inventory(drift=Periodic(9, num_anchors=3)),
+            "drift must have at most 2 anchors, one",
+        ),
+        (lambda: inventory(price=0), "price must be a number above 0, got 0"),
+        (lambda: machine_replacement(wear=(0.5, 1.5)), "wear must be a number in [0, 1], got 1.5"),
+        (
+            lambda: machine_replacement(replacement_cost=2),
+            "replacement_cost must be a number in [0, 1], got 2",
+        ),
+        (lambda: admission_control(fast=0.1), "fast must be a number in [0.2, 1], got 0.1"),
+        (lambda: admission_control(loads=(0.5, math.nan)), "loads must be a number in [0, 1], got nan"),
+        (lambda: admission_control(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(build, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        build()

@@ -1,0 +1,173 @@
+"""Exact planning equals dynamic programming with the kernel written out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftwise.base.types import Model
+from driftwise.environments import LinearMdp, planning, random_linear_mdp
+from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual
+from tests.examples import DRIFTS, make
+from tests.reference import planning as textbook
+
+TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-12)  # three steps of sums of numbers of size one
+problems = st.builds(
+    random_linear_mdp,
+    num_states=st.integers(1, 5),
+    num_actions=st.integers(1, 4),
+    dim=st.integers(1, 4),
+    horizon=st.integers(1, 4),
+    concentration=st.sampled_from([0.1, 1.0]),
+    seed=st.integers(0, 1000),
+)
+
+
+def draw_policy(environment: LinearMdp, seed: int) -> np.ndarray:
+    spec = environment.spec
+    shape = (spec.horizon, spec.num_states)
+    return np.random.default_rng(seed).dirichlet(np.ones(spec.num_actions), size=shape)
+
+
+@given(problems, st.integers(0, 100))
+def test_values_equal_the_textbook(environment, seed):
+    features, model = environment.features, environment.model(0)
+    values, q = textbook.optimal(features, model)
+    ours = planning.optimal_values(features, model)
+    np.testing.assert_allclose(ours, values, **TOLERANCE)
+    np.testing.assert_allclose(planning.action_values(features, model, ours), q, **TOLERANCE)
+    policy = draw_policy(environment, seed)
+    expected = textbook.of_policy(features, model, policy)
+    np.testing.assert_allclose(planning.policy_values(features, model, policy), expected, **TOLERANCE)
+
+
+@given(problems, st.integers(0, 100))
+def test_no_policy_beats_the_optimal_values(environment, seed):
+    features, model = environment.features, environment.model(0)
+    best = planning.optimal_values(features, model)
+    assert (planning.policy_values(features, model, draw_policy(environment, seed)) <= best + 1e-12).all()
+    greedy = planning.action_values(features, model, best).argmax(axis=-1)
+    np.testing.assert_allclose(planning.policy_values(features, model, greedy), best, **TOLERANCE)
+
+
+def test_integer_policies_equal_one_hot_probabilities():
+    environment = make()
+    features, model = environment.features, environment.model(3)
+    actions = np.random.default_rng(0).integers(2, size=(3, 6))
+    expected = textbook.of_policy(features, model, np.eye(2)[actions])
+    for policy in (actions, np.eye(2)[actions]):
+        np.testing.assert_allclose(planning.policy_values(features, model, policy), expected, **TOLERANCE)
+
+
+def test_values_on_jax_equal_those_on_numpy():
+    environment = make()
+    with jax.enable_x64(True):
+        features = jnp.asarray(environment.features)
+        model = Model(*map(jnp.asarray, environment.model(3)))
+        values = np.asarray(planning.optimal_values(features, model))
+    np.testing.assert_allclose(
+        values, textbook.optimal(environment.features, environment.model(3))[0], **TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("transition_norm", ["total_variation", "frobenius"])
+@pytest.mark.parametrize("drift", [*DRIFTS.values(), Constant()], ids=str)
+def test_variation_equals_the_sum_over_the_models(drift: Drift, transition_norm):
+    environment = make(drift=drift)
+    for num_episodes in (1, 2, 30):
+        models = [environment.model(t) for t in range(num_episodes)]
+        reward, transition = textbook.variation(models, transition_norm)
+        found = environment.variation(num_episodes, transition_norm=transition_norm)
+        assert found.reward.shape == found.transition.shape == (num_episodes - 1,)
+        np.testing.assert_allclose(
+            [found.reward_budget, found.transition_budget, found.total],
+            [reward, transition, reward + transition],
+            rtol=1e-12,
+            atol=1e-12,
+        )
+    assert (found.total > 0) == (drift != Constant())
+
+
+def test_variation_of_an_abrupt_drift_sits_at_its_changes():
+    environment = make(drift=Abrupt((7, 20), num_anchors=2))
+    found = environment.variation(30)
+    assert np.flatnonzero(found.reward).tolist() == [6, 19]
+    assert np.flatnonzero(found.transition).tolist() == [6, 19]
+
+
+def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
+    """A million states: the chunk is three episodes, and all measures are moved by hand."""
+
+    class Path:
+        features = np.ones((1, 1, 1))
+        theta = np.zeros((2, 1, 1))
+        mu = np.zeros((2, 1, 1, 1_300_000))
+
+        def mixture(self, episodes: np.ndarray) -> np.ndarray:
+            return np.column_stack([1 - episodes / 10, episodes / 10])
+
+    path = Path()
+    path.mu[0, 0, 0, 0] = path.mu[1, 0, 0, -1] = 1.0  # all mass in the first, or in the last state
+    found = planning.variation(path, 9)
+    np.testing.assert_allclose(found.transition, np.full(8, 0.2), rtol=1e-12)
+
+
+def test_total_variation_sees_what_the_printed_form_misses():
+    environment = make(drift=Abrupt((1,)))
+    now, then = environment.model(0), environment.model(1)
+    printed = sum(np.linalg.norm(row) for row in (then.mu - now.mu).sum(axis=-1))  # ‖μ_t(S) − μ_{t+1}(S)‖
+    assert printed < 1e-12
+    assert environment.variation(2).transition_budget > 1
+
+
+def test_variation_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match=r"^norm must be one of coordinates, pairs, got 'pair'"):
+        make().variation(5, norm="pair")
+    with pytest.raises(ValueError, match=r"transition_norm must be one of .*'frobenious'.*mean 'frobenius'"):
+        make().variation(5, transition_norm="frobenious")
+    with pytest.raises(ValueError, match="num_episodes must be a positive integer, got 0"):
+        make().variation(0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda policy: policy[:-1], "policy must have shape (3, 6, 2) or (3, 6), got (2, 6, 2)"),
+        (
+            lambda policy: 2 * policy,
+            "policy must hold probabilities that sum to 1, got [1. 1.] at step 0, state 0",
+        ),
+        (lambda policy: np.full((3, 6), 2), "policy must hold actions from 0 to 1, got 2 at step 0, state 0"),
+        (lambda policy: np.full((3, 6), -1), "policy must hold actions from 0 to 1, got -1"),
+    ],
+)
+def test_what_is_no_policy_is_refused(change, message):
+    environment = make()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        planning.policy_values(environment.features, environment.model(0), change(np.full((3, 6, 2), 0.5)))
+
+
+def test_a_policy_may_be_a_list():
+    environment = make()
+    values = planning.policy_values(environment.features, environment.model(0), [[0] * 6] * 3)
+    assert values.shape == (4, 6)
+
+
+@pytest.mark.parametrize("name", ["latent_chains", "combination_lock"])
+def test_variation_of_pairs_is_that_of_the_pair_that_moves_most(name):
+    environment = make(name, Gradual((2, 9)))
+    found = environment.variation(12, norm="pairs")
+    for t in range(11):
+        now, then = environment.model(t), environment.model(t + 1)
+        rewards = [np.abs(environment.features @ move).max() for move in then.theta - now.theta]
+        kernels = [np.abs(environment.features @ move).sum(-1).max() for move in then.mu - now.mu]
+        assert found.reward[t] == pytest.approx(sum(rewards), abs=1e-12)
+        assert found.transition[t] == pytest.approx(sum(kernels), abs=1e-12)
+    assert 0 < found.total < environment.variation(12).total

@@ -1,0 +1,220 @@
+"""Experiment files: what they can say, and that running one gives what the simulator gives."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.base.part import to_config
+from driftwise.environments import LinearMdp
+from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
+from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.experiment import experiment_of
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation import tasks as sweep
+from tests.cli.test_cli import FILES
+from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES, only
+from tests.experiments.test_experiment_mistakes import (
+    AGENTS,
+    ENVIRONMENT,
+    TOP,
+    in_agent,
+    in_environment,
+    in_top,
+)
+from tests.experiments.test_experiments import pretend
+
+
+def experiment(**changes: Any) -> Experiment:
+    return experiment_of({**tomllib.loads(TOP + ENVIRONMENT + AGENTS), **changes})
+
+
+def agents(**tables: dict[str, Any]) -> Experiment:
+    return experiment(agents=tables)
+
+
+@pytest.mark.parametrize(
+    ("drift", "num_episodes", "made"),
+    [
+        (dict(type="Abrupt", at=["25%", 500]), 1000, dw.drift.Abrupt((250, 500))),
+        (dict(type="Abrupt", at=["7%"]), 200, dw.drift.Abrupt((14,))),  # 14.000000000000002 in floats
+        (dict(type="Abrupt", at=["0.1%"]), 10, dw.drift.Abrupt((1,))),
+        (dict(type="Gradual", knots=["0%", "12.5%"]), 1000, dw.drift.Gradual((0, 125))),
+        (dict(type="Periodic", period="10%"), 300, dw.drift.Periodic(30)),
+        (dict(type="Periodic", period=12.5), 300, dw.drift.Periodic(12.5)),
+    ],
+)
+def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
+    table = dict(type="random_linear_mdp", drift=drift)
+    environment = only(make_environments(experiment(environment=table), num_episodes))
+    assert isinstance(environment, LinearMdp)
+    assert environment.drift == made
+
+
+def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
+    tables = {name: dict(algorithm=name, **as_in_a_file(given)) for name, given in PARAMETERS.items()}
+    for name, sizes in SIZES.items():
+        table = dict(type=name, **sizes)
+        made = make_batches(experiment(environment=table, agents=tables, episodes=NUM_EPISODES))
+        spec = only(make_environments(experiment(environment=dict(type=name, **sizes)))).spec
+        for batch in made:
+            assert batch.agent == dw.algorithms.build(spec, batch.label, **PARAMETERS[batch.label])
+
+
+def as_in_a_file(given: dict[str, Any]) -> dict[str, Any]:
+    """Parts are tables; the length of the run is the experiment's."""
+    return {name: to_config(value) for name, value in given.items() if name != "num_episodes"}
+
+
+def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> None:
+    drift = dict(type="Abrupt", at=["50%"])
+    tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01)
+    mine = experiment(environment=dict(type="combination_lock", drift=drift), agents=dict(t=tuned))
+    for num_episodes in (40, 400):
+        environment = only(make_environments(mine, num_episodes))
+        (batch,) = make_batches(mine, num_episodes)
+        assert batch.agent == dw.algorithms.opt_wlsvi.tuned(
+            environment.spec,
+            num_episodes=num_episodes,
+            variation=environment.variation(num_episodes).total,
+            beta_scale=0.01,
+        )
+
+
+def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() -> None:
+    table = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9], norm=["sandwich", "single"], radius=[1, 0.5])
+    batches = make_batches(agents(W=table))
+    assert [batch.label for batch in batches] == ["W (norm=sandwich)", "W (norm=single)"]
+    assert list(batches[1].points) == [
+        f"W (rate={rate}, norm=single, radius={radius})" for rate in (0.8, 0.9) for radius in (1, 0.5)
+    ]
+    agent = batches[1].agent
+    assert isinstance(agent, LeastSquares)
+    assert agent.exploration == Ucb((1.0, 0.5, 1.0, 0.5), "single")
+    assert agent.forgetting == dw.forgetting.ExponentialWeights((0.8, 0.8, 0.9, 0.9))
+
+
+def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() -> None:
+    tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=[0.01, 0.1])
+    batches = make_batches(agents(T=tuned, U=dict(algorithm="lsvi_ucb", radius=[0.5])))
+    labels = ["T (beta_scale=0.01)", "T (beta_scale=0.1)"]
+    assert [batch.label for batch in batches] == [*labels, "U"]
+    assert [label for batch in batches for label in batch.points] == [*labels, "U (radius=0.5)"]
+
+
+def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = in_environment("horizon = 3\ndrift = { type = 'Abrupt', at = ['50%'] }")
+    Path("mine.toml").write_text(text.replace("0.4", "[0.4, 0.1]\nrecord_every = 4"), encoding="utf-8")
+    assert main(["validate", "mine.toml"]) == 2  # the stride is not the agent's
+    Path("mine.toml").write_text(
+        text.replace("0.4", "[0.4, 0.1]").replace("runs", "record_every = 4\nruns"), encoding="utf-8"
+    )
+    capsys.readouterr()
+    assert main(["run", "mine.toml", "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"results/mine/{name}" for name in FILES]
+
+    mine = load_experiment("mine.toml")
+    table = pq.read_table("results/mine/results.parquet").to_pydict()
+    manifest = json.loads(Path("results/mine/manifest.json").read_text(encoding="utf-8"))
+    assert experiment_of(manifest["config"]) == mine
+    assert manifest["record_every"] == 4
+    environment, size = only(make_environments(mine)), NUM_RUNS * NUM_EPISODES // 4
+    assert len(table["run"]) == 2 * size
+    for index, radius in enumerate((0.4, 0.1)):
+        agent = dw.algorithms.opt_wlsvi(environment.spec, rate=0.9, radius=radius)
+        alone = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, record_every=4)
+        block = slice(size * index, size * (index + 1))
+        described = manifest["agents"][index]
+        assert set(table["agent"][block]) == {described["label"]} == {f"OPT-WLSVI (radius={radius})"}
+        assert dw.parts.from_config(described["parameters"]) == agent
+        np.testing.assert_allclose(
+            table["cumulative_regret"][block], alone.cumulative_regret.reshape(-1), rtol=1e-12
+        )
+
+
+@pytest.mark.parametrize(("text", "found"), [("quickstart", True), ("./quickstart", False)])
+def test_a_name_is_a_built_in_first_and_a_path_never_is(
+    text: str, found: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart").write_text(in_top(""), encoding="utf-8")
+    assert find_experiment(text).name == ("quickstart" if found else "mine")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["validate", name]) == 0
+    number = len(EXPERIMENTS[name].environments) or 1
+    assert capsys.readouterr().out.startswith(f"{name}: valid: {number} environment{'s' * (number > 1)}, ")
+    assert experiment_of(EXPERIMENTS[name].config) == EXPERIMENTS[name]
+    assert pickle.loads(pickle.dumps(EXPERIMENTS[name])) == EXPERIMENTS[name]
+
+
+def test_validate_counts_what_would_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(in_agent("0.9", "[0.8, 0.9]").replace("runs = 3", "runs = 1"), encoding="utf-8")
+    assert main(["validate", str(file)]) == 0
+    counts = "1 environment, 1 agent, 2 parameter points, 40 episodes × 1 run"
+    assert capsys.readouterr().out == f"{file}: valid: {counts}\n"
+
+
+def test_the_example_of_the_documentation_is_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    Path("doors.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    assert main(["validate", "doors.toml"]) == 0
+    assert f"$ driftwise validate doors.toml\n{capsys.readouterr().out}" in page
+    assert all(f"| `{key}` |" in page or f"`[{key}" in page for key in Experiment.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "file", "name"),
+    [([], "experiment.toml", "experiment"), (["my lock.toml"], "my lock.toml", "my-lock")],
+)
+def test_init_writes_a_file_that_is_valid_and_runs(
+    arguments: list[str],
+    file: str,
+    name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    assert main(["init", *arguments]) == 0
+    assert capsys.readouterr().out == f"{file}\n"
+    written = Path(file).read_bytes()
+    assert main(["init", *arguments]) == 2
+    assert Path(file).read_bytes() == written
+    starter = load_experiment(file)
+    assert starter.name == name
+    assert sum(len(batch.points) for batch in make_batches(starter)) == len(run_experiment(starter)) == 4
+
+
+def test_names_are_shown_as_they_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    label = "[bold]$\\nonsense$"  # markup of terminals, and a formula of figures that is none
+    text = TOP.replace('"Mine"', f"'{label}'") + ENVIRONMENT + AGENTS.replace('"OPT-WLSVI"', f"'{label}'")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    assert main(["run", "mine.toml"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{label}: 40 episodes")
+    assert any(line.split("  ")[1:2] == [label] for line in said)

@@ -1,0 +1,283 @@
+"""Mistakes in experiment files: each is one line with file, key, what was found and what was expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from tests.cli.test_cli import names
+
+TOP = 'name = "mine"\nsummary = "Mine"\nepisodes = 40\nruns = 3\n'
+ENVIRONMENT = '[environment]\ntype = "combination_lock"\n'
+AGENTS = '[agents."OPT-WLSVI"]\nalgorithm = "opt_wlsvi"\nrate = 0.9\nradius = 0.4\n'
+ALGORITHMS = ", ".join(dw.algorithms.ALGORITHMS)
+ENVIRONMENTS = ", ".join(dw.environments.ENVIRONMENTS)
+DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk"
+OPT_WLSVI = "rate, radius, ridge, norm, clip"
+TUNED = "delta, beta_scale, tuning, norm, clip"
+LOCK = "horizon, drift, changing, intended, rewards, seed"
+KEYS = "name, summary, finding, episodes, runs, seed, record_every, environment, environments, agents"
+
+
+def in_top(line: str) -> str:
+    return TOP + line + "\n" + ENVIRONMENT + AGENTS
+
+
+def in_environment(line: str) -> str:
+    return TOP + ENVIRONMENT + line + "\n" + AGENTS
+
+
+def in_drift(table: str) -> str:
+    return in_environment(f"drift = {{ {table} }}")
+
+
+def in_agent(old: str, new: str) -> str:
+    return TOP + ENVIRONMENT + AGENTS.replace(old, new)
+
+
+def with_tuned(line: str) -> str:
+    return TOP + ENVIRONMENT + f'[agents.t]\nalgorithm = "opt_wlsvi"\ntuned = true\n{line}\n'
+
+
+def around(meta: str, base: str, more: str = "") -> str:
+    return TOP + ENVIRONMENT + f'[agents.a]\nalgorithm = "{meta}"\nbase = {base}\n{more}\n'
+
+
+def in_detector(fields: str) -> str:
+    return around("change_detection", LSVI_UCB, f"detector = {{ {fields} }}")
+
+
+def in_arms(fields: str) -> str:
+    return around("borl", f'{{ algorithm = "opt_wlsvi", {fields} }}')
+
+
+LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
+TOLD = "must go with a form that is told the variation, such as one with tuned = true, got"
+MISTAKES = {
+    # the file
+    "name = ": "not valid TOML: Invalid value (at end of document)",
+    "name = 'a'\nx y\n": "not valid TOML: Expected '=' after a key in a key/value pair (at line 2, column 3)",
+    TOP
+    + AGENTS
+    + AGENTS: "not valid TOML: Cannot declare ('agents', 'OPT-WLSVI') twice (at line 9, column 20)",
+    "a = " + "[" * 9999: "not valid TOML: nested too deeply",
+    # the top level
+    in_top("seeds = 1"): f"seeds is no key of an experiment, expected one of {KEYS} (did you mean 'seed'?)",
+    in_top("seed = 1").replace("runs", "rusn"): (
+        f"rusn is no key of an experiment, expected one of {KEYS} (did you mean 'runs'?)"
+    ),
+    in_top("").replace("runs = 3", ""): "runs is missing: an experiment needs it",
+    in_top("").replace("= 40", "= 0"): "episodes must be a positive integer, got 0",
+    in_top("").replace("= 40", "= 4.5"): "episodes must be a positive integer, got 4.5",
+    in_top("").replace("= 40", "= true"): "episodes must be a positive integer, got True",
+    in_top("").replace("= 3", "= 4294967296"): "runs must be an integer below 2^32, got 4294967296",
+    in_top("seed = -1"): "seed must be an integer of at least 0, got -1",
+    in_top("record_every = '2'"): "record_every must be a positive integer, got '2'",
+    in_top("finding = ''"): "finding must be one line of text, got ''",
+    in_top("").replace('"Mine"', '"a\\nb"'): "summary must be one line of text, got 'a\\nb'",
+    in_top("").replace('"mine"', '"../x"'): 'name must be letters, digits, "_", "-" and ".", got \'../x\'',
+    TOP + "environment = 3\n" + AGENTS: "environment must be a table, got 3",
+    TOP + "agents = 3\n" + ENVIRONMENT: "agents must be a table, got 3",
+    TOP + ENVIRONMENT + "[agents]\n": "agents must have at least one table, got none",
+    TOP + ENVIRONMENT + "[agents]\na = 1\n": "agents.a must be a table, got 1",
+    TOP + ENVIRONMENT + '[agents.""]\n': "a name in agents must be one line of text, got ''",
+    TOP + ENVIRONMENT + "[agents._a]\n": "a name in agents must not start with '_', got '_a'",
+    # the environment
+    TOP + "[environment]\n" + AGENTS: (
+        f"environment.type is missing: an environment needs it, one of {ENVIRONMENTS}"
+    ),
+    TOP + ENVIRONMENT.replace("ation_", "ation-") + AGENTS: (
+        f"environment.type must be one of {ENVIRONMENTS}, got 'combination-lock' "
+        "(did you mean 'combination_lock'?)"
+    ),
+    in_environment("horizn = 3"): (
+        f"environment.horizn is no key of combination_lock, expected one of {LOCK} (did you mean 'horizon'?)"
+    ),
+    in_environment("horizon = 2.5"): "environment.horizon must be an integer of at least 2, got 2.5",
+    in_environment("horizon = [3, 4]"): "environment.horizon must be an integer of at least 2, got [3, 4]",
+    in_environment("rewards = 'coin'"): "environment.rewards must be one of mean, bernoulli, got 'coin'",
+    # its drift
+    in_environment("drift = 'Abrupt'"): "environment.drift must be a table, got 'Abrupt'",
+    in_drift("at = [5]"): f"environment.drift.type is missing: a drift needs it, one of {DRIFTS}",
+    in_drift("type = 'abrupt', at = [5]"): (
+        f"environment.drift.type must be one of {DRIFTS}, got 'abrupt' (did you mean 'Abrupt'?)"
+    ),
+    in_drift("type = 'Spec', at = [5]"): f"environment.drift.type must be one of {DRIFTS}, got 'Spec'",
+    in_drift("type = 'Abrupt', att = [5]"): (
+        "environment.drift.att is no key of Abrupt, expected one of at, num_anchors (did you mean 'at'?)"
+    ),
+    in_drift("type = 'Constant', at = [5]"): "environment.drift.at is no key of Constant, expected none",
+    in_drift("type = 'Abrupt'"): "environment.drift.at is missing: Abrupt needs it",
+    in_drift("type = 'Abrupt', at = 5"): "environment.drift.at must be increasing episodes, got 5",
+    in_drift("type = 'Abrupt', at = ['half']"): (
+        "environment.drift.at must be episodes, or percentages from '0%' to '100%', got 'half'"
+    ),
+    in_drift("type = 'Abrupt', at = ['101%']"): (
+        "environment.drift.at must be episodes, or percentages from '0%' to '100%', got '101%'"
+    ),
+    in_drift("type = 'Abrupt', at = ['1%', '2%']"): (
+        "environment.drift.at must be increasing episodes, got [1, 1], of a run of 40 episodes"
+    ),
+    in_drift("type = 'RandomWalk', scale = '5%'"): (
+        "environment.drift.scale must be a number of at least 0, got '5%'"
+    ),
+    in_drift("type = 'Periodic', period = 9, num_anchors = 3"): (
+        "environment.drift must have at most 2 anchors, a lock and its mirror image, "
+        "got Periodic(period=9.0, num_anchors=3)"
+    ),
+    # the agents
+    TOP + ENVIRONMENT + "[agents.a]\nrate = 0.9\n": (
+        f"agents.a.algorithm is missing: an agent needs it, one of {ALGORITHMS}"
+    ),
+    in_agent("opt_", "opt-"): (
+        f"agents.\"OPT-WLSVI\".algorithm must be one of {ALGORITHMS}, got 'opt-wlsvi' "
+        "(did you mean 'opt_wlsvi'?)"
+    ),
+    in_agent("radius", "raduis"): (
+        f'agents."OPT-WLSVI".raduis is no key of opt_wlsvi, expected one of {OPT_WLSVI} '
+        "(did you mean 'radius'?)"
+    ),
+    in_agent("rate", "spec"): f'agents."OPT-WLSVI".spec is no key of opt_wlsvi, expected one of {OPT_WLSVI}',
+    in_agent("rate = 0.9", ""): 'agents."OPT-WLSVI".rate is missing: opt_wlsvi needs it',
+    in_agent("0.9", "'fast'"): "agents.\"OPT-WLSVI\".rate must be a number in (0, 1], got 'fast'",
+    in_agent("0.9", "1.5"): 'agents."OPT-WLSVI".rate must be a number in (0, 1], got 1.5',
+    in_agent("0.9", "nan"): 'agents."OPT-WLSVI".rate must be a number in (0, 1], got nan',
+    in_agent("0.9", "[0.9, 1.5]"): 'agents."OPT-WLSVI".rate must be a number in (0, 1], got 1.5',
+    in_agent("0.9", "[0.9, 'a']"): "agents.\"OPT-WLSVI\".rate must be a number in (0, 1], got 'a'",
+    in_agent("0.9", "[]"): 'agents."OPT-WLSVI".rate must be a value, or a list of values to try, got []',
+    in_agent("0.9", "[[0.9]]"): (
+        'agents."OPT-WLSVI".rate must be a value, or a list of values to try, got [[0.9]]'
+    ),
+    in_agent("0.9", "[0.9, 0.9]"): 'agents."OPT-WLSVI".rate must list different values, got [0.9, 0.9]',
+    in_agent("0.9", "[0.8, 0.9]") + '[agents."OPT-WLSVI (rate=0.9)"]\nalgorithm = "uniform"\n': (
+        'agents."OPT-WLSVI (rate=0.9)" must differ from agents."OPT-WLSVI" in name, '
+        "got 'OPT-WLSVI (rate=0.9)' twice"
+    ),
+    in_agent("rate = 0.9", "rate = 0.9\nnorm = 'singel'"): (
+        "agents.\"OPT-WLSVI\".norm must be one of sandwich, single, got 'singel' (did you mean 'single'?)"
+    ),
+    in_agent("rate = 0.9", "rate = 0.9\ntuned = 'yes'"): (
+        "agents.\"OPT-WLSVI\".tuned must be true or false, got 'yes'"
+    ),
+    with_tuned("rate = 0.9"): f"agents.t.rate is no key of opt_wlsvi.tuned, expected one of {TUNED}",
+    with_tuned("variation = 1"): f"agents.t.variation is no key of opt_wlsvi.tuned, expected one of {TUNED}",
+    with_tuned("beta_scale = -1"): "agents.t.beta_scale must be a number of at least 0, got -1",
+    with_tuned("beta_scale = 1e308"): "agents.t: radius must be a number of at least 0, got inf",
+    with_tuned("variation_scale = -1"): "agents.t.variation_scale must be a number of at least 0, got -1",
+    with_tuned("variation_scale = 'all'"): (
+        "agents.t.variation_scale must be a number of at least 0, got 'all'"
+    ),
+    in_agent("rate = 0.9", "rate = 0.9\nvariation_scale = 10"): (
+        f'agents."OPT-WLSVI".variation_scale {TOLD} opt_wlsvi'
+    ),
+    # the agents within agents
+    TOP + ENVIRONMENT + '[agents.a]\nalgorithm = "random_restart"\nprobability = 0.1\n': (
+        "agents.a.base is missing: random_restart needs it"
+    ),
+    around("random_restart", "3"): "agents.a.base must be a table, got 3",
+    around("random_restart", "{ radius = 3 }"): (
+        f"agents.a.base.algorithm is missing: an agent needs it, one of {ALGORITHMS}"
+    ),
+    around("random_restart", LSVI_UCB.replace("radius", "raduis")): (
+        "agents.a.base.raduis is no key of lsvi_ucb, expected one of radius, ridge, clip "
+        "(did you mean 'radius'?)"
+    ),
+    around("random_restart", LSVI_UCB.replace("0.4", "-1")): (
+        "agents.a.base.radius must be a number of at least 0, got -1"
+    ),
+    around("random_restart", LSVI_UCB.replace("0.4", "[0.4, 0.5]")): (
+        "agents.a.base.radius must be a single value in a base, got [0.4, 0.5]"
+    ),
+    around("random_restart", LSVI_UCB.replace("radius = 0.4", "radius = 0.4, variation_scale = 2")): (
+        f"agents.a.base.variation_scale {TOLD} lsvi_ucb"
+    ),
+    in_arms("rate = [], radius = 0.4"): (
+        "agents.a.base.rate must be a value, or a list of values to try, got []"
+    ),
+    in_arms("rate = [0.9, 0.9], radius = 0.4"): (
+        "agents.a.base.rate must list different values, got [0.9, 0.9]"
+    ),
+    in_arms("rate = [0.9, 1.9], radius = 0.4"): "agents.a.base.rate must be a number in (0, 1], got 1.9",
+    in_arms("rate = 0.9, radius = 0.4, norm = ['sandwich', 'single']"): (
+        "agents.a: parts must be alike but for their numbers, got norm ['sandwich', 'single']"
+    ),
+    # their detectors
+    around("change_detection", LSVI_UCB, "detector = 3"): "agents.a.detector must be a table, got 3",
+    in_detector("window = 9"): (
+        "agents.a.detector.type is missing: a detector needs it, one of Glr, Cusum, RandomRestart"
+    ),
+    in_detector("type = 'Glrr'"): (
+        "agents.a.detector.type must be one of Glr, Cusum, RandomRestart, got 'Glrr' (did you mean 'Glr'?)"
+    ),
+    in_detector("type = 'Cusum', windw = 9"): (
+        "agents.a.detector.windw is no key of Cusum, expected one of warmup, slack, threshold"
+    ),
+    in_detector("type = 'Glr', noise_scale = 0"): (
+        "agents.a.detector.noise_scale must be a number above 0, got 0"
+    ),
+    in_detector("type = 'Glr', noise_scale = [0.1, 0.3]"): (
+        "agents.a must have a single noise_scale, got [0.1, 0.3]"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), MISTAKES.items(), ids=range(len(MISTAKES)))
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    text: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    for command in ("validate", "run"):
+        assert main([command, "mine.toml"]) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"driftwise: error: mine.toml: {line}\n")
+    assert names(tmp_path) == ["mine.toml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("no.toml", "no.toml: cannot be read: No such file or directory"),
+        ("no/file", "no/file: cannot be read: No such file or directory"),
+        ("folder", "folder: cannot be read: Is a directory"),
+        ("latin", "latin: not valid TOML: byte 8 is not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(
+    name: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("latin").write_bytes(b'name = "\xe9"')
+    assert main(["validate", name]) == 2
+    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+
+
+def test_a_length_that_the_drift_cannot_have_is_one_line_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(in_drift("type = 'Gradual', knots = ['20%', '60%']"), encoding="utf-8")
+    assert main(["run", "mine.toml", "--episodes", "2"]) == 2
+    line = "environment.drift.knots must be increasing episodes, got [1, 1], of a run of 2 episodes"
+    assert capsys.readouterr().err == f"driftwise: error: mine.toml: {line}\n"
+    assert names(tmp_path) == ["mine.toml"]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("file", "it is there already"), (".", "it is there already"), ("no/x", "No such file or directory")],
+)
+def test_init_writes_new_files_only(
+    path: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("mine")
+    assert main(["init", path]) == 2
+    line = f"PATH must be a new file that can be written, got {path!r}: {reason}"
+    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+    assert names(tmp_path) == ["file"]
+    assert Path("file").read_text() == "mine"

@@ -1,0 +1,139 @@
+"""Experiments are data: what they hold, and that running one gives what the simulator gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.analysis.statistics import mean_interval
+from driftwise.base.part import to_config
+from driftwise.base.provenance import provenance
+from driftwise.experiments import EXPERIMENTS, run_experiment
+from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.running import Standing
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation import tasks as sweep
+from driftwise.simulation.results import Result
+from tests.examples import only
+
+QUICKSTART = EXPERIMENTS["quickstart"]
+
+
+def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed: int) -> Result:
+    """A result as the simulator's, with numbers out of thin air: nothing is compiled."""
+    rng = np.random.default_rng([seed, len(str(agent))])
+    values = rng.random((num_runs, num_episodes))
+    return Result(
+        returns=rng.random((num_runs, num_episodes)),
+        values=values,
+        optimal_values=values + rng.random((num_runs, num_episodes)),
+        lengths=np.ones(num_episodes, dtype=int),
+        state=None,
+        manifest=dict(
+            agent=to_config(agent),
+            environment={"name": environment.name, **environment.config},
+            num_episodes=num_episodes,
+            num_runs=num_runs,
+            seed=seed,
+            record_every=1,
+            precision="float64",
+            platform="cpu",
+            device="none",
+            seconds=0.5,
+            **provenance(),
+        ),
+    )
+
+
+def pretend(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
+    """In place of running a cell, in two chunks."""
+    for done in (0, cell.num_episodes // 2, cell.num_episodes):
+        report(number, done, cell.num_episodes)
+    return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert experiment.name == name
+    assert experiment.summary
+    assert "\n" not in experiment.summary + experiment.finding
+    assert make_environments(experiment)
+    assert all(batch.agent.spec == batch.environment.spec for batch in make_batches(experiment))
+
+
+@pytest.mark.parametrize(
+    ("num_episodes", "changes"), [(2000, (1000,)), (20, (10,)), (3, (1,)), (2, (1,)), (1, ())]
+)
+def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes: int, changes: tuple) -> None:
+    assert only(make_environments(QUICKSTART, num_episodes)).changes(num_episodes) == changes
+
+
+def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
+    agents = [batch.agent for batch in make_batches(QUICKSTART)]
+    explorations = [agent.exploration for agent in agents if isinstance(agent, LeastSquares)]
+    radii = [exploration.radius for exploration in explorations if isinstance(exploration, Ucb)]
+    assert len(radii) == 4
+    assert len(set(radii)) == 1
+
+
+def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    own = run_experiment(QUICKSTART)
+    given = run_experiment(QUICKSTART, num_episodes=6, num_runs=1, seed=5)
+    for outcomes, sizes in (
+        (own, (QUICKSTART.episodes, QUICKSTART.runs, QUICKSTART.seed)),
+        (given, (6, 1, 5)),
+    ):
+        assert [outcome.label for outcome in outcomes] == list(QUICKSTART.agents)
+        for outcome in outcomes:
+            facts = outcome.result.manifest
+            assert (facts["num_episodes"], facts["num_runs"], facts["seed"]) == sizes
+            assert outcome.seconds == 0.5
+
+
+def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    told: list[tuple] = []
+    run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda standing: told.append(standing))
+    at_first = [("combination_lock", label, 0, 6, 0) for label in QUICKSTART.agents]
+    assert told == at_first + [
+        ("combination_lock", label, done, 6, 0) for label in QUICKSTART.agents for done in (0, 3, 6)
+    ]
+
+
+def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resumed(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
+        for done in (4, 6):
+            report(number, done, cell.num_episodes)
+        return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
+
+    monkeypatch.setattr(sweep, "_run_cell", resumed)
+    told: list[Standing] = []
+    run_experiment(QUICKSTART, num_episodes=6, num_runs=2, progress=told.append)
+    first = next(iter(QUICKSTART.agents))
+    assert [(each.done, each.restored) for each in told if each.label == first] == [(0, 0), (4, 4), (6, 4)]
+
+
+@pytest.mark.slow
+def test_quickstart_shows_what_it_claims() -> None:
+    results = {outcome.label: outcome.result for outcome in run_experiment(QUICKSTART)}
+    halfway = QUICKSTART.episodes // 2
+    totals = {label: mean_interval(result.cumulative_regret[:, -1]) for label, result in results.items()}
+    late = {label: result.regret[:, -halfway // 10 :].mean() for label, result in results.items()}
+    before = {
+        label: result.regret[:, halfway * 9 // 10 : halfway].mean() for label, result in results.items()
+    }
+    stuck, stuck_width = totals["LSVI-UCB"]
+    assert before["LSVI-UCB"] < 0.01 < 0.6 < late["LSVI-UCB"]
+    assert results["LSVI-UCB"].regret[:, halfway:].mean(axis=0).min() > 0.6
+    for label in ("OPT-WLSVI", "SW-LSVI-UCB", "LSVI-UCB-Restart"):
+        mean, width = totals[label]
+        assert late[label] < 0.1
+        assert mean + width < (stuck - stuck_width) / 2
+    assert late["OPT-WLSVI"] < 0.01
+    assert totals["OPT-WLSVI"][0] < stuck / 4

@@ -1,0 +1,162 @@
+"""Experiments with several environments, and grids that are cut into cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.experiments import run_experiment
+from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.grids import Grid, split_result
+from driftwise.experiments.running import Standing
+from driftwise.simulation import tasks as sweep
+from driftwise.simulation.results import Result
+from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, SPEC, only
+
+MDP = dict(type="random_linear_mdp", **SIZES["random_linear_mdp"])
+TWO = {
+    "a jump": dict(**MDP, drift=dict(type="Abrupt", at=["50%"])),
+    "a slow turn": dict(**MDP, drift=dict(type="Gradual", knots=["25%", "50%", "75%"])),
+}
+AGENTS: dict[str, Any] = {
+    "tuned": dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01),
+    "LSVI-UCB": dict(algorithm="lsvi_ucb", radius=[0.4, 0.1]),
+}
+FILE = """
+name = "two"
+summary = "Two ways to drift"
+episodes = 40
+runs = 3
+
+[environments."a jump"]
+type = "combination_lock"
+horizon = 3
+drift = { type = "Abrupt", at = ["50%"] }
+
+[environments."a slow turn"]
+type = "combination_lock"
+horizon = 3
+drift = { type = "Gradual", knots = ["25%", "75%"] }
+
+[agents."tuned"]
+algorithm = "opt_wlsvi"
+tuned = true
+
+[agents."LSVI-UCB"]
+algorithm = "lsvi_ucb"
+radius = [0.4, 0.1]
+"""
+
+
+def experiment(**changed: Any) -> Any:
+    given = dict(name="two", summary="Two", episodes=NUM_EPISODES, runs=NUM_RUNS, agents=AGENTS)
+    return experiment_of({**given, **({} if "environment" in changed else {"environments": TWO}), **changed})
+
+
+def test_every_agent_meets_every_environment_and_is_tuned_for_each() -> None:
+    worlds = make_environments(experiment())
+    assert list(worlds) == list(TWO)
+    batches = make_batches(experiment())
+    assert [(batch.setting, batch.label) for batch in batches] == [(x, y) for x in TWO for y in AGENTS]
+    for batch in batches:
+        assert batch.environment.spec == batch.agent.spec
+    tuned = [only(batch.points) for batch in batches if batch.label == "tuned"]
+    for agent, environment in zip(tuned, worlds.values(), strict=True):
+        variation = environment.variation(NUM_EPISODES).total
+        options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, variation=variation, beta_scale=0.01)
+        assert agent == dw.algorithms.opt_wlsvi.tuned(environment.spec, **options)
+    assert tuned[0] != tuned[1]
+
+
+def test_a_grid_is_cut_into_cells_without_a_trace_in_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "RUNS_OF_A_CELL", 2 * NUM_RUNS)  # two points
+    grid: dict[str, Any] = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9, 1.0], radius=0.4)
+    mine = experiment(environment=TWO["a jump"], agents={"W": grid})
+    batches = make_batches(mine, points_together=2)
+    assert [list(batch.points) for batch in batches] == [["W (rate=0.8)", "W (rate=0.9)"], ["W (rate=1.0)"]]
+    told: list[Standing] = []
+    outcomes = run_experiment(mine, progress=told.append)
+    setting = only(make_environments(mine)).name
+    assert told[0] == (setting, "W", 0, NUM_EPISODES, 0)
+    assert told[-1] == (setting, "W", NUM_EPISODES, NUM_EPISODES, 0)
+    assert [each.done for each in told] == sorted(each.done for each in told)
+    environment = only(make_environments(mine))
+    for outcome, rate in zip(outcomes, grid["rate"], strict=True):
+        agent = dw.algorithms.opt_wlsvi(environment.spec, rate=rate, radius=0.4)
+        alone = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+        np.testing.assert_array_equal(outcome.result.returns, alone.returns)
+        np.testing.assert_allclose(outcome.result.values, alone.values, rtol=0, atol=1e-12)
+
+
+def test_the_command_keeps_environments_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.toml").write_text(FILE)
+    assert main(["validate", "two.toml"]) == 0
+    counts = "2 environments, 2 agents, 3 parameter points, 40 episodes × 3 runs"
+    assert capsys.readouterr().out == f"two.toml: valid: {counts}\n"
+    assert main(["run", "two.toml"]) == 0
+    said = capsys.readouterr()
+    assert "a slow turn: LSVI-UCB: 40 of 40 episodes" in said.err.splitlines()
+    assert sum(line.lstrip().startswith("a slow turn ") for line in said.out.splitlines()) == 3
+    frame = dw.load_results("results/two")
+    assert sorted(set(frame["environment"])) == list(TWO)
+    assert len(frame) == 2 * 3 * 3 * 40
+    manifest = json.loads(Path("results/two/manifest.json").read_text())
+    assert list(manifest["environments"]) == list(TWO)
+    described = [(agent["environment"], agent["label"]) for agent in manifest["agents"]]
+    assert described == [
+        (x, y) for x in TWO for y in ("tuned", "LSVI-UCB (radius=0.4)", "LSVI-UCB (radius=0.1)")
+    ]
+    assert manifest["host"]["cpus"] >= 1
+    assert "commit" in manifest
+    assert main(["report", "results/two"]) == 0
+    page = Path("results/two/report.html").read_text()
+    assert all(label in page for label in TWO)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            dict(environment=MDP, environments=TWO),
+            "environments must be all there are, got a table environment",
+        ),
+        (dict(environments={}), "environments must have at least one table, got none"),
+        (dict(environments={"x": 3}), "environments.x must be a table, got 3"),
+        (dict(environments={"x": {}}), "environments.x.type is missing"),
+        (
+            dict(environments={"a b": dict(MDP, drift=dict(type="Abrupt", at=[0]))}),
+            'environments."a b".drift.at must be an integer of at least 1, got 0',
+        ),
+    ],
+)
+def test_mistakes_name_the_environment(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}"):
+        make_batches(experiment(**changed))
+
+
+def test_an_experiment_needs_an_environment() -> None:
+    given = dict(name="none", summary="None", episodes=3, runs=1, agents=AGENTS)
+    with pytest.raises(ValueError, match=r"^environment is missing: an experiment needs it"):
+        experiment_of(given)
+
+
+def test_diagnostics_of_a_grid_are_split_with_its_other_curves() -> None:
+    agent = dw.algorithms.opt_wlsvi(SPEC, rate=(0.8, 0.9), radius=0.4)
+    points = {f"{rate}": dw.algorithms.opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.8, 0.9)}
+    curves = np.arange(2.0 * 3 * 5).reshape(2, 3, 5)
+    result = Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
+    split = split_result(result, Grid(name="W", label="W", agent=agent, points=points, values={}))
+    for own, expected in zip(split.values(), curves, strict=True):
+        np.testing.assert_array_equal(own.values, expected)
+        np.testing.assert_array_equal(own.diagnostics["epochs"], -expected)
+        assert own.manifest["seconds"] == 2.0

@@ -1,0 +1,298 @@
+"""Files are whole or not there, and the table holds the result's numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import driftwise as dw
+from driftwise.experiments import storage
+from driftwise.simulation import files
+from tests import examples
+from tests.experiments.test_experiments import made_up
+
+AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
+RESULTS = {
+    ("here", label): made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
+    for label, name in AGENTS.items()
+}
+TABLE = storage.results_table(RESULTS)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "results.parquet"
+    files.write_files(tmp_path, {path.name: storage.parquet_writer(storage.results_table(RESULTS))})
+    table = pq.read_table(path)
+    numbers = ["reward", "regret", "cumulative_regret"]
+    assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
+    assert table.num_rows == 3 * 2 * 5
+    for name in ("environment", "agent", "parameters"):
+        assert pa.types.is_dictionary(table.schema.field(name).type)
+    assert set(table["environment"].to_pylist()) == {"here"}
+    for (_, label), result in RESULTS.items():
+        rows = table.filter(pa.array([name == label for name in table["agent"].to_pylist()]))
+        assert {json.loads(text)["type"] for text in rows["parameters"].to_pylist()} == {"LeastSquares"}
+        assert json.loads(rows["parameters"][0].as_py()) == result.manifest["agent"]
+        assert rows["run"].to_pylist() == [0] * 5 + [1] * 5
+        assert rows["episode"].to_pylist() == [1, 2, 3, 4, 5] * 2
+        for name, values in zip(
+            numbers, (result.returns, result.regret, result.cumulative_regret), strict=True
+        ):
+            np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
+
+
+def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        files.write_files(tmp_path, {name: storage.parquet_writer(storage.results_table(RESULTS))})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_words_are_stored_once_each() -> None:
+    column = storage.results_table(RESULTS)["environment"].chunk(0)
+    assert column.dictionary.to_pylist() == ["here"]
+
+
+def test_results_of_a_grid_are_refused() -> None:
+    result = RESULTS["here", "first"]
+    grid = type(result)(
+        result.returns[None],
+        result.values[None],
+        result.optimal_values[None],
+        result.lengths,
+        None,
+        result.manifest,
+    )
+    with pytest.raises(
+        ValueError, match=r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
+    ):
+        storage.results_table({("here", "grid"): grid})
+
+
+def test_files_are_replaced_together(tmp_path: Path) -> None:
+    for text in (b"old", b"new"):
+        paths = files.write_files(tmp_path, {name: lambda file, t=text: file.write(t) for name in "ab"})
+        assert paths == [tmp_path / "a", tmp_path / "b"]
+        assert [path.read_bytes() for path in paths] == [text, text]
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("failure", [OSError("disk full"), ValueError("no such number"), KeyboardInterrupt()])
+def test_a_failure_while_writing_leaves_the_folder_as_it_was(tmp_path: Path, failure: BaseException) -> None:
+    files.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "ab"})
+
+    def fail(file) -> None:
+        file.write(b"half of what")
+        raise failure
+
+    with pytest.raises(type(failure)):
+        files.write_files(tmp_path, {"a": lambda file: file.write(b"new"), "b": fail})
+    assert names(tmp_path) == ["a", "b"]
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"old", b"old"]
+
+
+def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "abc"})
+    replace = os.replace
+
+    def fail_at_b(source: Path, target: Path) -> None:
+        if target.name == "b":
+            raise OSError("gone")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_at_b)
+    with pytest.raises(OSError, match="gone"):
+        files.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "abc"})
+    assert names(tmp_path) == ["a", "b"]  # without c, which would say that the others belong together
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"old"]
+
+
+def test_data_reach_the_disk_before_they_get_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: (done.append("fsync"), fsync(number)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), replace(*paths)))
+    files.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "ab"})
+    assert done == ["fsync", "fsync", "replace", "replace"]
+
+
+def test_numbers_that_json_does_not_know_are_refused() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.json_writer({"regret": float("nan")})
+
+
+def test_folder_is_made_with_its_parents_and_stays_when_used(tmp_path: Path) -> None:
+    with files.output_folder(tmp_path / "a" / "b", ["x"]) as folder:
+        assert names(folder) == []
+        (folder / "x").touch()
+    assert names(folder) == ["x"]
+
+
+def test_folder_made_in_vain_is_removed_and_others_are_not(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    with pytest.raises(KeyboardInterrupt), files.output_folder(tmp_path / "old" / "a" / "b", ["x"]):
+        raise KeyboardInterrupt
+    assert names(tmp_path / "old") == []
+    with pytest.raises(KeyboardInterrupt), files.output_folder(tmp_path / "old", ["x"]):
+        raise KeyboardInterrupt
+    assert names(tmp_path) == ["old"]
+
+
+def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder" / "x").mkdir(parents=True)
+    for path in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "folder"):
+        with pytest.raises(OSError), files.output_folder(path, ["x"]):  # noqa: PT011
+            pytest.fail("entered")
+    assert names(tmp_path) == ["file", "folder"]
+    assert names(tmp_path / "folder") == ["x"]
+
+
+def finished(folder: Path, results: dict = RESULTS) -> Path:
+    """A folder with results and a manifest that seals them."""
+    table = storage.parquet_bytes(storage.results_table(results))
+    writers = {
+        storage.RESULTS: lambda file: file.write(table),
+        storage.MANIFEST: files.json_writer(storage.sealed({}, table)),
+    }
+    files.write_files(folder, writers)
+    return folder
+
+
+def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
+    frame = dw.load_results(finished(tmp_path))
+    assert list(frame.columns) == TABLE.column_names
+    assert len(frame) == len(TABLE)
+    some = storage.read_table(tmp_path, storage.read_manifest(tmp_path), columns=["run", "regret"])
+    assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
+
+
+def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
+    files.write_files(finished(tmp_path), {"manifest.json": files.json_writer({"format": 1})})
+    assert len(dw.load_results(tmp_path)) == len(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("manifest.json", None, "is missing: the folder holds no finished run"),
+        ("manifest.json", b"{", "is damaged: it is not JSON"),
+        ("manifest.json", b"\xff", "is damaged: it is not JSON"),
+        ("manifest.json", b"[]", "is damaged: it has no format number"),
+        ("manifest.json", b'{"format": 99}', "has format 99, written by a newer driftwise"),
+        ("results.parquet", None, "is missing"),
+        ("results.parquet", b"PAR1", "is damaged: its content is not what manifest.json was written for"),
+    ],
+)
+def test_results_that_cannot_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    path = finished(tmp_path) / name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} {said}"):
+        dw.load_results(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 9])
+def test_damage_is_found_without_a_seal_too(tmp_path: Path, content: bytes) -> None:
+    files.write_files(tmp_path, {"manifest.json": files.json_writer({"format": 1})})
+    (tmp_path / "results.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match=r"results\.parquet (is damaged|cannot be read): "):
+        dw.load_results(tmp_path)
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    manifest = storage.read_manifest(finished(tmp_path))
+    with pytest.raises(ValueError, match=r"results\.parquet is damaged: its column 'wealth' is missing"):
+        storage.read_table(tmp_path, manifest, columns=["run", "wealth"])
+
+
+@pytest.mark.parametrize("name", ["results.parquet", "manifest.json"])
+def test_one_flipped_bit_never_gives_other_numbers(tmp_path: Path, name: str) -> None:
+    expected = dw.load_results(finished(tmp_path))
+    whole = (tmp_path / name).read_bytes()
+    refused = 0
+    for place in np.random.default_rng(0).integers(8 * len(whole), size=50):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        (tmp_path / name).write_bytes(flipped)
+        try:
+            assert dw.load_results(tmp_path).equals(expected)
+        except ValueError as error:
+            assert str(tmp_path) in str(error)  # noqa: PT017
+            refused += 1
+    assert refused == 50 if name == "results.parquet" else refused > 0
+
+
+def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Path) -> None:
+    (first, *others) = RESULTS
+    own = np.arange(10.0).reshape(2, 5)
+    results = {**RESULTS, first: dataclasses.replace(RESULTS[first], diagnostics={"epochs": own})}
+    frame = dw.load_results(finished(tmp_path, results))
+    assert list(frame.columns) == [*TABLE.column_names, "epochs"]
+    np.testing.assert_array_equal(frame["epochs"][frame["agent"] == first[1]], own.reshape(-1))
+    for _, other in others:
+        assert np.isnan(np.asarray(frame["epochs"][frame["agent"] == other])).all()
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "said"),
+    [
+        ({"regret": np.zeros((2, 5))}, "diagnostics must have names that are no columns, got 'regret'"),
+        ({"epochs": np.zeros(5)}, r"results must have shape \[runs, points\], got \(5,\) of 'first'"),
+    ],
+)
+def test_diagnostics_that_fit_no_column_are_refused(diagnostics: dict, said: str) -> None:
+    own = dataclasses.replace(RESULTS["here", "first"], diagnostics=diagnostics)
+    with pytest.raises(ValueError, match=said):
+        storage.results_table({("here", "first"): own})
+
+
+def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    here = platform.node().replace(".", "-")
+    names_of = {
+        "dead": f".x.npz.{here}.{ended.pid}.part",
+        "own": f".x.npz.{here}.{os.getpid()}.part",
+        "alive": f".x.npz.{here}.{os.getppid()}.part",
+        "elsewhere": f".x.npz.another-host.{ended.pid}.part",
+        "long ago": f".y.npz.another-host.{ended.pid}.part",
+        "not ours": ".notes.part",
+    }
+    for name in (*names_of.values(), "x.npz"):
+        (tmp_path / name).touch()
+    for kind in ("long ago", "not ours"):
+        os.utime(tmp_path / names_of[kind], (0, 0))
+    files.remove_leftovers(tmp_path)
+    kept = [names_of[kind] for kind in ("alive", "elsewhere", "not ours")]
+    assert names(tmp_path) == sorted([*kept, "x.npz"])
+
+
+def test_what_differs_from_a_claim_is_named_by_its_path(tmp_path: Path) -> None:
+    claimed = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.9}}}}
+    storage.claim(tmp_path, "run.json", claimed)
+    storage.claim(tmp_path, "run.json", claimed)
+    other = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.8}, "B": {}}}}
+    said = "with another experiment.agents.A.rate, experiment.agents.B: "
+    with pytest.raises(ValueError, match=re.escape(said)):
+        storage.claim(tmp_path, "run.json", other)

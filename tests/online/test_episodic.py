@@ -1,0 +1,276 @@
+"""Episodic agents: the simulated run step by step, short episodes, calls out of turn, and mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import ALGORITHMS
+from driftwise.base.types import Episode
+from driftwise.environments import LinearMdp
+from driftwise.online import Bandit, persistence
+from driftwise.online.episodic import EpisodicAgent
+from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
+from tests.reference.plain_loop import episodes
+
+SEED = 5
+COUNTING = [name for name in PARAMETERS if ALGORITHMS[name].problem in ("tabular MDP", "metric MDP")]
+TOLD = ("measures", "initial", "projection", "positions")
+
+
+def needs(name: str) -> tuple[str, ...]:
+    return getattr(agent(name), "needs", ())
+
+
+def fitting_environment(name: str) -> LinearMdp:
+    """One that can tell the algorithm all it needs."""
+    return make(fitting(agent(name))[0], rewards="bernoulli")
+
+
+def online(name: str, environment: LinearMdp, **options: Any) -> EpisodicAgent:
+    """The example agent of an algorithm, which is told what it needs."""
+    table = environment.world(tell=needs(name)).table
+    knows = {each: getattr(table, each) for each in needs(name) if each in TOLD}
+    if "positions" in knows:
+        knows["positions"] = environment.positions
+    given = dict(features=environment.features, knows=knows) | options
+    return EpisodicAgent(name, horizon=SPEC.horizon, seed=SEED, **given, **PARAMETERS[name])
+
+
+def rewards_told(name: str, environment: LinearMdp, t: int) -> np.ndarray | None:
+    if "rewards" not in needs(name):
+        return None
+    return np.einsum("sad,hd->hsa", environment.features, environment.model(t).theta)
+
+
+def led_through(
+    learner: EpisodicAgent, one: Episode, *, length: int = SPEC.horizon, rewards: np.ndarray | None = None
+) -> list[int]:
+    """The actions of an agent that meets an episode, which terminates after `length` steps."""
+    learner.begin(int(one.states[0]), rewards=rewards)
+    actions = []
+    for h in range(length):
+        actions.append(learner.act())
+        learner.observe(one.rewards[h], int(one.successors[h]), terminated=h + 1 == length < SPEC.horizon)
+    assert not learner.under_way
+    return actions
+
+
+def drawn_episodes(num_episodes: int, seed: int = 0) -> list[Episode]:
+    """Rewards and states of some world, whatever is done in it."""
+    rng = np.random.default_rng(seed)
+    walks = rng.integers(SPEC.num_states, size=(num_episodes, SPEC.horizon + 1))
+    rewards = rng.random((num_episodes, SPEC.horizon))
+    none = np.zeros(0)
+    return [Episode(walk[:-1], none, none, paid, walk[1:]) for walk, paid in zip(walks, rewards, strict=True)]
+
+
+def bits(state: Any) -> list[bytes | None]:
+    """All leaves of a state, exactly."""
+    if isinstance(state, tuple):
+        return [leaf for each in state for leaf in bits(each)]
+    return [None if state is None else np.asarray(state).tobytes()]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_fed_with_the_episodes_of_a_run_it_does_what_that_run_did(name):
+    environment = fitting_environment(name)
+    learner, actions = online(name, environment), set()
+    for t, one in enumerate(episodes(agent(name), environment, NUM_EPISODES, seed=SEED)):
+        taken = led_through(learner, one.episode, rewards=rewards_told(name, environment, t))
+        assert taken == one.episode.actions.tolist()
+        np.testing.assert_allclose(learner.plan.q[:, : SPEC.num_states], one.plan.q, rtol=0, atol=1e-9)
+        actions.update(taken)
+    assert len(actions) > 1
+    assert learner.num_episodes == NUM_EPISODES
+
+
+@pytest.mark.parametrize("name", sorted(set(PARAMETERS) - set(COUNTING)))
+def test_nothing_can_be_earned_after_the_end_of_an_episode(name):
+    environment = fitting_environment(name)
+    learner = online(name, environment)
+    for t, one in enumerate(drawn_episodes(15)):
+        led_through(learner, one, length=1 + t % 3, rewards=rewards_told(name, environment, t))
+        assert np.abs(learner.plan.q[:, SPEC.num_states]).max() <= 1e-12
+        assert np.isfinite(learner.plan.q).all()
+
+
+def test_a_terminated_step_is_worth_its_reward_and_one_left_unfinished_that_of_its_successor():
+    features = np.eye(4).reshape(2, 2, 4)
+    weights = {}
+    for how in ("terminated", "left"):
+        learner = EpisodicAgent("lsvi_ucb", features=features, horizon=2, radius=0.0, ridge=1e-9)
+        for first, paid in ((0, 0.5), (1, 0.25)):
+            for _ in range(4):  # greedy: both actions of both states in both steps, by ties
+                learner.begin(first)
+                learner.act()
+                learner.observe(0.0, 0)
+                learner.act()
+                learner.observe(paid, 0)
+        for _ in range(200):
+            learner.begin(1)
+            learner.act()
+            if how == "terminated":
+                learner.observe(1.0, None, terminated=True)
+            else:
+                learner.observe(1.0, 0)
+                learner.end()
+        learner.begin(0)
+        weights[how] = learner.plan.q[0, 1].max(), learner.plan.values[1, 0]
+    assert weights["terminated"][0] == pytest.approx(1.0, abs=0.05)
+    assert weights["left"][0] == pytest.approx(1.0 + weights["left"][1], abs=0.05)
+    assert weights["left"][1] > 0.2
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_who_counts_learns_that_nothing_can_be_earned_after_the_end(name):
+    learner, thought = online(name, fitting_environment(name)), []
+    for one in drawn_episodes(300):
+        led_through(learner, one, length=1)
+        thought.append(learner.plan.values[1, SPEC.num_states])
+    assert thought[0] == pytest.approx(SPEC.horizon - 1, abs=1.01)
+    assert thought[-1] < thought[0] / 2
+
+
+def test_a_plan_may_serve_for_several_episodes():
+    environment, plans = make(), []
+    learner = online("opt_wlsvi", environment, plan_every=3)
+    every = online("opt_wlsvi", environment)
+    for t, one in enumerate(drawn_episodes(7)):
+        for each in (learner, every):
+            each.begin(int(one.states[0]))
+        plans.append(learner.plan)
+        if t % 3 == 0:
+            assert t == 0 or plans[t] is not plans[t - 1]
+        else:
+            assert plans[t] is plans[t - 1]
+        for each in (learner, every):
+            for h in range(SPEC.horizon):
+                each.act()
+                each.observe(one.rewards[h], int(one.successors[h]))
+    with pytest.raises(ValueError, match=r"^plan_every must be 1 but for plain least squares, got 2$"):
+        online("random_restart", environment, plan_every=2)
+
+
+def started(name: str = "opt_wlsvi") -> EpisodicAgent:
+    """After some episodes, in the middle of one, with an action chosen."""
+    learner = online(name, make())
+    for one in drawn_episodes(4):
+        led_through(learner, one)
+    learner.begin(2)
+    learner.act()
+    return learner
+
+
+BAD_CALLS: dict[str, tuple[Any, type[Exception], str]] = {
+    "begin twice": (lambda it: it.begin(1), RuntimeError, "^begin must come after the end of an episode"),
+    "act twice": (lambda it: it.act(), RuntimeError, "^act must come after observe"),
+    "save within": (lambda it: it.save("nowhere"), RuntimeError, "^save must come between episodes"),
+    "nan": (lambda it: it.observe(float("nan"), 1), ValueError, "^reward must be a number .*, got nan$"),
+    "huge": (lambda it: it.observe(1e200, 1), ValueError, r"^reward must be .*, got 1e\+200$"),
+    "text": (lambda it: it.observe("1", 1), ValueError, "^reward must be a number .*, got '1'$"),
+    "no state": (
+        lambda it: it.observe(0.5, None),
+        ValueError,
+        "^next_state must be an integer .*, got None$",
+    ),
+    "far state": (
+        lambda it: it.observe(0.5, 6),
+        ValueError,
+        "^next_state must be a state from 0 to 5, got 6$",
+    ),
+    "negative": (lambda it: it.observe(0.5, -1), ValueError, "^next_state must be an integer .*, got -1$"),
+    "fraction": (lambda it: it.observe(0.5, 1.5), ValueError, "^next_state must be an integer .*, got 1.5$"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_mistakes_are_one_sentence_and_change_nothing(case):
+    call, kind, message = BAD_CALLS[case]
+    learner, twin = started(), started()
+    with pytest.raises(kind, match=message) as caught:
+        call(learner)
+    assert "\n" not in str(caught.value)
+    for each in (learner, twin):
+        each.observe(0.5, 3)
+    assert learner.act() == twin.act()
+    for each in (learner, twin):
+        each.observe(0.25, 1)
+        each.end()
+    assert bits(learner.state) == bits(twin.state) != bits(started().state)
+
+
+def test_calls_out_of_turn_without_an_episode_are_refused():
+    learner = online("opt_wlsvi", make())
+    for name, call in (
+        ("act", learner.act),
+        ("end", learner.end),
+        ("observe", lambda: learner.observe(0.5, 1)),
+    ):
+        with pytest.raises(RuntimeError, match=f"^{name} must come after begin, as no episode is under way$"):
+            call()
+    learner.begin(0)
+    with pytest.raises(RuntimeError, match=r"^observe must come after act"):
+        learner.observe(0.5, 1)
+    learner.end()
+    assert learner.num_episodes == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(features=np.zeros((2, 3))), r"^features must have shape \(any, any, any\), got \(2, 3\)$"),
+        (dict(features=np.ones((2, 2, 4))), "^features must have norms of at most 1, got one of 2$"),
+        (dict(features=np.full((1, 1, 1), 1e300)), "^features must have norms of at most 1, got one of inf$"),
+        (dict(features=np.zeros((0, 2, 3))), r"^features must be of some states and actions, got the shape"),
+        (dict(features=lambda state: state), r"^features must be an array \[S, A, d\], or have num_actions"),
+        (dict(horizon=0), "^horizon must be a positive integer, got 0$"),
+        (dict(plan_every=0), "^plan_every must be a positive integer, got 0$"),
+        (dict(rate=(0.9, 0.99)), "^rate must be a single number, got a grid, "),
+        (
+            dict(knows=dict(psi=1)),
+            "^knows must be one of measures, initial, projection, positions, got 'psi'",
+        ),
+        (dict(algorithm="oppo", step_size=0.1, rate=None), r"^knows must have the measures .*, got \[\]$"),
+    ],
+)
+def test_bad_settings_are_one_sentence(options, message):
+    given = dict(algorithm="opt_wlsvi", features=make().features, horizon=3, rate=0.9, radius=0.4) | options
+    with pytest.raises(ValueError, match=message):
+        EpisodicAgent(**given)
+
+
+def test_rewards_are_told_to_those_who_need_them_alone():
+    environment = fitting_environment("matrix_rl")
+    with pytest.raises(ValueError, match=r"^rewards must be given, as the algorithm is told the mean ones"):
+        online("matrix_rl", environment).begin(0)
+    with pytest.raises(ValueError, match=r"^rewards must be left out, got"):
+        online("opt_wlsvi", environment).begin(0, rewards=rewards_told("matrix_rl", environment, 0))
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, tmp_path):
+    environment = fitting_environment(name)
+    goes_on, file = online(name, environment), tmp_path / "agent.safetensors"
+    seen = drawn_episodes(24)
+    stops = online(name, environment)
+    for t, one in enumerate(seen):
+        if t % 9 == 5:
+            stops.save(file)
+            stops = EpisodicAgent.load(file)
+        rewards = rewards_told(name, environment, t)
+        length = 1 + t % 3
+        taken = led_through(goes_on, one, length=length, rewards=rewards)
+        assert led_through(stops, one, length=length, rewards=rewards) == taken
+    assert bits(stops.state) == bits(goes_on.state)
+
+
+def test_load_knows_the_kind_of_agent(tmp_path):
+    learner, file = online("opt_wlsvi", make()), tmp_path / "agent.safetensors"
+    learner.save(file)
+    assert isinstance(persistence.load(file), EpisodicAgent)
+    Bandit("greedy", dim=2).save(file)
+    with pytest.raises(ValueError, match=r"^path must be the file of an episodic agent, got one of a Bandit"):
+        EpisodicAgent.load(file)

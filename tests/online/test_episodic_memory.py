@@ -1,0 +1,216 @@
+"""Episodic agents of states that cannot be counted: what they remember gives what counting gives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.base.types import Episode
+from driftwise.online import Bandit, load, persistence
+from driftwise.online.episodic import EpisodicAgent
+from driftwise.online.episodic_truncation import lost_weight, slots, truncation_error
+from driftwise.online.features import Custom
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from tests.examples import PARAMETERS, SPEC, make
+from tests.online.test_episodic import COUNTING, SEED, bits, drawn_episodes, led_through, needs, online
+
+FEATURES = make().features
+MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
+LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in COUNTING]
+SEEN = drawn_episodes(30)
+
+
+def mapped(name: str, *, memory: int | None = len(SEEN), **options: Any) -> EpisodicAgent:
+    parameters = PARAMETERS[name] | options
+    return EpisodicAgent(name, features=MAP, horizon=SPEC.horizon, seed=SEED, memory=memory, **parameters)
+
+
+def indices(learner: EpisodicAgent, one: Episode) -> np.ndarray:
+    """What both kinds of agents thought of the actions in the states that they met."""
+    if hasattr(learner.plan, "index_at"):
+        return learner.plan.visited(FEATURES[one.states]).q[:, 0]
+    return learner.plan.q[np.arange(SPEC.horizon), one.states]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_it_equals_the_agent_that_counts_states(name):
+    counts, remembers, actions = online(name, make()), mapped(name), set()
+    for t, one in enumerate(SEEN):
+        length = SPEC.horizon - (t % 4 == 3)
+        taken = led_through(counts, one, length=length)
+        assert led_through(remembers, one, length=length) == taken
+        np.testing.assert_allclose(indices(remembers, one), indices(counts, one), rtol=0, atol=1e-9)
+        actions.update(taken)
+    assert len(actions) == SPEC.num_actions
+
+
+@pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb", "lsvi_ucb_restart", "epsilon_greedy_lsvi"])
+def test_it_remembers_by_itself_all_that_has_weight(name):
+    tolerance = 1e-3
+    counts, remembers = online(name, make()), mapped(name, memory=None, tolerance=tolerance)
+    agent: Any = remembers.agent
+    assert agent.memory == slots(agent.forgetting, tolerance)
+    for one in SEEN:
+        assert led_through(remembers, one) == led_through(counts, one)
+    if name in ("sw_lsvi_ucb", "lsvi_ucb_restart"):
+        assert lost_weight(agent.forgetting, agent.memory, 1000) == 0
+        np.testing.assert_allclose(indices(remembers, SEEN[-1]), indices(counts, SEEN[-1]), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("memory", [3, 6, 12])
+def test_what_is_lost_changes_the_index_by_no_more_than_is_said(memory):
+    rate, radius, worst = 0.5, 0.3, 0.0
+    counts = EpisodicAgent(
+        "opt_wlsvi", features=FEATURES, horizon=SPEC.horizon, seed=SEED, rate=rate, radius=radius
+    )
+    remembers = mapped("opt_wlsvi", memory=memory, rate=rate, radius=radius)
+    for t, one in enumerate(SEEN):
+        led_through(counts, one)
+        led_through(remembers, one)
+        changed = np.abs(indices(remembers, one) - indices(counts, one)).max()
+        bound = truncation_error(
+            ExponentialWeights(rate), memory, tick=t, horizon=SPEC.horizon, radius=radius
+        )
+        assert changed <= bound + 1e-12
+        worst = max(worst, changed)
+    assert worst > 1e-6  # something was lost
+
+
+def test_lost_weight_of_exponential_forgetting_is_its_geometric_tail():
+    rate, memory = 0.9, 7
+    forgetting = ExponentialWeights(rate)
+    assert lost_weight(forgetting, memory, 500) == pytest.approx(rate**memory / (1 - rate), rel=1e-12)
+    assert lost_weight(forgetting, memory, memory) == 0
+    kept = slots(forgetting, 1e-4)
+    assert rate ** (kept - 1) >= 1e-4 > rate**kept
+    assert slots(forgetting, rate**5) == 6  # that weight itself is kept
+
+
+def test_without_forgetting_the_memory_is_a_window():
+    window, fades = mapped("sw_lsvi_ucb", memory=None, length=5), mapped("lsvi_ucb", memory=5)
+    for one in SEEN:
+        assert led_through(window, one) == led_through(fades, one)
+    np.testing.assert_allclose(indices(window, SEEN[-1]), indices(fades, SEEN[-1]), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["opt_wlsvi", "opt_rlsvi"])
+def test_memory_does_not_grow(name):
+    learner = mapped(name, memory=6)
+    led_through(learner, SEEN[0])
+    before = [len(leaf or b"") for leaf in bits(learner.state)]
+    for one in SEEN:
+        led_through(learner, one)
+    assert [len(leaf or b"") for leaf in bits(learner.state)] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "plan_every"), [(name, 1) for name in LEARNERS] + [("opt_wlsvi", 4), ("opt_rlsvi", 4)]
+)
+def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, plan_every, tmp_path):
+    options: dict[str, Any] = dict(
+        features=MAP, horizon=SPEC.horizon, plan_every=plan_every, memory=8, **PARAMETERS[name]
+    )
+    goes_on, stops = EpisodicAgent(name, **options), EpisodicAgent(name, **options)
+    file = tmp_path / "agent.safetensors"
+    for t, one in enumerate(SEEN):
+        if t % 9 == 5:
+            stops.save(file)
+            stops = EpisodicAgent.load(file, features=MAP)
+        assert led_through(stops, one) == led_through(goes_on, one)
+    assert bits(stops.state) == bits(goes_on.state)
+    goes_on.save(file)
+    with pytest.raises(ValueError, match=r"^features must be the map that the agent was made with, got N"):
+        EpisodicAgent.load(file)
+    assert bits(load(file, features=MAP).state) == bits(goes_on.state)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            Custom(lambda state: FEATURES[state][:1], num_actions=1, dim=SPEC.dim),
+            f"^features must be of {SPEC.num_actions} actions and {SPEC.dim} .*, got 1 and {SPEC.dim}$",
+        ),
+        (
+            Custom(lambda state: FEATURES[state][:, :1], num_actions=SPEC.num_actions, dim=1),
+            f"^features must be of {SPEC.num_actions} actions .*, got {SPEC.num_actions} and 1$",
+        ),
+    ],
+)
+def test_features_that_do_not_fit_a_file_are_refused(features, message, tmp_path):
+    mapped("opt_wlsvi").save(tmp_path / "agent.safetensors")
+    for loaded in (EpisodicAgent.load, load):
+        with pytest.raises(ValueError, match=message):
+            loaded(tmp_path / "agent.safetensors", features=features)
+
+
+def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
+    online("opt_wlsvi", make()).save(tmp_path / "agent.safetensors")
+    with pytest.raises(ValueError, match=r"^features must be left out, as the file has them in a table, got"):
+        load(tmp_path / "agent.safetensors", features=MAP)
+    Bandit("greedy", dim=2).save(tmp_path / "agent.safetensors")
+    with pytest.raises(ValueError, match=r"^features must be left out for a bandit, got"):
+        load(tmp_path / "agent.safetensors", features=MAP)
+
+
+@pytest.mark.parametrize("lost", ["gauge", "kept.0", "knows.measures"])
+def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    online("oppo", make()).save(file)
+    description, tensors = persistence.read(file)
+    del tensors[lost]
+    persistence.write(file, persistence.Stored(description, tensors))
+    with pytest.raises(ValueError, match=r"^path must be an agent's file that is whole, .*cannot be made"):
+        EpisodicAgent.load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lsvi_ucb", {}, r"^memory must be given, in episodes, where weights do not fade, got None with"),
+        ("opt_wlsvi", dict(rate=1.0), r"^memory must be given, in episodes, where weights do not fade"),
+        ("sw_lsvi_ucb", dict(memory=5), r"^memory must be at least 6 for SlidingWindow.*, got 5$"),
+        ("opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
+        ("opt_wlsvi", dict(tolerance=0.0), r"^tolerance must be a number in \(0, 1\], got 0.0$"),
+        (
+            "opt_wlsvi",
+            dict(knows=dict(psi=1)),
+            "^knows must be empty where .*, got 'psi'$",
+        ),
+        ("ucbvi", dict(memory=9), "^algorithm must be one of least squares for continuous states, got Count"),
+        ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),
+    ],
+)
+def test_bad_settings_are_one_sentence(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        mapped(name, **(dict(memory=None) | options))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.ones((2, 3)), r"^features of state must have shape \(2, 12\), got \(2, 3\)$"),
+        (np.full((2, 12), np.nan), "^features of state must be finite, got nan at index"),
+        (np.ones((2, 12)), "^features must have norms of at most 1, got one of 3.4641$"),
+        (None, "^features of state must be an array of numbers, got None$"),
+    ],
+)
+def test_bad_features_are_one_sentence_and_change_nothing(rows, message):
+    here = {"rows": FEATURES[0]}
+    features = Custom(lambda _: here["rows"], num_actions=SPEC.num_actions, dim=SPEC.dim)
+    learner = EpisodicAgent("opt_wlsvi", features=features, horizon=3, rate=0.9, radius=0.4, memory=4)
+    before = bits(learner.state)
+    here["rows"] = rows
+    with pytest.raises(ValueError, match=message):
+        learner.begin("anything")
+    assert not learner.under_way
+    assert bits(learner.state) == before
+
+
+def test_forgettings_say_how_long_they_last():
+    assert slots(SlidingWindow(9), 0.1) == 10
+    assert slots(PeriodicRestart(9), 0.1) == 9
+    assert math.isclose(lost_weight(NoForgetting(), 10, 25), 15)

@@ -1,0 +1,334 @@
+"""Online bandits: the simulated run event by event, and mistakes that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import ALGORITHMS, build
+from driftwise.environments import LinearBandit
+from driftwise.online import Bandit, Decision
+from driftwise.parts.detectors import Glr
+from tests.examples import (
+    BANDIT,
+    BANDIT_PARAMETERS,
+    NUM_EPISODES,
+    NUM_RUNS,
+    WRAPPING,
+    bandit_agent,
+    make_bandit,
+    wrapped,
+)
+from tests.reference import bandits
+from tests.reference.plain_loop import episodes
+from tests.streams import BANDITS, KNOWN
+
+
+def needs(name: str) -> tuple[str, ...]:
+    """What an algorithm has to be told besides arms and rewards."""
+    return getattr(build(BANDIT, name, **KNOWN[name]), "needs", ())
+
+
+ENVIRONMENTS = {"noise": make_bandit(noise_scale=0.3), "coins": make_bandit(rewards="bernoulli")}
+EVERY = {name: KNOWN[name] for name in BANDITS}
+SEED = 5
+
+
+def online(name: str) -> Bandit:
+    return Bandit(name, dim=BANDIT.dim, seed=SEED, **EVERY[name])
+
+
+def offered(environment: LinearBandit) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The features of the arms that are there, without empty rows, and what each of them would pay."""
+    for here in bandits.rounds(environment, NUM_EPISODES, seed=SEED):
+        yield here.features[here.present], here.rewards[here.present]
+
+
+def fed(bandit: Bandit, environment: LinearBandit) -> Iterator[tuple[Decision, float]]:
+    """Decisions and rewards of a run that it is led through."""
+    for features, paid in offered(environment):
+        decision = bandit.decide(features)
+        bandit.learn(decision.id, paid[decision.arm])
+        yield decision, paid[decision.arm]
+
+
+def differences(left: Any, right: Any) -> list[float]:
+    """The largest difference in every leaf of two states."""
+    if isinstance(left, tuple):
+        assert type(left) is type(right)
+        return [each for pair in zip(left, right, strict=True) for each in differences(*pair)]
+    if left is None:
+        assert right is None
+        return []
+    assert left.shape == right.shape
+    return [float(np.max(np.abs(np.asarray(left, dtype=float) - right), initial=0))]
+
+
+def test_every_algorithm_is_here_and_rounds_differ_in_size():
+    assert set(KNOWN) == {name for name, each in ALGORITHMS.items() if each.problem != "average reward"}
+    refused = {name for name in KNOWN if needs(name) or ALGORITHMS[name].problem == "tabular MDP"}
+    assert set(KNOWN) - set(EVERY) == refused
+    for environment in ENVIRONMENTS.values():
+        assert {len(features) for features, _ in offered(environment)} == {1, 3, 4}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+@pytest.mark.parametrize("name", EVERY)
+def test_fed_with_the_rounds_of_a_run_it_decides_as_that_run_did(name, environment):
+    agent, bandit = build(BANDIT, name, **EVERY[name]), online(name)
+    played = episodes(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED)
+    arms = set()
+    for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS[environment]), strict=True):
+        assert decision.arm == one.episode.actions[0]
+        assert abs(decision.index - one.plan.q[0, 0, decision.arm]) <= 1e-9
+        assert abs(decision.bonus - one.plan.bonus[0, 0, decision.arm]) <= 1e-9
+        assert abs(reward - one.record.reward) <= 1e-9
+        arms.add(decision.arm)
+    assert len(arms) > 1
+
+
+@pytest.mark.parametrize("base", [name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps])
+@pytest.mark.parametrize("meta", WRAPPING)
+def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
+    given = wrapped(meta, base, BANDIT_PARAMETERS[base])
+    bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, **given)
+    played = list(episodes(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
+    for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
+        assert decision.arm == one.episode.actions[0]
+        assert abs(reward - one.record.reward) <= 1e-9
+    assert max(differences(bandit.state, played[-1].state)) <= 1e-9
+
+
+@pytest.mark.parametrize("name", BANDIT_PARAMETERS)
+def test_it_earns_and_learns_what_the_first_simulated_run_does(name):
+    environment, bandit = ENVIRONMENTS["noise"], online(name)
+    rewards = [reward for _, reward in fed(bandit, environment)]
+    simulated = dw.simulate(
+        bandit_agent(name),
+        environment,
+        num_episodes=NUM_EPISODES,
+        num_runs=NUM_RUNS,
+        seed=SEED,
+        keep_state=True,
+    )
+    np.testing.assert_allclose(rewards, simulated.returns[0], rtol=0, atol=1e-9)
+    assert max(differences(bandit.state, first_run(simulated.state))) <= 1e-9
+
+
+def first_run(state: Any) -> Any:
+    """Leaves of simulated states without their axis of runs."""
+    if isinstance(state, tuple):
+        kept = [first_run(each) for each in state]
+        return type(state)(*kept) if hasattr(state, "_fields") else tuple(kept)
+    return None if state is None else state[0]
+
+
+GOOD = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
+WAITING = 6  # the id of a decision that has no reward yet
+BAD_FEATURES: dict[str, tuple[Any, str]] = {
+    "no arms": (np.zeros((0, 3)), r"at least one arm, got the shape \(0, 3\)"),
+    "nothing": ([], r"shape \(any, 3\), got \(0,\)"),
+    "none": (None, "array of numbers, got None"),
+    "nan": ([[0.1, float("nan"), 0.2]], r"finite, got nan at index \(0, 1\)"),
+    "inf": ([[0.1, 0.2, 0.3], [float("-inf"), 0, 0]], r"finite, got -inf at index \(1, 0\)"),
+    "too large": ([[0.1, -1e7, 0.2]], r"between ±1e\+06, got one of size 1e\+07"),
+    "other dimension": (np.zeros((2, 4)), r"shape \(any, 3\), got \(2, 4\)"),
+    "one arm, not in a list": ([0.1, 0.2, 0.3], r"shape \(any, 3\), got \(3,\)"),
+    "too deep": (np.zeros((1, 2, 3)), r"shape \(any, 3\), got \(1, 2, 3\)"),
+    "ragged": ([[0.1, 0.2, 0.3], [0.1]], "array of numbers, got"),
+    "text": ([["0.1", "0.2", "0.3"]], "array of numbers, got"),
+    "booleans": ([[True, False, True]], "array of numbers, got"),
+    "complex": ([[0.1j, 0.2, 0.3]], "array of numbers, got"),
+}
+BAD_REWARDS: dict[str, Any] = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": float("-inf"),
+    "too large": -1e200,
+    "text": "0.7",
+    "boolean": True,
+    "none": None,
+    "list": [0.7],
+    "complex": 0.7j,
+}
+BAD_IDS: dict[str, tuple[Any, str]] = {
+    "rewarded already": (2, "got 2: it was rewarded already"),
+    "never made": (7, "got 7: it was never made"),
+    "negative": (-1, "at least 0, got -1"),
+    "float": (1.0, "at least 0, got 1.0"),
+    "text": ("1", "at least 0, got '1'"),
+    "boolean": (True, "at least 0, got True"),
+    "none": (None, "at least 0, got None"),
+}
+
+
+def started(name: str) -> Bandit:
+    """Some decisions made, of which the last waits for its reward."""
+    bandit = online(name)
+    for reward in (0.4, 0.1, 0.9, 0.2, 0.7, 0.3):
+        bandit.learn(bandit.decide(GOOD).id, reward)
+    bandit.decide(GOOD[::-1])
+    return bandit
+
+
+@pytest.mark.parametrize("case", BAD_FEATURES)
+def test_bad_features_are_named_in_one_sentence(case):
+    features, message = BAD_FEATURES[case]
+    with pytest.raises(ValueError, match=f"^features must [^\n]*{message}[^\n]*$"):
+        started("greedy").decide(features)
+
+
+@pytest.mark.parametrize("case", BAD_REWARDS)
+def test_bad_rewards_are_named_in_one_sentence(case):
+    with pytest.raises(ValueError, match=r"^reward must be a [^\n]*number[^\n]*, got [^\n]+$"):
+        started("greedy").learn(WAITING, BAD_REWARDS[case])
+
+
+@pytest.mark.parametrize("case", BAD_IDS)
+def test_bad_ids_are_named_in_one_sentence(case):
+    number, message = BAD_IDS[case]
+    with pytest.raises(ValueError, match=f"^id must be [^\n]*{message}$"):
+        started("greedy").learn(number, 0.5)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_mistakes_change_nothing(name):
+    bandit, twin = started(name), started(name)
+    before = bandit.state
+    for features, _ in BAD_FEATURES.values():
+        with pytest.raises(ValueError, match="features"):
+            bandit.decide(features)
+    for reward in BAD_REWARDS.values():
+        with pytest.raises(ValueError, match="reward"):
+            bandit.learn(WAITING, reward)
+    for number, _ in BAD_IDS.values():
+        with pytest.raises(ValueError, match="id"):
+            bandit.learn(number, 0.5)
+    assert bits(bandit.state) == bits(before) == bits(twin.state)
+    assert after(bandit) == after(twin)
+    assert bits(bandit.state) == bits(twin.state) != bits(before)
+
+
+def bits(state: Any) -> list[bytes | None]:
+    """All leaves of a state, exactly."""
+    if isinstance(state, tuple):
+        return [leaf for each in state for leaf in bits(each)]
+    return [None if state is None else state.tobytes()]
+
+
+def after(bandit: Bandit) -> list[Decision]:
+    """What a bandit that has started does next."""
+    bandit.learn(WAITING, 0.3)
+    decisions = []
+    for reward in (0.2, 0.8, 0.5):
+        decisions.append(bandit.decide(GOOD))
+        bandit.learn(decisions[-1].id, reward)
+    return decisions
+
+
+BY_CHANCE = {  # what they do with a reward was drawn when they decided
+    *("ada_lsvi_ucb_restart", "bob", "borl", "master", "master_lin_ucb", "master_lsvi_ucb"),
+    *("opt_wlsvi_borl", "random_restart"),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in BY_CHANCE])
+def test_rewards_are_learnt_in_the_order_in_which_they_come(name):
+    rewards, order = (0.9, 0.1, 0.6, 0.3, 0.8), (3, 0, 4, 2, 1)
+    late, direct = online(name), online(name)
+    decisions = [late.decide(GOOD[[t % 2]]) for t in range(5)]  # one arm: what is pulled is known
+    assert bits(late.state) == bits(online(name).state)
+    for t in order:
+        late.learn(decisions[t].id, rewards[t])
+        direct.learn(direct.decide(GOOD[[t % 2]]).id, rewards[t])
+    assert bits(late.state) == bits(direct.state)
+    assert late.decide(GOOD) == direct.decide(GOOD)
+    with pytest.raises(ValueError, match="rewarded already"):
+        late.learn(decisions[0].id, 0.5)
+
+
+PATIENT: dict[str, dict[str, Any]] = {  # they begin nothing anew in the first two rounds
+    "borl": dict(num_episodes=40, block_length=20),
+    "change_detection": dict(detector=Glr()),
+    "master": dict(num_episodes=2000, regret_scale=1.0, first_order=10),
+    "random_restart": dict(probability=0.0),
+}
+
+
+@pytest.mark.parametrize("name", PATIENT)
+def test_two_rewards_that_come_late_both_reach_the_wrapped_agent(name):
+    base = dict(algorithm="lin_ucb", radius=(0.1, 0.2, 0.3) if name == "borl" else 0.2)
+    bandit = Bandit(name, dim=3, seed=SEED, base=base, **PATIENT[name])
+    decisions = [bandit.decide(GOOD[[t]]) for t in range(2)]
+    for t in (1, 0):
+        bandit.learn(decisions[t].id, 0.5)
+    state = bandit.state
+    grams = state.bases.gram if name == "master" else state.base.gram
+    learnt = np.sum((grams - np.eye(3)).reshape(-1, 3, 3), axis=0)
+    np.testing.assert_allclose(learnt, GOOD.T @ GOOD, rtol=0, atol=1e-12)
+
+
+def test_a_block_is_played_by_the_arm_that_began_it_whatever_waits():
+    """Decisions of one moment draw arms of their own; the first to be rewarded has the block."""
+    base = dict(algorithm="lin_ucb", radius=(0.1, 0.2, 0.3))
+    bandit = Bandit("borl", dim=3, seed=SEED, base=base, **PATIENT["borl"])
+    decisions = [bandit.decide(GOOD[[0]]) for _ in range(12)]
+    arms = []
+    for decision in decisions:
+        bandit.learn(decision.id, 0.5)
+        arms.append(int(bandit.state.arm))
+    assert len(set(arms)) == 1
+    assert len({decision.bonus for decision in decisions}) > 1
+
+
+def test_the_caller_may_reuse_arrays_and_gets_copies_of_the_state():
+    bandit, twin = started("d_lin_ucb"), started("d_lin_ucb")
+    features = GOOD.copy()
+    decision = bandit.decide(features)
+    features[:] = 7.0
+    bandit.state.gram[:] = 7.0
+    twin.decide(GOOD)
+    for each in (bandit, twin):
+        each.learn(decision.id, 0.5)
+    assert bits(bandit.state) == bits(twin.state)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (dict(algorithm="d_lin_ucp"), "algorithm must be one of .*did you mean 'd_lin_ucb'"),
+        (dict(dim=0), "dim must be a positive integer, got 0"),
+        (dict(seed=-1), "seed must be an integer of at least 0, got -1"),
+        (dict(rate=(0.9, 0.99)), "rate must be a single number, got a grid"),
+        (dict(radius=[0.1, 0.2]), "radius must be a single number, got a grid"),
+        (dict(ridge=0), "ridge must be a number above 0, got 0"),
+    ],
+)
+def test_bad_settings_are_named_in_one_sentence(changed, message):
+    settings: dict[str, Any] = dict(algorithm="d_lin_ucb", dim=3, rate=0.9, noise_scale=0.3) | changed
+    with pytest.raises(ValueError, match=message):
+        Bandit(**settings)
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if needs(name)])
+def test_an_algorithm_that_has_to_be_told_more_is_refused(name):
+    told = " and ".join(needs(name))
+    sentence = f"^algorithm must learn from what it earns alone, got '{name}', which has to be told {told}$"
+    with pytest.raises(ValueError, match=sentence):
+        Bandit(name, dim=BANDIT.dim, **KNOWN[name])
+
+
+def test_an_index_that_is_not_finite_is_an_error_and_no_decision():
+    without_ridge = Bandit("lin_ucb", dim=3, radius=1.0, ridge=1e-300)
+    without_ridge.learn(without_ridge.decide(np.ones((1, 3))).id, 0.5)  # now the gram has no inverse
+    too_curious = Bandit("lin_ucb", dim=3, radius=1e308)
+    too_curious.learn(too_curious.decide(0 * GOOD).id, 0.5)
+    for bandit in (without_ridge, too_curious):
+        with pytest.raises(FloatingPointError, match="agent: its index is not finite; the ridge may be too"):
+            bandit.decide(100 * GOOD)
+        with pytest.raises(ValueError, match="got 1: it was never made"):
+            bandit.learn(1, 0.5)

@@ -1,0 +1,70 @@
+"""The direct way through least squares equals the one over plans, and lazy draws are the simulator's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from driftwise.base import random
+from driftwise.online.engines import Choice, Direct, Luck, Planned
+from tests.streams import BANDITS, make, rounds
+
+DIRECT = [name for name in BANDITS if isinstance(make(name)._engine, Direct)]
+
+
+def test_the_fast_way_is_taken_by_upper_confidence_bounds():
+    assert {"d_lin_ucb", "lin_ucb", "weight_ucb", "sw_lin_ucb", "restart_lin_ucb", "opt_wlsvi"} <= set(DIRECT)
+    assert "d_lin_ts" not in DIRECT
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_the_direct_way_equals_the_planned_one(name):
+    agent = make(name).agent
+    direct, planned = make(name)._engine, Planned(agent, Luck(3))
+    assert isinstance(direct, Direct)
+    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
+        fast, slow = direct.choose(arms, t), planned.choose(arms, t)
+        assert fast.arm == slow.arm
+        np.testing.assert_allclose(fast[1:3], slow[1:3], rtol=0, atol=1e-9)
+        direct.learn(fast, reward)
+        planned.learn(slow, reward)
+    for one, other in zip(direct.state[:5], planned.state[:5], strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_ties_are_broken_by_the_draws_of_the_simulator():
+    direct, planned = make()._engine, Planned(make().agent, Luck(3))
+    chosen = [(direct.choose(np.eye(3), t).arm, planned.choose(np.eye(3), t).arm) for t in range(20)]
+    assert all(one == other for one, other in chosen)
+    assert {one for one, _ in chosen} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9])
+def test_few_words_are_the_first_of_many(size):
+    key = random.fold(random.key(11), 5)
+    for draw in (random.uniform, random.coarse):
+        assert np.array_equal(draw(key, size, np.float64)[:1], draw(key, 200, np.float64)[:1])
+    assert np.array_equal(random.uniform(key, size, np.float64), random.uniform(key, 200, np.float64)[:size])
+    many = random.fold(key, np.arange(100))  # beyond the few
+    assert all(np.array_equal(random.fold(key, i), many[i]) for i in range(100))
+
+
+def test_a_lazy_key_draws_what_the_key_draws():
+    key = random.fold(random.key(2), 0)
+    lazy, eager = random.LazyKey(key, 9), random.fold(key, 9)
+    assert np.array_equal(random.fold(lazy, 4), random.fold(eager, 4))
+    assert np.array_equal(random.uniform(lazy, 3, np.float64), random.uniform(eager, 3, np.float64))
+    assert np.array_equal(random.normal(lazy, 12, np.float64), random.normal(eager, 12, np.float64))
+
+
+def test_an_agent_that_does_not_know_arms_by_features_is_refused():
+    with pytest.raises(ValueError, match="algorithm must know arms by their features, got 'ucbvi', which"):
+        make("ucbvi")
+
+
+def test_a_choice_keeps_no_array_of_the_callers():
+    arms = np.eye(3)
+    choice: Choice = make()._engine.choose(arms, 0)
+    assert not np.shares_memory(choice.features, arms)

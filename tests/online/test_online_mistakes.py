@@ -1,0 +1,122 @@
+"""Whatever comes in: it is taken, or refused in one sentence, and then nothing has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_np
+
+from driftwise.online import Bandit
+from tests.streams import bits, lead, make
+
+DIM = 3
+NAMES = ["d_lin_ucb", "sw_lin_ucb", "d_lin_ts", "borl", "change_detection"]  # each way through the engine
+
+
+def everything(bandit: Bandit) -> Any:
+    """All that a mistake could have changed."""
+    return bits(bandit.state), bandit.summary(), sorted(bandit._pending.waiting)
+
+
+def attempt(bandit: Bandit, call: Any, *arguments: Any) -> bool:
+    """Whether it went through; if not, all is as before and the sentence begins with the argument's name."""
+    before = everything(bandit)
+    try:
+        call(*arguments)
+    except (ValueError, FloatingPointError) as error:
+        sentence = str(error)
+    else:
+        return True
+    assert sentence.startswith(("features must ", "reward must ", "id must ", "agent: "))
+    assert everything(bandit) == before
+    return False
+
+
+shapes = st_np.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+numbers = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1e-300, 1e-8, 1e5, 1e308])
+arrays = st.one_of(
+    st_np.arrays(np.float64, shapes, elements=numbers),
+    st_np.arrays(np.float64, st.tuples(st.integers(0, 4), st.just(DIM)), elements=numbers),
+    st_np.arrays(np.float32, st.tuples(st.integers(1, 4), st.just(DIM)), elements=st.floats(-1, 1, width=32)),
+    st_np.arrays(np.int64, st.tuples(st.integers(1, 4), st.just(DIM))),
+    st_np.arrays(np.bool, st.tuples(st.integers(1, 4), st.just(DIM))),
+)
+rewards = numbers | st.integers() | st.none() | st.text(max_size=3) | st.booleans()
+ids = st.integers(-2, 12) | st.floats(0, 9) | st.none() | st.text(max_size=2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=100, deadline=None)
+@given(steps=st.lists(st.tuples(arrays, ids, rewards), min_size=1, max_size=6))
+def test_what_is_refused_changes_nothing_and_what_is_taken_can_be_gone_on_with(name, steps):
+    bandit = make(name, max_pending=4, expire_after=6)
+    lead(bandit, 5, seed=0)
+    for features, number, reward in steps:
+        attempt(bandit, bandit.decide, features)
+        attempt(bandit, bandit.learn, number, reward)
+    summary = bandit.summary()
+    assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(scale=st.sampled_from([1e-160, 1e-12, 1e-3, 1.0, 1e3, 1e6]), seed=st.integers(0, 99))
+def test_any_scale_of_features_gives_a_decision_or_a_sentence(name, scale, seed):
+    bandit, rng = make(name), np.random.default_rng(seed)
+    for _ in range(4):
+        features = scale * rng.uniform(-1, 1, size=(4, DIM))
+        if attempt(bandit, bandit.decide, features):
+            bandit.learn(bandit.summary().decisions - 1, float(rng.normal()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_layout_and_type_of_an_array_make_no_difference(name):
+    features = np.random.default_rng(0).integers(-3, 4, size=(4, DIM))
+    as_given = [
+        features.astype(np.float64),
+        features,
+        features.astype(np.float32),
+        np.asfortranarray(features, dtype=np.float64),
+        np.repeat(features.astype(np.float64), 2, axis=1)[:, ::2],
+        features.astype(np.float64)[::-1][::-1],
+        features.astype(">f8"),
+        features.tolist(),
+    ]
+    decisions, states = [], []
+    for each in as_given:
+        bandit = make(name)
+        decisions.append(bandit.decide(each))
+        bandit.learn(decisions[-1].id, 0.5)
+        states.append(bits(bandit.state))
+    assert all(each == decisions[0] for each in decisions)
+    assert all(each == states[0] for each in states)
+
+
+def test_numbers_of_numpy_are_numbers():
+    plain, typed = make(), make()
+    for bandit, kind, id_kind in ((plain, float, int), (typed, np.float32, np.int64)):
+        number = bandit.decide(np.eye(DIM)).id
+        bandit.learn(id_kind(number), kind(0.5))  # pyright: ignore[reportArgumentType]
+    assert bits(plain.state) == bits(typed.state)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "message"),
+    [
+        ("lin_ucb", dict(radus=0.1), r"^radus must be .* of lin_ucb, .* \(did you mean 'radius'\?\)$"),
+        ("d_lin_ucb", dict(radius=0.1), r"^rate must be given to d_lin_ucb, got radius$"),
+        ("random_restart", dict(probability=0.1), r"^base must be given to random_restart, got probability$"),
+        (
+            "random_restart",
+            dict(probability=0.1, base=dict(algorithm="lin_ucb", radus=0.1)),
+            r"^radus must be a parameter of lin_ucb",
+        ),
+    ],
+)
+def test_parameters_that_are_wrong_or_missing_are_named(algorithm, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Bandit(algorithm, dim=3, **parameters)

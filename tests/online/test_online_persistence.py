@@ -1,0 +1,230 @@
+"""Agents as files: what was saved goes on as if it had never stopped, and nothing else is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from driftwise.online import Bandit, load, persistence
+from tests.streams import BANDITS, bits, lead, make
+
+FIRST, SECOND = 25, 30  # rounds before and after the stop: blocks end and instances begin in both
+
+
+def started(name: str = "d_lin_ucb", **options: Any) -> Bandit:
+    bandit = make(name, **options)
+    lead(bandit, FIRST, seed=1)
+    return bandit
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_stopped_saved_and_loaded_equals_never_stopped(name, tmp_path):
+    stopped, never = started(name), started(name)
+    stopped.save(tmp_path / "agent.safetensors")
+    restored = load(tmp_path / "agent.safetensors")
+    assert restored.agent == never.agent
+    assert restored.summary() == never.summary()
+    waiting = [number for number in (21, 23, 24) if number % 7]
+    for number in waiting:  # rewards of decisions made before
+        for bandit in (restored, never):
+            bandit.learn(number, 0.25)
+    assert lead(restored, SECOND, seed=2) == lead(never, SECOND, seed=2)
+    assert bits(restored.state) == bits(never.state)
+    assert restored.summary() == never.summary()
+
+
+def test_a_file_names_what_it_holds_and_can_be_saved_again(tmp_path):
+    bandit = started("d_lin_ucb", max_pending=7, expire_after=9)
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    bandit.save(first)
+    load(first).save(second)
+    metadata = metadata_of(first)
+    assert metadata == metadata_of(second)  # the checksum too
+    described = json.loads(metadata["description"])
+    assert (metadata["product"], metadata["format"]) == ("driftwise.online", "1")
+    assert (described["algorithm"], described["seed"]) == ("d_lin_ucb", 3)
+    assert (described["max_pending"], described["expire_after"]) == (7, 9)
+    assert described["agent"]["forgetting"] == {"type": "ExponentialWeights", "rate": 0.9}
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    with safe_open(path, framework="np") as file:
+        return file.metadata()
+
+
+def damaged(path: Path, how: str) -> None:
+    """Make a file what it should not be."""
+    whole = path.read_bytes()
+    if how == "empty":
+        path.write_bytes(b"")
+    elif how == "truncated":
+        path.write_bytes(whole[:-9])
+    elif how == "half":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif how == "longer":
+        path.write_bytes(whole + b"more")
+    elif how == "one byte changed":
+        path.write_bytes(whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:])
+    elif how == "pickle":
+        path.write_bytes(b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x07nothing\x94.")
+    elif how == "foreign":
+        save_file({"weights": np.ones(3)}, path)
+    else:
+        changed(path, **{how: "2" if how == "format" else "{}"})
+
+
+def changed(path: Path, **metadata: str) -> None:
+    """The same tensors under other metadata."""
+    save_file(load_file(path), path, metadata_of(path) | metadata)
+
+
+DAMAGE = {
+    "empty": "truncated, damaged or no safetensors file",
+    "truncated": "truncated, damaged or no safetensors file",
+    "half": "truncated, damaged or no safetensors file",
+    "longer": "truncated, damaged or no safetensors file",
+    "one byte changed": "checksum does not fit",
+    "pickle": "truncated, damaged or no safetensors file",
+    "foreign": "was not written by driftwise.online",
+    "format": "has format 2 of driftwise .*, and this version reads format 1",
+    "description": "checksum does not fit",
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_what_is_not_a_whole_file_of_ours_is_refused_in_one_sentence(how, tmp_path):
+    path = tmp_path / "agent.safetensors"
+    started().save(path)
+    damaged(path, how)
+    sentence = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
+    with pytest.raises(ValueError, match=sentence + DAMAGE[how]):
+        load(path)
+
+
+def test_a_file_that_is_not_there_is_the_systems_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "agent.safetensors")
+
+
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "agent.safetensors"
+    bandit = started()
+    bandit.save(path)
+    before = path.read_bytes()
+    bandit.learn(bandit.decide(np.eye(3)).id, 0.5)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        bandit.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+SAVER = """
+import os, pathlib, signal, sys
+import numpy as np
+from driftwise.online import Bandit, load, persistence
+
+path, when = sys.argv[1:]
+bandit = load(path)
+bandit.learn(bandit.decide(np.eye(3)).id, 0.5)
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+replace, opened = os.replace, pathlib.Path.open
+
+
+class Half:
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def write(self, content):
+        self.file.write(content[: len(content) // 2])
+        self.file.flush()
+        die()
+
+
+if when == "in the middle of writing":
+    pathlib.Path.open = lambda *given, **named: (Half if "xb" in given else lambda file: file)(
+        opened(*given, **named)
+    )
+elif when == "before it is on the disk":
+    os.fsync = die
+elif when == "before it takes the place of the old":
+    os.replace = die
+elif when == "right after that":
+    os.replace = lambda *paths: die(replace(*paths))
+bandit.save(path)
+"""
+MOMENTS = {  # and how many rewards the file knows of afterwards
+    "in the middle of writing": 0,
+    "before it is on the disk": 0,
+    "before it takes the place of the old": 0,
+    "right after that": 1,
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("when", MOMENTS)
+def test_a_kill_while_saving_leaves_the_old_file_or_the_new_one(when, tmp_path):
+    path = tmp_path / "agent.safetensors"
+    make().save(path)
+    before = path.read_bytes()
+    done = subprocess.run([sys.executable, "-c", SAVER, str(path), when], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert load(path).summary().rewards == MOMENTS[when]
+    assert (path.read_bytes() == before) == (MOMENTS[when] == 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links and modes")
+def test_a_link_stays_a_link_and_a_mode_what_it_was(tmp_path):
+    (tmp_path / "there").mkdir()
+    file, link = tmp_path / "there" / "agent.safetensors", tmp_path / "agent.safetensors"
+    make().save(file)
+    file.chmod(0o600)
+    link.symlink_to(file)
+    bandit = started()
+    bandit.save(link)
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert load(file).summary() == bandit.summary()
+
+
+def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
+    path, bandit, write = tmp_path / "agent.safetensors", started(), persistence.write
+    writing, learnt = threading.Event(), threading.Event()
+
+    def slow_at_first(*given: Any) -> None:
+        if not writing.is_set():
+            writing.set()
+            learnt.wait(0.3)  # the other one would be done by then if it could
+        write(*given)
+
+    monkeypatch.setattr(persistence, "write", slow_at_first)
+    first = threading.Thread(target=bandit.save, args=(path,))
+    first.start()
+    writing.wait()
+    bandit.learn(bandit.decide(np.eye(3)).id, 0.5)  # nobody waits for the disk
+    bandit.save(path)
+    learnt.set()
+    first.join()
+    assert load(path).summary() == bandit.summary()

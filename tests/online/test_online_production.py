@@ -1,0 +1,247 @@
+"""Rewards that come late or never, numbers to watch, and many threads."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftwise.online import Bandit, load
+from driftwise.online.gauge import Gauge
+from driftwise.parts.forgetting import (
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
+from tests.streams import BANDITS, bits, lead, make, rounds
+
+ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
+
+
+def test_beyond_max_pending_the_oldest_expires():
+    bandit = make(max_pending=3)
+    for _ in range(5):
+        bandit.decide(ARMS)
+    before = bandit.state
+    for number in (0, 1):
+        with pytest.raises(
+            ValueError, match=rf"^id must be .*, got {number}: it has expired \(max_pending=3,"
+        ):
+            bandit.learn(number, 0.5)
+    assert bits(bandit.state) == bits(before)
+    for number in (4, 2, 3):
+        bandit.learn(number, 0.5)
+    summary = bandit.summary()
+    assert (summary.decisions, summary.rewards, summary.pending, summary.expired) == (5, 3, 0, 2)
+
+
+def test_a_decision_expires_after_so_many_others():
+    bandit = make(expire_after=2)
+    for number in range(6):
+        bandit.decide(ARMS)
+        if number == 4:
+            bandit.learn(3, 0.5)
+    for number, told in ((2, "has expired"), (3, "was rewarded already"), (6, "was never made")):
+        with pytest.raises(ValueError, match=f"got {number}: it {told}"):
+            bandit.learn(number, 0.5)
+    bandit.learn(4, 0.5)
+    bandit.learn(5, 0.5)
+
+
+def test_beyond_32_bits_decisions_go_on():
+    for name in ("d_lin_ts", "lin_ucb"):  # one draws for its plan, the other for ties
+        bandit = make(name)
+        bandit._pending.num_made = 2**32 - 1
+        decisions = [bandit.decide(np.ones((4, 3))) for _ in range(12)]
+        assert decisions[-1].id == 2**32 + 10
+        assert len({decision.arm for decision in decisions}) > 1
+
+
+def test_of_ids_long_gone_it_says_what_it_still_knows():
+    bandit = make(max_pending=2)
+    for _ in range(9):
+        bandit.decide(ARMS)
+    with pytest.raises(ValueError, match="got 0: it was rewarded already, or expired long ago"):
+        bandit.learn(0, 0.5)
+    with pytest.raises(ValueError, match="got 6: it has expired"):
+        bandit.learn(6, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(max_pending=0), "max_pending must be a positive integer, got 0"),
+        (dict(expire_after=0), "expire_after must be a positive integer, got 0"),
+        (dict(expire_after=1.5), "expire_after must be a positive integer, got 1.5"),
+    ],
+)
+def test_bad_limits_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    "forgetting",
+    [
+        NoForgetting(),
+        ExponentialWeights(0.9),
+        ExponentialWeights(1.0),
+        ExponentialWeights(1 - 1e-9),
+        PeriodicRestart(6),
+        RestartAt((4, 17)),
+        SlidingWindow(5),
+    ],
+)
+@pytest.mark.parametrize("tick", [0, 1, 4, 6, 25])
+def test_effective_samples_follow_from_the_weights(forgetting, tick):
+    weights = forgetting.weights(tick)
+    expected = weights.sum() ** 2 / (weights**2).sum() if weights.any() else 0.0
+    assert forgetting.effective_samples(tick) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_summary_says_what_was_learnt():
+    bandit = make("lin_ucb", ridge=0.5)
+    fresh = bandit.summary()
+    assert (fresh.effective_samples, fresh.condition, fresh.rewards, fresh.drift) == (0, 1, 0, 0)
+    errors, bonuses = [], []
+    for _ in range(7):
+        decision = bandit.decide(ARMS[:1])
+        bandit.learn(decision.id, 0.75)
+        errors.append(abs(0.75 - (decision.index - decision.bonus)))
+        bonuses.append(decision.bonus)
+    summary = bandit.summary()
+    assert summary.effective_samples == 7
+    assert summary.condition == pytest.approx((0.5 + 7 * np.square(ARMS[0]).sum()) / 0.5)
+    assert summary.recent_error == pytest.approx(np.mean(errors))
+    assert summary.recent_bonus == pytest.approx(np.mean(bonuses))
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_every_bandit_has_a_summary(name):
+    bandit = make(name)
+    lead(bandit, 30, seed=0)
+    summary = bandit.summary()
+    assert 0 <= summary.effective_samples <= summary.rewards
+    assert 1 <= summary.condition < np.inf
+    assert summary.rewards + summary.pending == 30 == summary.decisions
+    assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()
+
+
+def drifts(num: int, *, change_at: int, seed: int) -> list[float]:
+    """The gauge of D-LinUCB after every reward; at the change the parameter turns round."""
+    bandit, rng = (
+        Bandit("d_lin_ucb", dim=3, rate=0.98, noise_scale=0.1, seed=seed),
+        np.random.default_rng(seed),
+    )
+    theta = np.array([0.5, -0.3, 0.4])
+    found = []
+    for t in range(num):
+        arms = rng.normal(size=(5, 3))
+        decision = bandit.decide(arms)
+        mean = arms[decision.arm] @ (theta if t < change_at else -theta)
+        bandit.learn(decision.id, mean + 0.1 * rng.normal())
+        found.append(bandit.summary().drift)
+    return found
+
+
+def test_the_gauge_is_quiet_in_a_steady_world_and_rises_after_a_change():
+    for seed in range(3):
+        found = drifts(1200, change_at=1000, seed=seed)
+        assert max(found[:1000]) < 4
+        assert max(found[1000:1030]) > 8
+        assert found[-1] < 4  # it has learnt the new world
+
+
+def test_rare_rewards_make_the_gauge_noisy_within_a_limit():
+    rng, gauge, found = np.random.default_rng(0), Gauge(), []
+    for reward in rng.random(20_000) < 0.01:
+        gauge.observe(reward - 0.01, 0.0)
+        found.append(gauge.drift)
+    assert 4 < max(found) < 8  # as its docstring says
+    for _ in range(50):  # three times as many as there were
+        gauge.observe(0.99 if rng.random() < 0.3 else -0.01, 0.0)
+    assert gauge.drift > 8
+
+
+def test_the_gauge_compares_two_weighted_means():
+    errors = np.random.default_rng(0).exponential(size=3000)
+    gauge = Gauge()
+    for error in errors:
+        gauge.observe(error, 2 * error)
+    assert gauge.recent_bonus == pytest.approx(2 * gauge.recent)
+    weights = {memory: (1 - 1 / memory) ** np.arange(2999, -1, -1) / memory for memory in (50, 1000)}
+    older = weights[1000].sum()
+    assert gauge.recent == pytest.approx(weights[50] @ errors, abs=1e-2)
+    assert gauge.older == pytest.approx(weights[1000] @ errors / older, abs=0.1)
+    assert gauge.variance == pytest.approx(1, rel=0.3)  # of an exponential law
+
+
+@contextlib.contextmanager
+def impatient_threads() -> Iterator[None]:
+    """Threads give way to each other as often as Python can make them."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def test_threads_together_do_as_one_after_the_other(tmp_path):
+    bandit, lock, learnt = make("lin_ucb", max_pending=500), threading.Lock(), []
+    finished = threading.Event()
+
+    def work(seed: int) -> None:
+        for arms, reward in rounds(300, seed):
+            decision = bandit.decide(arms)
+            bandit.learn(decision.id, reward)
+            with lock:
+                learnt.append((decision.id, arms[decision.arm], reward))
+
+    def keep(file: Path) -> list[int]:
+        known = []
+        last = False
+        while not last:
+            last = finished.is_set()
+            bandit.save(file)
+            seen = load(file).summary()  # all of one moment, however many are at work
+            assert seen.decisions == seen.rewards + seen.pending == seen.effective_samples + seen.pending
+            known.append(seen.rewards)
+        return known
+
+    with impatient_threads(), ThreadPoolExecutor(9) as pool:
+        kept = pool.submit(keep, tmp_path / "agent.safetensors")
+        list(pool.map(work, range(8)))
+        finished.set()
+        known = kept.result()
+    assert known == sorted(known)
+    assert known[-1] == 2400
+    summary = bandit.summary()
+    assert (summary.decisions, summary.rewards, summary.pending) == (2400, 2400, 0)
+    assert sorted(number for number, *_ in learnt) == list(range(2400))
+    features = np.array([each for _, each, _ in learnt])
+    np.testing.assert_allclose(bandit.state.gram[0], np.eye(3) + features.T @ features, rtol=1e-12)
+    rewards = np.array([each for *_, each in learnt])
+    np.testing.assert_allclose(bandit.state.cross[0, :, 0], features.T @ rewards, rtol=1e-12)
+
+
+def test_no_heavy_library_is_loaded_for_deciding_and_learning():
+    script = """
+import sys
+import numpy as np
+import driftwise.online
+bandit = driftwise.online.Bandit("d_lin_ts", dim=3, rate=0.9, scale=0.1)
+bandit.learn(bandit.decide(np.eye(3)).id, 0.5)
+print([name for name in ("jax", "scipy", "pyarrow", "gymnasium", "pandas") if name in sys.modules])
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert told == "[]\n"

@@ -1,0 +1,298 @@
+"""Off-policy replay: estimates against closed forms, blocks of any size, and logs that cannot be read."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from driftwise.analysis.replay_page import html_page, lead
+from driftwise.online.replay import Log, replay, replaying
+from driftwise.online.replay.encoding import Encoding
+from driftwise.online.replay.estimates import Event, Tally
+from driftwise.online.replay.policy import Policy
+from driftwise.online.replay.reward_model import RewardModel
+from driftwise.online.replay.survey import survey
+
+CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
+COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
+UNIFORM_VALUE, BEST_VALUE = 1.6 / 3, 0.7125  # of means ½ ± 0.4x and 0.6 for x uniform in [−1, 1]
+
+
+def drawn(rows: int, seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    x, arms = rng.uniform(-1, 1, rows), rng.choice(3, rows, p=CHANCES)
+    means = np.stack([0.5 + 0.4 * x, 0.5 - 0.4 * x, np.full(rows, 0.6)], axis=1)[np.arange(rows), arms]
+    gain = (rng.random(rows) < means).astype(float)
+    return {"x": x, "arm": np.array(["a", "b", "c"])[arms], "gain": gain, "chance": CHANCES[arms]}
+
+
+def write_csv(path: Path, columns: dict[str, Any]) -> Path:
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    return Log(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(3000)), **COLUMNS)
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, {**COLUMNS, "propensity": None}], ids=["known", "shares"])
+def test_every_estimate_covers_the_value_of_a_uniform_policy(log: Log, columns: dict[str, Any]) -> None:
+    found = replay(Log(log.path, **columns), "uniform").final
+    for name in ("replay", "IPS", "SNIPS", "DR"):
+        value, error = found.values[name]
+        assert abs(value - UNIFORM_VALUE) < 4 * error, name
+        assert error < 0.025, name
+    logged = found.values["logged"].value
+    assert logged == pytest.approx(drawn(3000)["gain"].mean())
+    assert found.accepted == pytest.approx(3000 * 0.2, rel=0.2)  # p_min of all, whatever the action
+
+
+def test_a_learning_agent_earns_more_than_the_log_and_less_than_is_possible(log: Log) -> None:
+    found = replay(log, "lin_ucb", {"radius": 0.3}).final.values
+    for name in ("IPS", "SNIPS", "DR"):
+        assert found["logged"].high < found[name].value < BEST_VALUE + 3 * found[name].error, name
+
+
+def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: Log) -> None:
+    found = replay(log, "greedy", {}, frozen_after=1000)
+    assert found.final.events == 2000
+    ips, snips, dr = (found.final.values[name] for name in ("IPS", "SNIPS", "DR"))
+    assert abs(ips.value - dr.value) < 4 * ips.error
+    assert abs(snips.value - dr.value) < 4 * snips.error
+
+
+def test_sums_are_the_textbook_formulas() -> None:
+    rng = np.random.default_rng(1)
+    reward, weight = rng.normal(5, 1, 40), rng.exponential(1, 40)
+    expected, predicted = rng.normal(size=40), rng.normal(size=40)
+    accepted = rng.random(40) < 0.4
+    tally = Tally(centre=4.0)
+    for row in np.stack([reward, weight, expected, predicted, accepted], axis=1).tolist():
+        tally.add(Event(*row))
+    found = tally.estimates
+    value = (weight * reward).sum() / weight.sum()
+    terms = {
+        "logged": reward,
+        "replay": reward[accepted],
+        "IPS": weight * reward,
+        "DR": expected + weight * (reward - predicted),
+    }
+    for name, each in terms.items():
+        assert found.values[name] == pytest.approx((each.mean(), each.std(ddof=1) / np.sqrt(len(each))))
+    effective = weight.sum() ** 2 / (weight**2).sum()
+    correction = effective / (effective - 1)
+    error = np.sqrt(correction * (weight**2 * (reward - value) ** 2).sum()) / weight.sum()
+    assert found.values["SNIPS"] == pytest.approx((value, error))
+    assert found.effective == pytest.approx(effective)
+    assert found.mean_weight == pytest.approx(weight.mean())
+    assert (found.events, found.accepted) == (40, accepted.sum())
+
+
+@pytest.mark.parametrize("weights", [[0.3], [0.1, 0.0], [1e-9, 7.0, 1e-9, 1e-9], [0.1, 1.0, 0.1]])
+def test_an_event_that_decides_alone_has_no_error(weights: list[float]) -> None:
+    tally = Tally(centre=0.3)
+    for reward, weight in zip((0.1, 0.7, 0.2, 0.9), weights, strict=False):
+        tally.add(Event(reward, weight, 0.0, 0.0, False))
+    assert np.isfinite(tally.estimates.values["SNIPS"].value)
+    assert np.isnan(tally.estimates.values["SNIPS"].error)
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 7.0])
+@pytest.mark.parametrize("num", [2, 3, 5])
+def test_with_equal_weights_the_error_is_that_of_a_mean(weight: float, num: int) -> None:
+    rewards, tally = np.random.default_rng(0).normal(size=num), Tally(centre=0.0)
+    for reward in rewards.tolist():
+        tally.add(Event(reward, weight, 0.0, 0.0, False))
+    found = tally.estimates.values["SNIPS"]
+    assert found == pytest.approx((rewards.mean(), rewards.std(ddof=1) / np.sqrt(num)))
+
+
+def test_a_tiny_propensity_is_told_as_it_stops_learning(tmp_path: Path) -> None:
+    columns = {name: list(values) for name, values in drawn(300).items()}
+    usual = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
+    assert usual.warning is None
+    assert usual.learnt == usual.final.accepted > usual.dim == 6
+    assert usual.final.mean_weight == pytest.approx(1, abs=0.2)
+    columns["chance"][7] = 1e-9
+    found = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
+    assert found.learnt == found.final.accepted <= 1
+    assert found.warning is not None
+    assert "fewer than its 6 features: the least propensity, 1e-09, decides" in found.warning
+    assert found.warning in lead(found)
+
+
+def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {name: list(values) for name, values in drawn(60).items()}
+    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    new_action = columns | {"arm": ["d", *columns["arm"][1:]]}
+    for other in (new_action, {name: values[:50] for name, values in columns.items()}):
+        write_csv(tmp_path / "log.csv", columns)
+        seen = survey(log)
+        write_csv(tmp_path / "log.csv", other)
+        monkeypatch.setattr(replaying, "survey", lambda log, seen=seen: seen)
+        with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is replayed, but it"):
+            replay(log, "uniform")
+
+
+def test_more_weights_than_can_be_learnt_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    rows = [f"{i / 400},{i % 300},1,0.5" for i in range(400)]
+    (tmp_path / "log.csv").write_text("\n".join(["x,arm,gain,chance", *rows]), encoding="utf-8")
+    log = Log(tmp_path / "log.csv", **COLUMNS)
+    with pytest.raises(ValueError, match=r"300 actions and 1 features .* at most 500 .* got 600: take sha"):
+        replay(log, "uniform")
+
+
+def test_spaces_around_actions_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("x,arm,gain,chance\n1, u,1,1\n2,u,1,1\n3,v ,1,1\n", encoding="utf-8")
+    assert replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform").actions == ("u", "v")
+
+
+def test_where_nothing_is_known_of_an_error_there_is_no_band(tmp_path: Path) -> None:
+    found = replay(Log(write_csv(tmp_path / "log.csv", drawn(20)), **COLUMNS), "uniform", every=1)
+    page = html_page(found)
+    widths = [
+        np.frombuffer(base64.b64decode(each), dtype="<f4")
+        for each in re.findall(r'"half_width": ?\{"dtype": ?"f4", ?"bdata": ?"([^"]*)"', page)
+    ]
+    so_far, window = widths[:5], widths[5:]
+    assert np.isnan(window).all()  # a single event in each
+    assert np.isnan(so_far[0][0])
+    assert so_far[0][1:] == pytest.approx(
+        [1.96 * each.so_far.values["logged"].error for each in found.windows[1:]], rel=1e-3
+    )
+
+
+def test_reward_model_is_ridge_regression_of_each_action() -> None:
+    rng = np.random.default_rng(2)
+    contexts, rewards, actions = rng.normal(size=(30, 3)), rng.normal(size=30), rng.integers(2, size=30)
+    model = RewardModel(2, 3, ridge=0.5)
+    for context, action, reward in zip(contexts, actions, rewards, strict=True):
+        model.learn(context, action, reward)
+    for action in range(2):
+        chosen = contexts[actions == action]
+        gram = chosen.T @ chosen + 0.5 * np.eye(3)
+        weights = np.linalg.solve(gram, chosen.T @ rewards[actions == action])
+        assert model.predict(contexts[0])[action] == pytest.approx(contexts[0] @ weights)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
+    encoding = Encoding(np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0]), num_actions=4, shared=shared)
+    rows = np.random.default_rng(3).uniform(encoding.low, encoding.high, size=(20, 3))
+    for context in encoding.contexts(np.vstack([rows, encoding.low, encoding.high])):
+        features = encoding.actions(context)
+        assert features.shape == (4, encoding.dim)
+        assert (np.linalg.norm(features, axis=1) <= 1 + 1e-12).all()
+        assert len(np.unique(features, axis=0)) == 4
+    assert encoding.dim == (8 if shared else 16)
+
+
+def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    learnt = []
+    monkeypatch.setattr(Policy, "learn", lambda self, plan, features, action, reward: learnt.append(reward))
+    found = replay(log, "lin_ucb", {"radius": 0.3}).final
+    assert 0 < found.accepted == len(learnt) < found.events
+    assert np.mean(learnt) == pytest.approx(found.values["replay"].value)
+
+
+def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(log: Log, tmp_path: Path) -> None:
+    columns = {name: values[:400] for name, values in drawn(400).items()}
+    csv, file = write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet"
+    parquet.write_table(pa.table(columns), file)
+    logs = [Log(path, **COLUMNS, bytes_at_once=size) for path in (csv, file) for size in (600, 1 << 20)]
+    lengths = [[len(events.rewards) for events in each.events()] for each in logs]
+    assert [max(each) < 30 for each in lengths] == [True, False, True, False]  # what is held at a time
+    first, *others = (replay(each, "d_lin_ucb", {"rate": 0.99, "radius": 0.3}, every=150) for each in logs)
+    assert [window.row for window in first.windows] == [150, 300, 400]
+    for other in others:
+        assert other.windows == first.windows
+    last = first.windows[-1]
+    assert (last.window.events, last.so_far.events) == (100, 400)
+
+
+def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None:
+    columns = {name: list(values) for name, values in drawn(60).items()}
+    clean = replay(Log(write_csv(tmp_path / "clean.csv", columns), **COLUMNS), "uniform")
+    for name, value in (("x", ""), ("gain", "nan"), ("arm", ""), ("chance", "NA"), ("x", "-inf")):
+        for other, row in (("x", "0.1"), ("gain", "1"), ("arm", "a"), ("chance", "0.5")):
+            columns[other].insert(7, value if other == name else row)
+    file = write_csv(tmp_path / "holey.csv", columns)
+    holey = replay(Log(file, **COLUMNS, bytes_at_once=64), "uniform")  # some blocks have nothing else
+    assert (clean.skipped, holey.skipped) == (0, 5)
+    assert holey.windows == clean.windows
+
+
+def test_numbers_that_look_whole_at_first_are_read_to_the_end(tmp_path: Path) -> None:
+    lines = ["x,arm,gain,chance"] + ["1,2,0,0.5", "0,1,1,0.5"] * 50 + ["0.25,1.5,0.5,0.5"]
+    (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = replay(Log(tmp_path / "log.csv", **COLUMNS, bytes_at_once=64), "uniform")
+    assert (found.rows, found.actions) == (101, ("1", "1.5", "2"))
+
+
+BAD = {
+    "no such file": (None, {}, r"log.csv cannot be read: No such file or directory"),
+    "empty": ("", {}, r"log.csv cannot be read: Empty CSV file"),
+    "no rows": ("x,arm,gain,chance\n", {}, r"must have at least one row to replay, but it has none"),
+    "all missing": ("x,arm,gain,chance\n,a,1,1\n", {}, r"at least one row to replay, but all 1 lack a value"),
+    "one action": ("x,arm,gain,chance\n1,a,1,1\n", {}, r"arm must have at least two different values"),
+    "ragged": ("x,arm,gain,chance\n1,a,1,1\n1,a\n", {}, r"cannot be read: CSV parse error: Expected 4"),
+    "column": ("x,arm,gain\n1,a,1\n", {}, r"has no column 'chance'; its columns are 'x', 'arm', 'gain'"),
+    "doubled": ("x,x,arm,gain,chance\n1,1,a,1,1\n", {}, r"has more than one column 'x'"),
+    "word": ("x,arm,gain,chance\n1,a,1,1\none,b,1,1\n", {}, r"row 2: x must be a number, got 'one'"),
+    "chance 0": (
+        "x,arm,gain,chance\n1,a,1,0\n",
+        {},
+        r"row 1: chance must be a probability in \(0, 1\], got 0",
+    ),
+    "chance 2": ("x,arm,gain,chance\n1,a,1,1\n1,b,1,2\n", {}, r"row 2: chance must be .* got 2"),
+    "huge": ("x,arm,gain,chance\n1,a,1e200,1\n", {}, r"row 1: gain must lie between ±1e\+100, got 1e\+200"),
+    "leak": ("", {"features": ("x", "gain")}, r"must be different columns, got 'gain' twice"),
+    "semicolons": ("x;arm;gain;chance\n1;a;1;1\n", {}, r"has no column 'arm'.*separated by commas"),
+    "no features": ("", {"features": ()}, r"features must name at least one column, got none"),
+    "ending": (
+        "",
+        {"path": "log.txt"},
+        r"ending of the log's name must be one of .csv, .parquet, got '.txt'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "changed", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_replayed_is_one_sentence(
+    text: str | None, changed: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as raised:
+        replay(Log(**{"path": path, **COLUMNS, **changed}), "uniform")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "options", "message"),
+    [
+        ("lin_uc", {}, {}, "did you mean 'lin_ucb'"),
+        ("lin_ucb", {"beta": 1}, {}, "beta must be a parameter of lin_ucb, expected one of "),
+        ("lin_ucb", {"radus": 1}, {}, r"expected one of .* \(did you mean 'radius'\?\)"),
+        ("d_lin_ucb", {}, {}, "rate must be given to d_lin_ucb, got nothing"),
+        ("d_lin_ucb", {"rate": [0.9, 0.8], "radius": 1}, {}, r"single number, got a grid, \[0.9, 0.8\]$"),
+        ("lin_ucb", {"radius": -1.0}, {}, "radius must be a number of at least 0, got -1"),
+        ("uniform", {}, {"frozen_after": 3000}, "frozen_after must leave rows of the 3,000 to estimate on"),
+        ("uniform", {}, {"every": 0}, "every must be a positive integer, got 0"),
+    ],
+)
+def test_wrong_options_are_one_sentence(
+    log: Log, algorithm: str, parameters: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        replay(log, algorithm, parameters, **options)

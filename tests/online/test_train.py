@@ -1,0 +1,249 @@
+"""Agents in environments of Gymnasium, and parameters of these that drift."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from driftwise.environments.drift import Abrupt, Gradual, Periodic
+from driftwise.gym import DriftingParameter, LinearMdpEnv, set_cart_pole, set_slipperiness
+from driftwise.online.episodic import EpisodicAgent
+from driftwise.online.features import Fourier, OneHot, PerAction
+from driftwise.online.training import Training, train
+from tests.examples import SPEC, make
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "drifting_gym.py"
+DOCS = Path(__file__).parents[2] / "docs" / "online-episodes.md"
+
+
+JUMP = Abrupt((2,))
+
+
+def cart_pole(drift: Any = JUMP, parameter: Any = "force_mag", values: Any = (10.0, -10.0)) -> Any:
+    return DriftingParameter(gymnasium.make("CartPole-v1", max_episode_steps=12), parameter, values, drift)
+
+
+def cart_pole_agent(**options: Any) -> EpisodicAgent:
+    features = PerAction(Fourier((-2.4, -3.0, -0.21, -3.0), (2.4, 3.0, 0.21, 3.0), order=1), 2)
+    given: dict[str, Any] = dict(horizon=12, rate=0.9, radius=0.1, tolerance=1e-2) | options
+    return EpisodicAgent("opt_wlsvi", features=features, **given)
+
+
+def lake_agent(**options: Any) -> EpisodicAgent:
+    features = PerAction(OneHot(16), 4).table(range(16))
+    return EpisodicAgent("opt_wlsvi", features=features, horizon=8, rate=0.9, radius=0.1, **options)
+
+
+def test_what_it_earns_is_what_the_environment_paid():
+    env = gymnasium.wrappers.RecordEpisodeStatistics(cart_pole())
+    said: list[tuple[int, int, float]] = []
+    found = train(cart_pole_agent(), env, 5, seed=0, progress=lambda *now: said.append(now))
+    assert isinstance(found, Training)
+    np.testing.assert_array_equal(found.returns, list(env.return_queue))
+    np.testing.assert_array_equal(found.lengths, list(env.length_queue))
+    assert said == [(k + 1, 5, found.returns[k]) for k in range(5)]
+
+
+def test_the_same_seeds_give_the_same_training():
+    def lengths(seed: int) -> list[int]:
+        return train(lake_agent(seed=1), gymnasium.make("FrozenLake-v1"), 20, seed=seed).lengths.tolist()
+
+    assert lengths(3) == lengths(3) != lengths(4)
+
+
+def test_calling_it_twice_goes_on():
+    whole = train(lake_agent(), gymnasium.make("FrozenLake-v1", max_episode_steps=8), 12, seed=0)
+    agent, env = lake_agent(), gymnasium.make("FrozenLake-v1", max_episode_steps=8)
+    parts = [train(agent, env, 5, seed=0), train(agent, env, 7)]
+    np.testing.assert_array_equal(np.concatenate([each.lengths for each in parts]), whole.lengths)
+    assert agent.num_episodes == 12
+
+
+def test_episodes_are_cut_at_the_agents_horizon_and_at_the_environments():
+    long = train(lake_agent(), gymnasium.make("FrozenLake-v1", is_slippery=False), 5, seed=0)
+    assert long.lengths.max() <= 8
+    agent = lake_agent()
+    short = train(agent, gymnasium.make("FrozenLake-v1", max_episode_steps=3), 5, seed=0)
+    assert short.lengths.max() == 3
+    assert agent.num_episodes == 5
+
+
+def test_it_learns_the_way_over_a_lake():
+    env = gymnasium.make("FrozenLake-v1", desc=["SF", "HG"], is_slippery=False, max_episode_steps=4)
+    features = PerAction(OneHot(4), 4).table(range(4))
+    agent = EpisodicAgent("opt_wlsvi", features=features, horizon=4, rate=0.99, radius=0.1, ridge=0.1)
+    assert train(agent, env, 60, seed=0).returns[-20:].mean() == 1
+
+
+def test_linear_mdps_of_ours_can_be_played_too():
+    agent = EpisodicAgent("lsvi_ucb", features=make().features, horizon=SPEC.horizon, radius=0.4)
+    found = train(agent, LinearMdpEnv(make()), 4, seed=0)
+    assert found.lengths.tolist() == [SPEC.horizon] * 4
+
+
+def test_a_saved_agent_with_its_features_is_loaded_with_them(tmp_path):
+    agent, file = cart_pole_agent(), tmp_path / "agent.safetensors"
+    train(agent, cart_pole(), 2, seed=0)
+    agent.save(file)
+    restored = EpisodicAgent.load(file)
+    first, second = (train(each, cart_pole(), 3, seed=1).returns for each in (agent, restored))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_progress_is_shown(capsys):
+    train(lake_agent(), gymnasium.make("FrozenLake-v1"), 3, seed=0, progress=True)
+    assert "episode 3 of 3, last return" in capsys.readouterr().out
+
+
+def test_mistakes_are_one_sentence():
+    env = gymnasium.make("FrozenLake-v1")
+    with pytest.raises(ValueError, match=r"^env must have the agent's 2 discrete actions, got 4 in"):
+        train(cart_pole_agent(), env, 3)
+    with pytest.raises(ValueError, match=r"^env must have the agent's 2 discrete actions, got None in"):
+        train(cart_pole_agent(), gymnasium.make("MountainCarContinuous-v0"), 3)
+    with pytest.raises(ValueError, match=r"^episodes must be a positive integer, got 0$"):
+        train(lake_agent(), env, 0)
+    with pytest.raises(ValueError, match=r"^agent must be a .*EpisodicAgent, got 'opt_wlsvi'$"):
+        train("opt_wlsvi", env, 1)  # pyright: ignore[reportArgumentType]
+
+
+DRIFTING: dict[str, Callable[[], Any]] = {
+    "cart pole": lambda: DriftingParameter(
+        gymnasium.make("CartPole-v1"), "force_mag", (10.0, 5.0), Abrupt((2,))
+    ),
+    "pole length": lambda: DriftingParameter(
+        gymnasium.make("CartPole-v1"), set_cart_pole("length"), (0.5, 2.0), Gradual((0, 10))
+    ),
+    "mountain car": lambda: DriftingParameter(
+        gymnasium.make("MountainCar-v0"), "gravity", (0.0025, 0.002), Periodic(8)
+    ),
+    "frozen lake": lambda: DriftingParameter(
+        gymnasium.make("FrozenLake-v1"), set_slipperiness, (0.0, 0.5), Abrupt((2,))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRIFTING)
+def test_gymnasium_finds_no_fault_with_a_drifting_parameter(name):
+    with warnings.catch_warnings():
+        for known in ("different from the unwrapped version", "value is -?infinity"):
+            warnings.filterwarnings("ignore", message=f".*{known}")
+        check_env(DRIFTING[name](), skip_render_check=True)
+
+
+def test_the_parameter_follows_the_drift_and_the_clock():
+    env = DRIFTING["pole length"]()
+    lengths = [
+        env.reset(**how)[1]["parameter"] for how in (dict(seed=0), {}, dict(options={"episode": 5}), {})
+    ]
+    np.testing.assert_allclose(lengths, [0.5, 0.65, 1.25, 1.4])
+    assert env.unwrapped.length == pytest.approx(1.4)
+    assert env.unwrapped.polemass_length == pytest.approx(0.14)
+    *_, info = env.step(0)
+    assert (info["episode_index"], info["parameter"]) == (6, pytest.approx(1.4))
+    assert env.reset(seed=0)[1]["episode_index"] == 0
+
+
+def test_a_slippery_lake_slips_as_often_as_it_says():
+    env = DRIFTING["frozen lake"]()
+    env.reset(seed=0, options={"episode": 2})
+    ways = env.unwrapped.P[0][1]
+    assert [share for share, *_ in ways] == [0.25, 0.5, 0.25]
+    env.reset(seed=0)
+    assert [share for share, *_ in env.unwrapped.P[0][1]] == [0, 1, 0]
+    assert len(env.unwrapped.P[5][0]) == 1  # a hole
+
+
+def test_the_same_seed_gives_the_same_drifting_trajectory():
+    def trajectory(seed: int) -> list[Any]:
+        env, said = DRIFTING["frozen lake"](), []
+        for episode in range(6):
+            said.append(env.reset(seed=seed) if episode == 0 else env.reset())
+            said.extend(env.step(action) for action in (2, 1, 2))
+        return said
+
+    assert trajectory(1) == trajectory(1) != trajectory(2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            dict(parameter="gravty"),
+            r"^parameter must be a number of .*, got 'gravty' \(did you mean 'gravity'\?",
+        ),
+        (dict(parameter=3), "^parameter must be the name of an attribute or a function, got 3$"),
+        (dict(values=(1.0,)), r"^drift must mix as many anchors as there are values \(1\), got Abrupt"),
+        (dict(values="ab"), "^values must be an array of numbers, got 'ab'$"),
+        (dict(drift=3), "^drift must be a Drift, got 3$"),
+    ],
+)
+def test_bad_drifts_are_one_sentence(given, message):
+    with pytest.raises(ValueError, match=message):
+        cart_pole(**given)
+
+
+def test_a_lake_that_is_not_slippery_cannot_be_made_so():
+    lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    env = DriftingParameter(lake, set_slipperiness, (0.0, 0.5), Abrupt((2,)))
+    with pytest.raises(ValueError, match=r"^env must be a lake made with is_slippery=True, got <.*Frozen"):
+        env.reset(seed=0)
+
+
+def test_a_reset_that_fails_does_not_move_the_clock(monkeypatch):
+    env = cart_pole()
+    env.reset(seed=0)
+
+    def fails(**_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(env.env, "reset", fails)
+        with pytest.raises(MemoryError):
+            env.reset()
+    assert env.step(0)[-1]["episode_index"] == 0
+    assert env.reset()[1]["episode_index"] == 1
+
+
+def test_an_agent_that_is_playing_is_not_trained_and_no_environment_is_reset():
+    agent, env = lake_agent(), gymnasium.make("FrozenLake-v1")
+    agent.begin(0)
+    with pytest.raises(RuntimeError, match=r"^train must come after the end of"):
+        train(agent, env, 1)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+def test_bad_episodes_are_one_sentence_and_change_nothing():
+    env = cart_pole()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"^episode must be an integer of at least 0, got -1$"):
+        env.reset(options={"episode": -1})
+    assert env.reset()[1]["episode_index"] == 1
+
+
+def test_in_the_example_forgetting_wins(tmp_path):
+    spec = importlib.util.spec_from_file_location("drifting_gym", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    found = example.main(tmp_path / "figure.png", num_episodes=300, num_runs=3)
+    forgets, window, never = (returns[:, 150:].mean() for returns in found.values())
+    assert min(forgets, window) > never + 0.2
+    assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_example_of_the_docs_runs():
+    names: dict[str, Any] = {}
+    for block in DOCS.read_text(encoding="utf-8").split("```python\n")[1:]:
+        exec(block.split("```")[0], names)
+    assert names["result"].returns[-20:].mean() > 0.9

@@ -1,0 +1,217 @@
+"""What is added to the estimate, and how an index becomes a policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from driftwise.base import random
+from driftwise.base.types import FeatureTable, Moments
+from driftwise.parts.exploration import (
+    EpsilonGreedy,
+    Greedy,
+    RandomisedUcb,
+    Thompson,
+    Ucb,
+    Uniform,
+    greedy_policy,
+)
+from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius
+from driftwise.parts.regression import feature_table
+
+KEY = random.key(0)
+FEATURES = np.random.default_rng(1).normal(size=(3, 2, 4))
+
+
+def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
+    """Moments of a few discounted samples, the same in all steps, and the inverse of their gram."""
+    phis = np.random.default_rng(2).normal(size=(6, 4)) / 2
+    weights = rate ** np.arange(5, -1, -1.0)
+    gram = np.einsum("t,td,te->de", weights, phis, phis) + np.eye(4)
+    gram_sq = np.einsum("t,td,te->de", weights**2, phis, phis) + np.eye(4)
+    gram, gram_sq = (np.repeat(matrix[None], steps, axis=0) for matrix in (gram, gram_sq))
+    moments = Moments(gram, gram_sq, np.zeros((steps, 4, 4)), np.asarray(1.0), np.asarray(6), ())
+    return moments, np.linalg.inv(gram)
+
+
+def test_ucb_is_the_radius_times_the_norm_of_each_pair():
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    sandwich = inverse[0] @ moments.gram_sq[0] @ inverse[0]  # pyright: ignore[reportOptionalSubscript]
+    for ucb, shape in ((Ucb(2.5), sandwich), (Ucb(2.5, "single"), inverse[0])):
+        expected = [[2.5 * np.sqrt(phi @ shape @ phi) for phi in table.values]]
+        bonus = ucb.perturb(inverse, moments, table, KEY)
+        np.testing.assert_allclose(bonus, expected, rtol=1e-12)
+
+
+def test_sandwich_norm_never_exceeds_the_single_one():
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    sandwich, single = (
+        Ucb(1.0, norm).perturb(inverse, moments, table, KEY) for norm in ("sandwich", "single")
+    )
+    assert (sandwich < single).all()
+
+
+def test_sandwich_norm_without_squared_weights_is_the_single_norm():
+    """`gram_sq=None` stands for weights of zero and one, where Λ̃ = Λ."""
+    moments, inverse = moments_of(rate=1.0)
+    table = feature_table(FEATURES)
+    bonus = [Ucb(1.0).perturb(inverse, m, table, KEY) for m in (moments, moments._replace(gram_sq=None))]
+    np.testing.assert_allclose(bonus[0], bonus[1], rtol=1e-12)
+
+
+def test_a_radius_that_is_a_part_is_that_radius_now():
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    for radius in (SelfNormalisedRadius(0.5), CountingRadius(0.5)):
+        value = float(np.ravel(radius.given(moments))[0])
+        for exploration in (Ucb, RandomisedUcb, Thompson):
+            now, number = (exploration(r).perturb(inverse, moments, table, KEY) for r in (radius, value))
+            np.testing.assert_allclose(now, number, rtol=1e-13)
+
+
+def deviations(exploration: Thompson, moments: Moments, num: int) -> np.ndarray:
+    """Draws of `θ̃ − w`, coordinate by coordinate: `[num, steps, dim]`, each from a key of its own."""
+    inverse, axes = np.linalg.inv(moments.gram), FeatureTable(np.eye(4))
+    drawn = [exploration.perturb(inverse, moments, axes, random.fold(KEY, i)) for i in range(num)]
+    return np.stack(drawn)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_thompson_draws_have_the_covariance_of_the_formula(weighted):
+    """`a² Λ⁻¹Λ̃Λ⁻¹`, or `a² Λ⁻¹` where Λ̃ is left out; steps are independent of each other."""
+    scale, num, steps = 1.5, 300, 20
+    moments, _ = moments_of(0.7, steps)
+    moments = moments._replace(
+        gram=moments.gram + 4, gram_sq=np.asarray(moments.gram_sq) + 4
+    )  # far from diagonal
+    inverse = np.linalg.inv(moments.gram)
+    middle = np.asarray(moments.gram_sq if weighted else moments.gram)
+    covariance = scale**2 * inverse[0] @ middle[0] @ inverse[0]
+    drawn = deviations(Thompson(scale), moments if weighted else moments._replace(gram_sq=None), num)
+    flat = drawn.reshape(-1, 4)
+    variances = np.diag(covariance)
+    # five standard errors: the products of two coordinates have the variance c_ii c_jj + c_ij²
+    errors = 5 * np.sqrt((np.outer(variances, variances) + covariance**2) / len(flat))
+    assert (np.abs(flat.T @ flat / len(flat) - covariance) < errors).all()
+    assert (np.abs(flat.mean(axis=0)) < 5 * np.sqrt(variances / len(flat))).all()
+    neighbours = np.mean(drawn[:, :-1] * drawn[:, 1:], axis=(0, 1))
+    assert (np.abs(neighbours) < 5 * variances / np.sqrt(num * (steps - 1))).all()
+
+
+def test_thompson_draws_one_parameter_for_all_actions():
+    moments, inverse = moments_of(rate=0.7)
+    deviation = deviations(Thompson(0.8), moments, 1)[0, 0]
+    table = feature_table(FEATURES)
+    bonus = Thompson(0.8).perturb(inverse, moments, table, random.fold(KEY, 0))
+    np.testing.assert_allclose(bonus[0], table.values @ deviation, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+def test_randomised_ucb_scales_all_widths_by_one_draw(norm):
+    moments, inverse = moments_of(0.7, steps=2)
+    table = feature_table(FEATURES)
+    widths = Ucb(2.5, norm).perturb(inverse, moments, table, KEY)
+    num, draws = 800, []
+    for i in range(num):
+        key = random.fold(KEY, i)
+        signed, folded = (
+            RandomisedUcb(2.5, sign, norm).perturb(inverse, moments, table, key) / widths
+            for sign in ("signed", "folded")
+        )
+        np.testing.assert_allclose(signed, signed[0, 0], rtol=1e-12)
+        np.testing.assert_allclose(folded, np.abs(signed), rtol=1e-12)
+        draws.append(signed[0, 0])
+    assert abs(np.mean(draws)) < 5 / np.sqrt(num)
+    assert abs(np.mean(np.square(draws)) - 1) < 5 * np.sqrt(2 / num)
+
+
+@pytest.mark.parametrize(
+    ("exploration", "kept"),
+    [
+        (Ucb(1), True),
+        (Ucb(1, "single"), False),
+        (RandomisedUcb(1), True),
+        (RandomisedUcb(1, norm="single"), False),
+        (Thompson(1), True),
+    ],
+    ids=str,
+)
+def test_squared_weights_are_kept_where_they_are_looked_at(exploration, kept):
+    moments, inverse = moments_of(rate=0.7)
+    table = feature_table(FEATURES)
+    assert exploration.uses_gram_sq == kept
+    bonus = [exploration.perturb(inverse, m, table, KEY) for m in (moments, moments._replace(gram_sq=None))]
+    assert (bonus[0] != bonus[1]).any() == kept
+
+
+@pytest.mark.parametrize("exploration", [Greedy(), EpsilonGreedy(0.3), Uniform()], ids=str)
+def test_explorations_without_a_bonus_add_nothing(exploration):
+    moments, inverse = moments_of(rate=0.7)
+    assert not exploration.uses_gram_sq
+    np.testing.assert_array_equal(
+        exploration.perturb(inverse, moments, feature_table(FEATURES), KEY), np.zeros((1, 6))
+    )
+
+
+indices = hnp.arrays(float, (3, 4), elements=st.floats(-100, 100))
+
+
+@given(indices, st.floats(0, 1))
+def test_every_policy_is_a_distribution(q, epsilon):
+    for exploration in (Ucb(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform()):
+        policy = exploration.policy(q)
+        assert policy.min() >= 0
+        np.testing.assert_allclose(policy.sum(axis=-1), 1, rtol=1e-14)
+
+
+@st.composite
+def indices_with_gaps(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of four actions, some of which are not there; at least one is."""
+    present = draw(st.lists(st.booleans(), min_size=4, max_size=4).filter(any).map(np.array))
+    return np.where(present, draw(hnp.arrays(float, 4, elements=st.floats(-1e6, 1e6))), -np.inf), present
+
+
+@given(indices_with_gaps(), st.floats(0, 1))
+def test_every_policy_is_a_distribution_over_the_actions_that_are_there(index, epsilon):
+    q, present = index
+    explorations = (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform())
+    for exploration in explorations:
+        policy = exploration.policy(q)
+        assert (policy[~present] == 0).all()
+        assert policy.min() >= 0
+        np.testing.assert_allclose(policy.sum(), 1, rtol=1e-14)
+    np.testing.assert_allclose(Uniform().policy(q), present / present.sum(), rtol=1e-14)
+    if epsilon > 0:
+        assert (EpsilonGreedy(epsilon).policy(q)[present] > 0).all()
+
+
+@given(indices)
+def test_greedy_policy_puts_all_probability_on_maximisers(q):
+    expected = (q * greedy_policy(q)).sum(axis=-1)
+    # ties are those within eps^(2/3) ≈ 4e-11, relative
+    np.testing.assert_allclose(expected, q.max(axis=-1), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+def test_tied_actions_share_probability_whatever_the_rounding(scale):
+    q = scale * np.array([[1.0, 0.3, 1.0, 0.2], [0.1 + 0.2, 0.3, 0.3, 0.3 - 1e-3]])
+    np.testing.assert_array_equal(greedy_policy(q), [[1 / 2, 0, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3, 0]])
+
+
+def test_rounding_level_differences_are_ties_in_single_precision_too():
+    q = np.array([1.0, 1.0 - 1e-6, 1.0 - 1e-3], dtype=np.float32)
+    policy = greedy_policy(q)
+    assert policy.dtype == np.float32
+    np.testing.assert_array_equal(policy, np.array([0.5, 0.5, 0], dtype=np.float32))
+
+
+def test_epsilon_greedy_mixes_uniform_and_greedy():
+    q = np.array([0.0, 1.0, 0.0, 0.0])
+    np.testing.assert_allclose(EpsilonGreedy(0.2).policy(q), [0.05, 0.85, 0.05, 0.05], rtol=1e-15)
+    np.testing.assert_array_equal(EpsilonGreedy(0).policy(q), Greedy().policy(q))
+    np.testing.assert_array_equal(EpsilonGreedy(1).policy(q), Uniform().policy(q))

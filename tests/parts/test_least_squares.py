@@ -1,0 +1,210 @@
+"""The engine equals the textbook: OPT-WLSVI from stored history, counts on one-hot features, D-LinUCB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import lsvi_ucb, opt_wlsvi
+from driftwise.base import random
+from driftwise.base.types import Sample
+from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
+from driftwise.environments.drift import Abrupt
+from driftwise.parts.exploration import Greedy, Uniform
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+from tests.examples import SPEC, STATIONARY, make
+from tests.reference import bandits, planning
+from tests.reference import opt_wlsvi as textbook
+from tests.reference.plain_loop import episodes
+
+TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
+KEY = random.key(0)
+
+
+@pytest.mark.parametrize("clip", ["paper", "tight"])
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+@pytest.mark.parametrize(("seed", "rate", "radius", "ridge"), [(0, 0.9, 0.3, 1.0), (1, 0.6, 2.0, 0.3)])
+def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge):
+    environment = random_linear_mdp(
+        num_states=5, num_actions=3, dim=4, horizon=3, drift=Abrupt((10,)), rewards="bernoulli", seed=seed
+    )
+    agent = opt_wlsvi(environment.spec, rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
+    options: dict[str, Any] = dict(rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
+    history = []
+    for t, played in enumerate(episodes(agent, environment, 26, seed=seed)):
+        if t % 5 == 0:
+            expected = textbook.plan(history, environment.features, 3, **options)
+            for name, wanted in expected._asdict().items():
+                np.testing.assert_allclose(getattr(played.plan, name), wanted, **TOLERANCE, err_msg=name)
+            if norm == "sandwich":  # the only norm that a common factor of all weights leaves alone
+                literal = textbook.plan(history, environment.features, 3, **options, literal=True)
+                np.testing.assert_allclose(played.plan.q, literal.q, **TOLERANCE)
+        history.append(played.episode)
+
+
+def test_both_clips_bind_in_the_textbook_comparison():
+    """Else the comparison above would say nothing about clipping."""
+    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, seed=1)
+    options: dict[str, Any] = dict(rate=0.6, radius=2.0, ridge=0.3)
+    history = [one.episode for one in episodes(opt_wlsvi(environment.spec, **options), environment, 20)]
+    paper, tight = (
+        textbook.plan(history, environment.features, 3, **options, clip=clip) for clip in ("paper", "tight")
+    )
+    assert paper.q[1].max(axis=-1).max() > 3
+    assert np.abs(paper.q - tight.q).max() > 0.1
+
+
+@pytest.mark.parametrize("clip", ["paper", "tight"])
+def test_only_the_tight_clip_lifts_negative_values_to_zero(clip):
+    """Rewards are never negative; these are, to see the floor of the clip."""
+    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3)
+    agent = opt_wlsvi(environment.spec, rate=0.9, radius=0.01, clip=clip)
+    table, key = _planning(environment)
+    state = agent.init(table)
+    history = []
+    for played in episodes(agent, environment, 10):
+        history.append(played.episode._replace(rewards=-np.ones(3)))
+        state = agent.update(state, played.plan, history[-1])
+    plan = agent.plan(state, table, key)
+    expected = textbook.plan(history, environment.features, 3, rate=0.9, radius=0.01, ridge=1.0, clip=clip)
+    np.testing.assert_allclose(plan.q, expected.q, **TOLERANCE)
+    assert (plan.value.min() < 0) == (clip == "paper")
+
+
+def test_engine_works_where_the_literal_weights_overflow():
+    environment = random_linear_mdp(num_states=2, num_actions=2, dim=2, horizon=2)
+    rate, num_episodes = 0.2, 470  # 0.2^−τ passes 10^308 at τ = 441
+    agent = opt_wlsvi(environment.spec, rate=rate, radius=0.5)
+    played = list(episodes(agent, environment, num_episodes))
+    history = [one.episode for one in played[:-1]]
+    options: dict[str, Any] = dict(rate=rate, radius=0.5, ridge=1.0)
+    with pytest.raises(OverflowError):
+        textbook.plan(history, environment.features, 2, **options, literal=True)
+    expected = textbook.plan(history, environment.features, 2, **options)
+    np.testing.assert_allclose(played[-1].plan.q, expected.q, **TOLERANCE)
+
+
+def test_zero_bonus_with_exact_data_recovers_the_optimal_action_values():
+    """Every (s, a, s') once, with its probability as the count: only the ridge stands between w and Q*."""
+    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, concentration=1.0)
+    _, probability = planning.kernel(environment.features, environment.model(0))
+    rewards = np.einsum("sad,hd->hsa", environment.features, environment.theta[0])
+    agent = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-10)
+    table, key = _planning(environment)
+    state = agent.init(table)
+    for s, a, s_next in np.ndindex(5, 3, 5):
+        phi = np.broadcast_to(environment.features[s, a], (3, 4))
+        sample = Sample(phi, rewards[:, s, a], np.full(3, s_next), probability[:, s, a, s_next])
+        state = agent.forgetting.update(state, sample)
+    q = planning.optimal(environment.features, environment.model(0))[1]
+    # ridge 1e-10 over the least eigenvalue of the gram (about 0.1), times H
+    np.testing.assert_allclose(agent.plan(state, table, key).q, q, rtol=0, atol=1e-7)
+
+
+def test_zero_bonus_recovers_the_optimal_action_values_from_uniform_exploration():
+    environment = random_linear_mdp(num_states=3, num_actions=2, dim=2, horizon=2, concentration=0.5)
+    explorer = LeastSquares(environment.spec, NoForgetting(), Uniform(), ridge=1e-6)
+    *_, last = episodes(explorer, environment, 2000)
+    greedy = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-6)
+    plan = greedy.plan(last.state, *_planning(environment))
+    q = planning.optimal(environment.features, environment.model(0))[1]
+    # the last step's rewards are seen without noise; before it, transitions sampled 2000 times: about 0.03
+    np.testing.assert_allclose(plan.q[-1], q[-1], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(plan.q, q, rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize("clip", ["paper", "tight"])
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+def test_optimistic_action_values_dominate_the_optimal_ones(norm, clip):
+    """A radius of 2H√d covers the bias of the ridge (‖w‖ ≤ 2H√d) and, here, the noise of transitions."""
+    radius = 2 * SPEC.horizon * np.sqrt(SPEC.dim)
+    agent = opt_wlsvi(SPEC, rate=0.95, radius=radius, norm=norm, clip=clip)
+    for seed in range(6):
+        environment = make(drift=STATIONARY, seed=seed)
+        q = planning.optimal(environment.features, environment.model(0))[1]
+        for played in episodes(agent, environment, 25, seed=seed):
+            assert (played.plan.q >= q).all()
+            assert (played.plan.value >= q[0].max(axis=-1)).all()
+
+
+def test_without_a_bonus_there_is_no_optimism():
+    environment = make(drift=STATIONARY)
+    q = planning.optimal(environment.features, environment.model(0))[1]
+    *_, last = episodes(lsvi_ucb(SPEC, radius=0), environment, 25)
+    assert (last.plan.q < q).any()
+    np.testing.assert_array_equal(last.plan.bonus, 0)
+
+
+def test_on_one_hot_features_the_regression_is_discounted_counting():
+    environment = combination_lock(horizon=3, drift=Abrupt((20,)), rewards="bernoulli")
+    rate, ridge = 0.9, 0.5
+    agent = LeastSquares(environment.spec, ExponentialWeights(rate), Uniform(), ridge=ridge)
+    states, actions = SPEC.num_states, SPEC.num_actions
+    visits = np.zeros((3, states, actions))
+    reward_sums = np.zeros((3, states, actions))
+    arrivals = np.zeros((3, states, actions, states))
+    for played in episodes(agent, environment, 40):
+        value = np.zeros(states)
+        for h in reversed(range(3)):
+            estimate = (reward_sums[h] + arrivals[h] @ value) / (visits[h] + ridge)
+            np.testing.assert_allclose(played.plan.weights[h], estimate.ravel(), rtol=0, atol=1e-9)
+            value = np.minimum(estimate.max(axis=1), 3)
+        for table in (visits, reward_sums, arrivals):
+            table *= rate
+        for h, (s, a, _, reward, s_next) in enumerate(zip(*played.episode, strict=True)):
+            visits[h, s, a] += 1
+            reward_sums[h, s, a] += reward
+            arrivals[h, s, a, s_next] += 1
+        for h in range(3):
+            counts = np.diag(visits[h].ravel() + ridge)
+            np.testing.assert_allclose(played.state.gram[h], counts, rtol=0, atol=1e-9)
+
+
+def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
+    rng = np.random.default_rng(0)
+    arms = rng.normal(size=(7, 3))
+    lengths = np.linspace(0.3, 0.6, 7)[:, None]  # all different: no ties in the first round
+    arms[:, :2] *= lengths / np.linalg.norm(arms[:, :2], axis=1, keepdims=True)
+    arms[:, 2] = 0.8  # a constant coordinate carries the probability of the only state
+    directions = np.array([[0.6, 0.2], [-0.5, 0.4], [0.1, -0.7]])
+    thetas = np.column_stack([directions, np.full(3, 0.5 / 0.8)])
+    environment = LinearMdp(
+        features=arms[None],
+        theta=thetas[:, None],
+        mu=np.broadcast_to([[0.0], [0.0], [1 / 0.8]], (3, 1, 3, 1)),
+        initial=np.ones(1),
+        drift=Abrupt((60, 130)),
+    )
+    agent = opt_wlsvi(environment.spec, rate=0.93, radius=0.3, ridge=0.1)
+    played = episodes(agent, environment, 200)
+    arms_of_engine = [int(one.episode.actions[0]) for one in played]
+    means = np.repeat(thetas, [60, 70, 70], axis=0) @ arms.T
+    rounds = [bandits.Round(arms, np.full(7, True), here, here) for here in means]
+    textbook = bandits.Textbook(lambda t, tau: 0.93 ** (t - 1 - tau), lambda t, v: 0.3, 0.1, sandwich=True)
+    expected = [step.arm for step in bandits.play(textbook, rounds)]
+    assert arms_of_engine == expected
+    assert len(set(expected)) >= 5  # it does explore
+
+
+def test_actions_follow_the_probabilities_of_the_plan():
+    environment = make()
+    table, key = _planning(environment)
+    agent = LeastSquares(SPEC, NoForgetting(), Uniform())
+    plan = agent.plan(agent.init(table), table, key)
+    plan.policy[1, 4] = [0.25, 0.75]
+    drawn = [int(agent.act(plan, 1, np.asarray(4), np.asarray(u))) for u in (0.0, 0.2, 0.25, 0.9)]
+    assert drawn == [0, 0, 1, 1]
+
+
+def test_the_first_plan_treats_all_actions_of_one_hot_features_alike():
+    environment = combination_lock(horizon=3, drift=Abrupt((20,)))
+    agent = opt_wlsvi(SPEC, rate=0.9, radius=1.0)
+    table, key = _planning(environment)
+    np.testing.assert_array_equal(agent.plan(agent.init(table), table, key).policy, 0.5)
+
+
+def _planning(environment: LinearMdp) -> tuple:
+    return environment.world().table, KEY

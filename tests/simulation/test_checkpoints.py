@@ -1,0 +1,250 @@
+"""A simulation that was killed goes on from its file, to the same bits; a file that is no good is named."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.environments import LinearMdp
+from driftwise.experiments import storage
+from driftwise.simulation import checkpoints, files
+from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
+from driftwise.simulation.simulator import Simulation, simulate
+from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+
+OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
+
+
+def fresh(name: str = "opt_wlsvi", **options: Any) -> Simulation:
+    return Simulation(agent(name), make(), **{**OPTIONS, **options})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / checkpoint_name(fresh())
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, chunks):
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1e9)  # a checkpoint after every chunk
+    seen = []
+
+    def progress(done: int, total: int) -> None:
+        if done >= min(16 * chunks, total):
+            raise Killed
+
+    with pytest.raises(Killed):
+        simulate_from(path, fresh(), progress=progress)
+    result = simulate_from(path, fresh(), progress=lambda done, total: seen.append(done))
+    assert seen[0] == min(16 * chunks, NUM_EPISODES)
+    whole = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    for curve in ("returns", "values", "optimal_values"):
+        assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
+
+
+def test_a_finished_simulation_is_read_and_not_run(path, monkeypatch):
+    first = simulate_from(path, fresh())
+    monkeypatch.setattr(Simulation, "advance", lambda self: pytest.fail("it was run again"))
+    again = simulate_from(path, fresh())
+    assert again.values.tobytes() == first.values.tobytes()
+    assert again.manifest["seconds"] == first.manifest["seconds"]
+
+
+def test_names_differ_where_numbers_could():
+    names = {
+        checkpoint_name(simulation)
+        for simulation in (
+            fresh(),
+            fresh("lsvi_ucb"),
+            fresh(seed=1),
+            fresh(num_runs=NUM_RUNS + 1),
+            fresh(first_run=1),
+            fresh(record_every=2),
+            Simulation(agent("opt_wlsvi"), make(seed=1), **OPTIONS),
+        )
+    }
+    assert len(names) == 7
+    assert checkpoint_name(fresh()) == checkpoint_name(fresh())
+
+
+def test_environments_without_a_configuration_are_told_apart_by_their_models(path):
+    def own(seed: int) -> Simulation:
+        made = make(seed=seed)
+        mine = LinearMdp(made.features, made.theta, made.mu, made.initial, made.drift)
+        return Simulation(agent("opt_wlsvi"), mine, **OPTIONS)
+
+    assert checkpoint_name(own(0)) == checkpoint_name(own(0)) != checkpoint_name(own(1))
+    simulate_from(path, own(0))
+    with pytest.raises(ValueError, match="belongs to another simulation, with another models"):
+        simulate_from(path, own(1))
+
+
+def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypatch):
+    simulation = fresh()
+    simulation.advance()
+    write_checkpoint(path, simulation)
+    before = path.read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage.os, "fsync", full)
+    simulation.advance()
+    with pytest.raises(OSError, match="No space left"):
+        write_checkpoint(path, simulation)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "an array"])
+def test_a_damaged_file_is_named_and_not_used(path, damage):
+    simulate_from(path, fresh())
+    data = path.read_bytes()
+    middle = data.index(np.load(path)["returns"].tobytes()) + 9  # within an array
+    array = io.BytesIO()
+    np.save(array, np.load(path)["returns"])
+    path.write_bytes(
+        {
+            "truncated": data[:middle],
+            "flipped": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
+            "empty": b"",
+            "foreign": b"something else altogether",
+            "an array": array.getvalue(),
+        }[damage]
+    )
+    with pytest.raises(ValueError, match=r"is damaged .*delete it") as error:
+        simulate_from(path, fresh())
+    assert str(path) in str(error.value)
+
+
+def test_one_flipped_bit_never_gives_other_numbers(path):
+    expected = simulate_from(path, fresh()).values.tobytes()
+    data = path.read_bytes()
+    refused = 0
+    for place in np.random.default_rng(0).integers(8 * len(data), size=200):
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        simulation = fresh()
+        try:
+            checkpoints.restore_from(bytes(flipped), path, simulation)
+        except CheckpointError:
+            refused += 1
+        else:
+            assert simulation.result().values.tobytes() == expected
+    assert refused > 50  # the others are in places that nobody reads
+
+
+def rewritten(path: Path, **changed: np.ndarray) -> None:
+    """The checkpoint with other arrays, as whole as before."""
+    arrays: dict[str, Any] = {**np.load(path), **changed}
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def test_arrays_that_do_not_fit_are_damage(path):
+    simulate_from(path, fresh())
+    rewritten(path, returns=np.zeros((1, 1, NUM_RUNS)))
+    with pytest.raises(CheckpointError, match=r"is damaged \(checkpoint must come from .* got returns of"):
+        simulate_from(path, fresh())
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(path):
+    path.mkdir()
+    with pytest.raises(CheckpointError, match="must be a file, got a folder"):
+        simulate_from(path, fresh())
+
+
+@pytest.mark.parametrize("chunks", [1, 3])  # unfinished and finished
+@pytest.mark.parametrize("package", ["driftwise", "jax", "jaxlib"])
+def test_what_other_versions_computed_is_refused(path, package, chunks):
+    simulation = fresh()
+    for _ in range(chunks):
+        simulation.advance()
+    origin = simulation.origin
+    versions = {**origin["versions"], package: "0.0.1"}
+    write_checkpoint(path, simulation)
+    rewritten(path, origin=np.array(json.dumps({**origin, "versions": versions})))
+    said = f"was computed with .*{package} 0.0.1.*: install those, or delete the checkpoints in {path.parent}"
+    with pytest.raises(CheckpointError, match=said):
+        simulate_from(path, fresh())
+
+
+def test_a_finished_simulation_says_what_computed_it_and_not_what_read_it(path):
+    simulate_from(path, fresh())
+    origin = {**fresh().origin, "host": {"name": "elsewhere"}, "commit": "abc", "device": "another"}
+    rewritten(path, origin=np.array(json.dumps(origin)))
+    found = simulate_from(path, fresh()).manifest
+    assert {key: found[key] for key in origin} == origin
+
+
+def test_a_file_of_another_simulation_is_refused_by_what_differs(path):
+    simulate_from(path, fresh())
+    with pytest.raises(ValueError, match="belongs to another simulation, with another num_runs, seed"):
+        simulate_from(path, fresh(seed=1, num_runs=2))
+
+
+def test_a_file_of_a_newer_version_is_refused(path, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + 1)
+        simulate_from(path, fresh())
+    with pytest.raises(ValueError, match="newer version of driftwise"):
+        simulate_from(path, fresh())
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from driftwise import checkpoints
+from driftwise.simulation.simulator import Simulation
+from tests.examples import agent, make
+
+checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
+simulation = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, num_runs=3, chunk_size=16)
+checkpoints.simulate_from(Path(sys.argv[1]), simulation, progress=lambda done, total: print(done, flush=True))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_never_loses_or_changes_anything(tmp_path):
+    """Twenty SIGKILLs at random moments of a program that writes a checkpoint every few milliseconds."""
+    path = tmp_path / "killed.npz"
+    rng = np.random.default_rng(0)
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    kept = 0
+    for _ in range(20):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            begun = int(process.stdout.readline())
+            assert begun >= kept  # nothing that was seen to be kept is lost
+            for _ in range(rng.integers(1, 40)):
+                assert process.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.01))
+            assert process.poll() is None
+            process.send_signal(signal.SIGKILL)
+        kept = int(np.load(path)["done"])
+        assert begun < kept < 200_000
+    options: dict[str, Any] = dict(num_runs=3, chunk_size=16)
+    resumed = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, **options)
+    checkpoints.restore_from(path.read_bytes(), path, resumed)
+    whole = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, **options)
+    while whole.done < kept:
+        whole.advance()
+    assert resumed.result().values.tobytes() == whole.result().values.tobytes()
+    assert resumed.result().returns.tobytes() == whole.result().returns.tobytes()
+    files.remove_leftovers(tmp_path)
+    assert list(tmp_path.iterdir()) == [path]  # and nothing half-written is left lying about

@@ -1,0 +1,84 @@
+"""The device is asked for by kind; what was computed on one kind is never taken for that of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
+from driftwise.simulation.engines import Processes
+from driftwise.simulation.program import play_chunk
+from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.tasks import Cell, run_cells
+from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+
+OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+HAS_GPU = any(device.platform == "gpu" for device in jax.devices())
+needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="there is no GPU here")
+
+
+def fresh(**options: Any) -> Simulation:
+    return Simulation(agent("opt_wlsvi"), make(), **OPTIONS, **options)
+
+
+def test_the_device_that_jax_would_take_gives_the_same_bytes_by_name_and_compiles_nothing():
+    programs = play_chunk._cache_size  # pyright: ignore[reportAttributeAccessIssue]
+    chosen = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    before = programs()
+    named = simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=fresh().platform)  # pyright: ignore
+    assert programs() == before
+    assert named.values.tobytes() == chosen.values.tobytes()
+    assert named.manifest == {**chosen.manifest, "seconds": named.manifest["seconds"]}
+
+
+def test_a_device_that_the_program_around_has_set_is_taken():
+    with jax.default_device(jax.devices("cpu")[0]):
+        assert fresh().platform == "cpu"
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU here")
+def test_a_device_that_is_not_there_is_said_with_what_is():
+    with pytest.raises(ValueError, match=r"device must be of a kind that JAX finds here \(cpu\), got 'gpu'"):
+        simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="gpu")
+
+
+def test_a_device_of_another_name_is_refused():
+    with pytest.raises(ValueError, match=r"device must be one of cpu, gpu, got 'cup'"):
+        simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="cup")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_checkpoint_of_another_kind_of_device_has_the_same_name_and_is_refused(tmp_path):
+    path = tmp_path / checkpoint_name(fresh(device="gpu"))
+    assert path.name == checkpoint_name(fresh(device="cpu"))
+    simulate_from(path, fresh(device="cpu"))
+    with pytest.raises(CheckpointError, match="was computed on a cpu, which rounds differently from a gpu"):
+        simulate_from(path, fresh(device="gpu"))
+
+
+def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
+    elsewhere = fresh(device="cpu")
+    elsewhere.advance()
+    elsewhere.device = "gpu"  # as if this had been on another machine
+    write_checkpoint(tmp_path / "finished", elsewhere)
+    result = simulate_from(tmp_path / "finished", fresh(device="gpu"))
+    assert result.values.tobytes() == elsewhere.result().values.tobytes()
+    assert result.manifest["device"] == jax.devices("cpu")[0].device_kind
+
+
+@needs_gpu
+def test_a_gpu_agrees_with_a_cpu():
+    on_gpu, on_cpu = (simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=kind) for kind in ("gpu", "cpu"))
+    np.testing.assert_allclose(on_gpu.values, on_cpu.values, rtol=0, atol=1e-9)
+    assert on_gpu.manifest["device"] != on_cpu.manifest["device"]
+
+
+@needs_gpu
+def test_processes_share_a_gpu(tmp_path):
+    cells = [Cell(agent(name), make(), **OPTIONS, device="gpu") for name in ("opt_wlsvi", "lsvi_ucb")]
+    results = run_cells(cells, tmp_path, engine=Processes(2))
+    for cell, result in zip(cells, results, strict=True):
+        alone = simulate(cell.agent, cell.environment, **OPTIONS, device="gpu")
+        assert result.values.tobytes() == alone.values.tobytes()

@@ -1,0 +1,193 @@
+"""What agents tell of themselves: recorded with the regret, kept, counted and shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.algorithms import opt_wlsvi
+from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
+from driftwise.analysis.report import write_report
+from driftwise.checks import check_agent
+from driftwise.parts.exp3 import exp3_p
+from driftwise.parts.exploration import Ucb
+from driftwise.simulation.engines import Processes
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Cell, join_runs, run_cells
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.simulation.test_simulation import played, through_a_file
+from tests.telling import ALARMS, RESTARTS, telling
+
+OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
+OF_BANDIT = BanditOverAgents(
+    tuple(opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)), exp3_p(2, num_rounds=6), 7
+)
+
+
+def test_an_agent_that_tells_keeps_the_contract():
+    check_agent(telling(), make())
+
+
+def test_what_is_told_is_of_the_state_after_the_episode():
+    told = dw.simulate(telling(), make(), **OPTIONS).diagnostics
+    after = np.arange(1, NUM_EPISODES + 1)
+    for name, period in (("restarts", RESTARTS), ("alarms", ALARMS)):
+        np.testing.assert_array_equal(told[name], np.tile(after % period == 0, (NUM_RUNS, 1)))
+    assert len(np.unique(told["evidence"])) > NUM_EPISODES  # every run has its own
+
+
+def test_telling_changes_nothing_and_most_agents_tell_nothing():
+    silent = dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    assert silent.diagnostics == silent.counts == {}
+    np.testing.assert_array_equal(dw.simulate(telling(), make(), **OPTIONS).values, silent.values)
+
+
+@pytest.mark.parametrize("record_every", [3, 7])
+def test_points_are_means_over_their_episodes_and_events_are_counted_exactly(record_every):
+    every = dw.simulate(telling(), make(), **OPTIONS)
+    some = dw.simulate(telling(), make(), **OPTIONS, record_every=record_every)
+    starts = np.arange(0, NUM_EPISODES, record_every)
+    for name, curve in every.diagnostics.items():
+        means = np.add.reduceat(curve, starts, axis=-1) / some.lengths
+        np.testing.assert_allclose(some.diagnostics[name], means, rtol=1e-12)
+    for result in (every, some):
+        assert {name: count.tolist() for name, count in result.counts.items()} == {
+            "restarts": [NUM_EPISODES // RESTARTS] * NUM_RUNS,
+            "alarms": [NUM_EPISODES // ALARMS] * NUM_RUNS,
+        }
+
+
+@pytest.mark.parametrize("record_every", [1, 7])
+def test_a_restored_simulation_tells_the_same_to_the_bit(record_every):
+    options = dict(**OPTIONS, chunk_size=16, record_every=record_every)
+    whole = dw.simulate(telling(), make(), **options)
+    first = Simulation(telling(), make(), **options)
+    for _ in range(4):  # from the beginning, on the way, and read when finished
+        second = Simulation(telling(), make(), **options)
+        second.restore(through_a_file(first.checkpoint()))
+        result = played(second).result()
+        assert {*result.diagnostics} == {*whole.diagnostics}
+        for name, curve in whole.diagnostics.items():
+            assert result.diagnostics[name].tobytes() == curve.tobytes()
+        if first.done < NUM_EPISODES:
+            first.advance()
+
+
+def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_what_was_told_since():
+    simulation = Simulation(telling(), make(), **OPTIONS, chunk_size=16)
+    start = through_a_file(simulation.checkpoint())
+    expected = played(simulation).result()
+    simulation.restore(start)
+    assert simulation.result().diagnostics == {}
+    again = played(simulation).result()
+    np.testing.assert_array_equal(again.counts["restarts"], expected.counts["restarts"])
+
+
+def test_diagnostics_of_a_grid_have_its_shape():
+    radii = Ucb(radius=[[0.1], [0.4]])
+    result = dw.simulate(telling(exploration=radii, ridge=[0.5, 1.0, 2.0]), make(), **OPTIONS)
+    assert result.diagnostics["evidence"].shape == (2, 3, NUM_RUNS, NUM_EPISODES)
+    assert result.counts["alarms"].shape == (2, 3, NUM_RUNS)
+
+
+def test_a_worker_gives_back_what_was_told(tmp_path):
+    here = dw.simulate(OF_BANDIT, make(), **OPTIONS).diagnostics
+    (result,) = run_cells([Cell(OF_BANDIT, make(), **OPTIONS)], tmp_path, engine=Processes(1))
+    assert {*result.diagnostics} == {*here} == {"played.0", "played.1", "probability.0", "probability.1"}
+    for name, curve in here.items():
+        assert result.diagnostics[name].tobytes() == curve.tobytes()
+
+
+def test_batches_of_runs_join_what_was_told():
+    whole = dw.simulate(telling(), make(), **{**OPTIONS, "num_runs": 2 * NUM_RUNS})
+    halves = [dw.simulate(telling(), make(), **OPTIONS, first_run=first) for first in (0, NUM_RUNS)]
+    joined = join_runs(halves)
+    for name, curve in whole.diagnostics.items():
+        np.testing.assert_allclose(joined.diagnostics[name], curve, rtol=0, atol=1e-12)
+
+
+def test_an_arm_plays_in_every_episode_and_was_drawn_with_some_probability():
+    result = dw.simulate(OF_BANDIT, make(), **OPTIONS)
+    played, probability = (
+        np.stack([result.diagnostics[f"{name}.{arm}"] for arm in range(2)])
+        for name in ("played", "probability")
+    )
+    assert {*np.unique(played)} == {0.0, 1.0}
+    np.testing.assert_array_equal(played.sum(axis=0), 1)
+    np.testing.assert_allclose(probability.sum(axis=0), 1, atol=1e-12)
+    assert probability[played == 1].min() > 0
+
+
+FILE = """
+name = "told"
+summary = "Who begins anew"
+episodes = 40
+runs = 3
+record_every = 7
+
+[environment]
+type = "combination_lock"
+horizon = 3
+drift = { type = "Abrupt", at = ["50%"] }
+
+[agents."LSVI-UCB"]
+algorithm = "lsvi_ucb"
+radius = 0.4
+
+[agents.random]
+algorithm = "random_restart"
+base = { algorithm = "lsvi_ucb", radius = 0.4 }
+probability = [0.1, 1.0]
+
+[agents.detected]
+algorithm = "change_detection"
+base = { algorithm = "lsvi_ucb", radius = 0.4 }
+"""
+
+
+def test_the_command_counts_events_and_results_keep_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("told.toml").write_text(FILE)
+    assert main(["run", "told.toml"]) == 0
+    heading, *rows = (line for line in capsys.readouterr().out.splitlines() if "mean" in line or "±" in line)
+    assert "restarts, mean   alarms, mean   seconds" in heading
+    counts = {row.split("  ")[1].strip(): row.split()[-3:-1] for row in rows}
+    frame = dw.load_results("results/told")
+    told = {
+        label: [
+            np.asarray(frame[name][frame["agent"] == label], dtype=float) for name in ("restarts", "alarms")
+        ]
+        for label in counts
+    }
+    assert {label: [bool(np.isnan(each).all()) for each in own] for label, own in told.items()} == {
+        "LSVI-UCB": [True, True],
+        "random (probability=0.1)": [False, True],
+        "random (probability=1.0)": [False, True],
+        "detected": [False, False],
+    }
+    assert counts["LSVI-UCB"] == ["–", "–"]
+    assert counts["random (probability=1.0)"] == ["40", "–"]
+    np.testing.assert_allclose(told["random (probability=1.0)"][0], 1, rtol=1e-12)
+    assert counts["detected"][0] == counts["detected"][1]
+    rows = csv.DictReader(io.StringIO(write_report(Path("results/told"), format="csv").read_text()))
+    written = {row["agent"]: [row["restarts_in_a_run"], row["alarms_in_a_run"]] for row in rows}
+    assert written["LSVI-UCB"] == ["", ""]
+    assert written["random (probability=1.0)"] == ["40.0", ""]
+
+
+def test_without_such_agents_there_is_no_such_column(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("silent.toml").write_text(FILE.partition("[agents.random]")[0])
+    assert main(["run", "silent.toml"]) == 0
+    assert "restarts" not in capsys.readouterr().out
+    for format in ("csv", "html", "latex"):
+        written = write_report(Path("results/told"), format=format).read_text()
+        assert "restarts" not in written.lower().partition("<script>")[0]
+        assert "meta-algorithms" not in written

@@ -1,0 +1,189 @@
+"""On a Ray cluster of several nodes cells give the same bytes, also when a node is lost on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import opt_wlsvi
+from driftwise.simulation.engines import RayCluster
+from driftwise.simulation.engines import ray as ray_engine
+from driftwise.simulation.simulator import CHUNK, Simulation
+from driftwise.simulation.tasks import Cell, EngineError, run_cells
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.gates import gated_cell, needs_proc, processes_with, stands_at_the_gate, wait_until
+
+CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wlsvi", "lsvi_ucb")]
+
+# Starting a node forks; JAX cannot know that the child becomes another program at once.
+pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
+
+
+def contents(folder: Path) -> dict[str, dict[str, bytes]]:
+    """Every array of every checkpoint, without the time that was spent on it."""
+    return {
+        path.name: {name: value.tobytes() for name, value in np.load(path).items() if name != "seconds"}
+        for path in sorted(folder.iterdir())
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head that computes nothing and a node with one CPU."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster.add_node(num_cpus=1)
+    yield cluster
+    cluster.shutdown()
+
+
+def test_a_node_lost_on_the_way_changes_no_byte(cluster, tmp_path):
+    gate, folder = tmp_path / "gate", tmp_path / "nodes"
+    cells = [gated_cell(gate), CELLS[1]]
+    seen: list[tuple[int, int, int]] = []
+    lost: list[int] = []  # how much of that was before the node went
+
+    def lose_the_node() -> None:
+        if not lost and stands_at_the_gate(cells[0], folder):
+            lost.append(len(seen))
+            (node,) = cluster.worker_nodes
+            cluster.remove_node(node, allow_graceful=False)
+            cluster.add_node(num_cpus=1)
+            gate.touch()
+
+    folder.mkdir()
+    RayCluster(cluster.address).finish(cells, folder, lambda *news: seen.append(news), lose_the_node)
+    later = [done for number, done, _ in seen[lost[0] :] if number == 0]
+    assert (later[0], later[-1]) == (2 * CHUNK, 4 * CHUNK)  # it began again, from its checkpoint
+    run_cells(cells, tmp_path / "here")
+    assert contents(folder) == contents(tmp_path / "here")
+
+
+def test_a_failure_is_raised_as_itself_and_a_connection_of_the_program_is_left_alone(cluster, tmp_path):
+    import ray
+
+    unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
+    ray.init(cluster.address, log_to_driver=False)
+    try:
+        with pytest.raises(FloatingPointError, match="ridge") as error:
+            run_cells([CELLS[0], unfit], tmp_path / "nodes", engine=RayCluster())
+        assert type(error.value) is FloatingPointError
+        run_cells(CELLS[:1], tmp_path / "nodes", engine=RayCluster())
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+    run_cells(CELLS[:1], tmp_path / "here")
+    assert contents(tmp_path / "nodes") == contents(tmp_path / "here")
+
+
+def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(cluster, tmp_path):
+    gate, folder = tmp_path / "gate", tmp_path / "cells"
+    cell = gated_cell(gate)
+
+    def look() -> None:
+        if stands_at_the_gate(cell, folder):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells([cell], folder, engine=RayCluster(cluster.address), look=look)
+    gate.touch()
+    seen: list[int] = []
+    run_cells([cell], folder, progress=lambda number, done, total: seen.append(done))
+    assert seen == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
+
+
+def test_progress_never_goes_back_and_each_end_is_told_once(cluster, tmp_path):
+    for _ in ("computed", "read"):
+        seen: dict[int, list[int]] = {number: [] for number in range(len(CELLS))}
+
+        def progress(number: int, done: int, total: int, seen: dict[int, list[int]] = seen) -> None:
+            seen[number].append(done)
+
+        run_cells(CELLS, tmp_path, engine=RayCluster(cluster.address), progress=progress)
+        for told in seen.values():
+            assert told == sorted(set(told))
+            assert told[-1] == NUM_EPISODES
+
+
+def test_a_device_that_no_node_can_be_asked_for_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(Simulation, "platform", "tpu")
+    with pytest.raises(EngineError, match="device must be one of cpu, gpu on a Ray cluster, got 'tpu'"):
+        run_cells(CELLS, tmp_path, engine=RayCluster())
+
+
+def test_what_no_node_can_run_is_said(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
+    on_gpu = Cell(agent("opt_wlsvi"), make(), NUM_EPISODES, NUM_RUNS, device="gpu")
+    with pytest.raises(EngineError, match="no node of the Ray cluster has the GPU that cells need"):
+        run_cells([on_gpu], tmp_path, engine=RayCluster(cluster.address))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "nowhere"])
+def test_a_cluster_that_does_not_answer_is_named_at_once(address, tmp_path):
+    with pytest.raises(EngineError, match=f"no Ray cluster answers at {address}: "):
+        run_cells(CELLS, tmp_path, engine=RayCluster(address))
+
+
+def test_an_address_of_another_protocol_is_refused():
+    with pytest.raises(
+        ValueError, match="address must be HOST:PORT of a Ray cluster, got 'ray://head:10001'"
+    ):
+        RayCluster("ray://head:10001")
+
+
+def test_without_ray_one_is_told_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(EngineError, match=r"pip install 'driftwise\[ray\]'"):
+        run_cells(CELLS, tmp_path, engine=RayCluster())
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from driftwise.simulation.engines import RayCluster
+from driftwise.simulation.tasks import run_cells
+from tests.gates import gated_cell
+from tests.simulation.test_ray import CELLS
+
+def progress(number, done, total):
+    if done:
+        print(done, flush=True)
+
+folder = Path(sys.argv[1])
+cells = {"short": CELLS[:1], "long": [gated_cell(folder / "gate")]}[sys.argv[2]]
+run_cells(cells, folder, engine=RayCluster("local"), progress=progress)
+"""
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    "end",
+    ["by itself", *(pytest.param(end, marks=pytest.mark.slow) for end in ("interrupted", "killed"))],
+)
+def test_a_cluster_of_its_own_leaves_no_process_behind(end, tmp_path):
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), "short" if end == "by itself" else "long"]
+    environment = {**os.environ, "DRIFTWISE_TEST": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        assert processes_with(f"DRIFTWISE_TEST={tmp_path}")
+        if end == "interrupted":
+            process.send_signal(signal.SIGINT)
+        if end == "killed":
+            process.kill()
+        _, errors = process.communicate()
+    wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
+    if end == "by itself":
+        assert (process.returncode, errors) == (0, b"")

@@ -1,0 +1,93 @@
+"""A simulation can be stopped after any chunk and taken up again as if nothing had happened."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import opt_wlsvi
+from driftwise.simulation.simulator import Simulation, simulate
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+
+OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5, chunk_size=16)
+
+
+def played(simulation: Simulation) -> Simulation:
+    while simulation.done < simulation.num_episodes:
+        simulation.advance()
+    return simulation
+
+
+def through_a_file(checkpoint: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    file = io.BytesIO()
+    np.savez(file, **checkpoint)  # pyright: ignore[reportArgumentType]
+    file.seek(0)
+    return dict(np.load(file, allow_pickle=False))
+
+
+@pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb"])
+@pytest.mark.parametrize("record_every", [1, 7])
+def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
+    environment = make(rewards="bernoulli")
+    whole = simulate(agent(name), environment, **OPTIONS, record_every=record_every, keep_state=True)
+    first = Simulation(agent(name), environment, **OPTIONS, record_every=record_every)
+    for chunks in range(3):
+        second = Simulation(agent(name), environment, **OPTIONS, record_every=record_every)
+        second.restore(through_a_file(first.checkpoint()))
+        assert second.done == first.done == min(16 * chunks, NUM_EPISODES)
+        result = played(second).result(keep_state=True)
+        for curve in ("returns", "values", "optimal_values"):
+            assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
+        assert result.state.gram.tobytes() == whole.state.gram.tobytes()
+        first.advance()
+
+
+def test_the_result_so_far_is_the_beginning_of_the_whole():
+    environment = make()
+    simulation = Simulation(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
+    whole = simulate(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
+    simulation.advance()
+    part = simulation.result()
+    assert part.lengths.tolist() == [5, 5, 5, 1]
+    np.testing.assert_array_equal(part.values[..., :3], whole.values[..., :3])
+
+
+def test_runs_can_be_simulated_in_batches():
+    environment = make()
+    options = {**OPTIONS, "num_runs": 2 * NUM_RUNS}
+    together = simulate(agent("opt_wlsvi"), environment, **options)
+    for first_run in (0, NUM_RUNS):
+        batch = simulate(agent("opt_wlsvi"), environment, **OPTIONS, first_run=first_run)
+        expected = slice(first_run, first_run + NUM_RUNS)
+        np.testing.assert_array_equal(batch.returns, together.returns[expected])
+        np.testing.assert_allclose(batch.values, together.values[expected], rtol=0, atol=1e-12)  # rounding
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(num_runs=NUM_RUNS + 1), "got returns of"),
+        (dict(record_every=2), "got returns of"),
+        (dict(precision="float32"), "got state.0 of float64"),
+    ],
+)
+def test_a_checkpoint_of_another_simulation_is_refused_and_changes_nothing(change, message):
+    environment = make()
+    checkpoint = Simulation(agent("opt_wlsvi"), environment, **OPTIONS)
+    checkpoint.advance()
+    other = Simulation(agent("opt_wlsvi"), environment, **{**OPTIONS, **change})
+    with pytest.raises(ValueError, match=f"checkpoint must come from .*{message}"):
+        other.restore(checkpoint.checkpoint())
+    assert other.done == 0
+
+
+def test_a_checkpoint_of_another_algorithm_is_refused():
+    environment = make()
+    single = opt_wlsvi(SPEC, rate=0.9, radius=0.4, norm="single")
+    with pytest.raises(ValueError, match="got other arrays"):
+        Simulation(single, environment, **OPTIONS).restore(
+            Simulation(agent("opt_wlsvi"), environment, **OPTIONS).checkpoint()
+        )

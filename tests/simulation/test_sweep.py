@@ -1,0 +1,292 @@
+"""Cells give the same bytes in one process and in several, whole or interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import opt_wlsvi
+from driftwise.base.part import part
+from driftwise.base.types import Array
+from driftwise.experiments.progress import STOPPING, held_interrupts
+from driftwise.parts.exploration import greedy_policy
+from driftwise.simulation import tasks as sweep
+from driftwise.simulation.engines import Processes
+from driftwise.simulation.results import CURVES
+from driftwise.simulation.simulator import CHUNK, Simulation, simulate
+from driftwise.simulation.tasks import Cell, EngineError, join_runs, run_cells
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.gates import gated_cell, needs_proc, processes_with, stands_at_the_gate, wait_until
+
+CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wlsvi", "lsvi_ucb")]
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    """Curves of every checkpoint, without the time that was spent on it."""
+    return {
+        path.name: b"".join(np.load(path)[curve].tobytes() for curve in CURVES)
+        for path in sorted(folder.iterdir())
+    }
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("serial")
+    run_cells(CELLS, folder)
+    return folder
+
+
+def test_a_cell_is_a_simulation(tmp_path, serial):
+    for cell, result in zip(CELLS, run_cells(CELLS, serial), strict=True):
+        alone = simulate(cell.agent, cell.environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+        assert result.values.tobytes() == alone.values.tobytes()
+
+
+def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
+    seen: list[tuple[int, int, int]] = []
+    results = run_cells(CELLS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
+    assert bytes_of(tmp_path) == bytes_of(serial)
+    for number in range(len(CELLS)):  # from none to all, never back, and each end once
+        told = [done for each, done, _ in seen if each == number]
+        assert told == sorted(set(told))
+        assert (told[0], told[-1]) == (0, NUM_EPISODES)
+    assert [result.manifest["agent"] for result in results] == [
+        result.manifest["agent"] for result in run_cells(CELLS, serial)
+    ]
+
+
+def test_batches_join_to_all_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "RUNS_OF_A_CELL", NUM_RUNS)
+    whole = Cell(agent("opt_wlsvi"), make(), NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
+    batches = whole.in_batches()
+    assert [(cell.first_run, cell.num_runs) for cell in batches] == [(0, 2), (2, 2), (4, 3)]
+    joined = join_runs(run_cells(batches, tmp_path))
+    together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
+    np.testing.assert_array_equal(joined.returns, together.returns)
+    np.testing.assert_allclose(joined.values, together.values, rtol=0, atol=1e-12)  # rounding by batch size
+    assert joined.manifest["num_runs"] == 2 * NUM_RUNS + 1
+
+
+def test_diagnostics_and_origins_are_joined_too():
+    first = run_cells(CELLS[:1], None)[0]
+    own = {"weights": np.arange(first.values.size, dtype=float).reshape(first.values.shape)}
+    elsewhere = {**first.manifest, "host": {"name": "elsewhere"}, "versions": {**first.manifest["versions"]}}
+    elsewhere["versions"]["numpy"] = "2.1"
+    batches = [replace(first, diagnostics=own), replace(first, diagnostics=own, manifest=elsewhere)]
+    joined = join_runs(batches)
+    np.testing.assert_array_equal(joined.diagnostics["weights"], np.concatenate([own["weights"]] * 2))
+    assert joined.manifest["host"] == [first.manifest["host"], {"name": "elsewhere"}]
+    assert joined.manifest["versions"]["numpy"] == [first.manifest["versions"]["numpy"], "2.1"]
+    assert joined.manifest["versions"]["jax"] == first.manifest["versions"]["jax"]
+    assert joined.manifest["device"] == first.manifest["device"]
+
+
+def test_finished_cells_are_not_run_again(serial, monkeypatch):
+    monkeypatch.setattr(Simulation, "advance", lambda self: pytest.fail("it was run again"))
+    assert len(run_cells(CELLS, serial)) == len(CELLS)
+
+
+@part
+class KillsItsProcessOnce:
+    """Greedy, but the process that plans with it first dies as if the system had killed it."""
+
+    marker: str = ""
+    uses_gram_sq = False
+
+    def perturb(self, inverse: Array, moments: Any, features: Any, key: Array) -> Array:
+        try:
+            os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return 0 * inverse[:, :1, 0] + 0 * features.values[:, 0]
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("this process is dead")
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path):
+    dying = replace(
+        opt_wlsvi(SPEC, rate=0.9, radius=0.0), exploration=KillsItsProcessOnce(str(tmp_path / "died"))
+    )
+    cell = Cell(dying, make(), NUM_EPISODES, NUM_RUNS)
+    (result,) = run_cells([cell], tmp_path / "cells", engine=Processes(2))
+    assert (tmp_path / "died").exists()
+    assert result.values.shape == (NUM_RUNS, NUM_EPISODES)
+
+
+def test_a_failure_in_a_worker_is_raised_here(tmp_path):
+    unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
+    with pytest.raises(FloatingPointError, match="ridge"):
+        run_cells([unfit, CELLS[0]], tmp_path, engine=Processes(2))
+
+
+def test_a_failure_is_raised_before_the_other_cells_have_run(tmp_path):
+    diverging = opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17)
+    unfit = Cell(diverging, make(), NUM_EPISODES, NUM_RUNS, name="it")
+    others = [replace(CELLS[1], seed=seed) for seed in range(100)]
+    with pytest.raises(FloatingPointError, match=r"^it: agent: "):
+        run_cells([unfit, *others], tmp_path, engine=Processes(1))
+    assert len(list(tmp_path.iterdir())) < len(others)
+
+
+def test_deaths_are_counted_anew_when_a_cell_was_finished(tmp_path, monkeypatch):
+    pools = iter([[], [], [0], [], [], [1], [], [], []])
+    monkeypatch.setattr(Processes, "_run_pool", lambda *_: next(pools))
+    Processes(2).finish(CELLS, tmp_path, lambda *_: None, lambda: None)
+    with pytest.raises(EngineError, match="worker processes died 3 times in a row"):
+        Processes(2).finish(CELLS, tmp_path, lambda *_: None, lambda: None)
+
+
+def test_whoever_looks_can_stop_workers_that_have_nothing_to_tell(tmp_path):
+    gate = tmp_path / "gate"
+    cell = gated_cell(gate)
+
+    def look() -> None:
+        if stands_at_the_gate(cell, tmp_path / "cells"):  # and reports nothing
+            gate.touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells([cell], tmp_path / "cells", engine=Processes(2), look=look)
+    told: list[int] = []
+    run_cells([cell], tmp_path / "cells", progress=lambda number, done, total: told.append(done))
+    assert told[0] in (2 * CHUNK, 3 * CHUNK)  # it had opened the gate, and stopped after the chunk behind it
+    assert told[-1] == 4 * CHUNK
+
+
+def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
+    gate, folder, over = tmp_path / "gate", tmp_path / "cells", threading.Event()
+    cell = gated_cell(gate)
+
+    def insist() -> None:
+        wait_until(lambda: stands_at_the_gate(cell, folder))
+        os.kill(os.getpid(), signal.SIGINT)
+        if not over.wait(2.0):
+            os.kill(os.getpid(), signal.SIGINT)
+        if not over.wait(20.0):
+            gate.touch()  # or this test would never end
+
+    insisting = threading.Thread(target=insist)
+    insisting.start()
+    with held_interrupts() as look, pytest.raises(KeyboardInterrupt):
+        run_cells([cell], folder, engine=Processes(1), look=look)
+    over.set()
+    insisting.join()
+    assert not gate.exists()
+    assert stands_at_the_gate(cell, folder)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from driftwise.simulation.engines import Processes
+from driftwise.simulation.tasks import run_cells
+from tests.gates import gated_cell
+
+if __name__ == "__main__":
+    cells = [gated_cell(Path(sys.argv[2]), seed=seed) for seed in range(2)]
+    run_cells(cells, Path(sys.argv[1]), engine=Processes(2))
+"""
+
+
+@needs_proc
+def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path):
+    program, folder, gate = (tmp_path / name for name in ("program.py", "cells", "gate"))
+    program.write_text(PROGRAM)
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "DRIFTWISE_TEST": str(tmp_path)}
+    command = [sys.executable, str(program), str(folder), str(gate)]
+    cells = [gated_cell(gate, seed=seed) for seed in range(2)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: all(stands_at_the_gate(cell, folder) for cell in cells))
+        assert len(processes_with(f"DRIFTWISE_TEST={tmp_path}")) > 2
+        process.kill()
+    wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
+    gate.touch()
+    told: list[tuple[int, int, int]] = []
+    run_cells(cells, folder, progress=lambda *news: told.append(news))
+    assert [done for number, done, _ in told if number == 0] == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
+    run_cells(cells, tmp_path / "whole")
+    assert bytes_of(folder) == bytes_of(tmp_path / "whole")
+
+
+def test_an_engine_needs_a_folder():
+    with pytest.raises(ValueError, match="folder must be a path where there is an engine, got None"):
+        run_cells(CELLS, None, engine=Processes(2))
+
+
+def test_a_pool_needs_a_worker():
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
+        Processes(0)
+
+
+def run_command(out: Path, *options: str) -> list[str]:
+    sizes = ["--episodes", str(EPISODES), "--runs", "4", "--quiet"]
+    return [sys.executable, "-m", "driftwise", "run", "quickstart", *sizes, "--out", str(out), *options]
+
+
+@needs_proc
+def test_an_interrupt_while_workers_start_is_two_lines(tmp_path):
+    environment = {**os.environ, "DRIFTWISE_TEST": str(tmp_path)}
+    command = run_command(tmp_path / "out", "--workers", "2")
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        wait_until(lambda: len(processes_with(f"DRIFTWISE_TEST={tmp_path}")) > 2)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert said.splitlines() == [STOPPING, "driftwise: interrupted: the same command goes on from here"]
+
+
+EPISODES = 12_000
+
+
+def standing(folder: Path) -> dict[str, int]:
+    """Episodes that each checkpoint of a run has."""
+    return {path.name: int(np.load(path)["done"]) for path in folder.glob("cells/*.npz")}
+
+
+@pytest.mark.slow
+def test_a_killed_command_goes_on_and_workers_agree_to_the_byte(tmp_path):
+    """SIGKILL at random moments, with one process and with two; then the same command until it is done."""
+    subprocess.run(run_command(tmp_path / "whole"), check=True)
+    expected = (tmp_path / "whole" / "results.parquet").read_bytes()
+    rng = np.random.default_rng(1)
+    for workers in ("1", "2"):
+        out = tmp_path / workers
+        command = run_command(out, "--workers", workers)
+        unfinished = 0
+        for _ in range(5):
+            before = seen = standing(out)
+            with subprocess.Popen(command) as process:
+                for _ in range(rng.integers(1, 3)):
+                    wait_until(lambda out=out, seen=seen: standing(out) != seen)
+                    seen = standing(out)
+                time.sleep(rng.uniform(0.0, 0.5))
+                assert process.poll() is None
+                process.kill()  # and its workers have to notice
+            after = standing(out)
+            assert sum(after.values()) > sum(before.values())
+            assert all(after[name] >= done for name, done in before.items())
+            unfinished += any(done < EPISODES for done in after.values())
+        assert unfinished
+        with subprocess.Popen(command) as process:  # and one while the results are written
+            wait_until(lambda out=out: list(out.glob(".results.parquet.*.part")))
+            process.kill()
+        assert list(out.glob(".results.parquet.*.part"))
+        assert not (out / "manifest.json").exists()
+        subprocess.run(command, check=True)
+        assert (out / "results.parquet").read_bytes() == expected
+        assert not list(out.rglob("*.part"))

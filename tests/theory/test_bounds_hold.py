@@ -1,0 +1,127 @@
+"""Bounds against measured regret, with the radii of the theory: where they say something, and above that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import ALGORITHMS
+from driftwise.environments import LinearBandit, LinearMdp, random_linear_mdp
+from driftwise.environments.arms import FixedArms
+from driftwise.environments.drift import Constant, Drift, Gradual
+from driftwise.environments.paths import Mixture
+from driftwise.theory.bounds.bound import Evaluation, Setting
+from driftwise.theory.bounds.catalogue import BOUNDS
+
+
+def lost_and_allowed(
+    name: str, environment: Any, num_episodes: int, **known: Any
+) -> tuple[float, Evaluation]:
+    """The regret of the worst of a few runs, and the bound."""
+    spec, moves = environment.spec, environment.variation(num_episodes)
+    bound = BOUNDS[name]
+    told = dict(variations=moves) if bound.options.get("local_variation") == "known" else {}
+    run = dict(num_episodes=num_episodes, variation=moves.total)
+    agent = ALGORITHMS[bound.algorithm].tuned(spec, **run, **known, **told, **bound.options)
+    setting = Setting(spec.dim, num_episodes, moves.total, horizon=spec.horizon, **known)
+    allowed = bound.evaluate(setting)
+    result = dw.simulate(agent, environment, num_episodes=num_episodes, num_runs=3, record_every=num_episodes)
+    return float(result.cumulative_regret[:, -1].max()), allowed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sw_lin_ucb",
+        "sw_lin_ucb_ridge_dim",
+        "restart_lin_ucb",
+        "restart_lin_ucb_ridge_dim",
+        "d_lin_ucb",
+        "d_lin_ucb_unsplit",
+        "d_lin_ucb_ridge_dim",
+        "weight_ucb",
+        "oful",
+    ],
+)
+def test_bandits_lose_less_than_their_bounds(name: str) -> None:
+    """Little noise and little drift: the bounds are at about half of what can be lost."""
+    arms = FixedArms(((1.0, 0.0), (0.0, 1.0), (0.6, 0.8)))
+    path = Mixture(((0.9, 0.1), (0.898, 0.102)), Gradual((1000, 4000)))
+    environment = LinearBandit(arms, path, noise_scale=0.1)
+    lost, allowed = lost_and_allowed(name, environment, 5000, noise_scale=0.1)
+    assert allowed.says_something
+    assert 0 < lost <= allowed.total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sw_lin_ucb", "restart_lin_ucb", "d_lin_ucb"])
+def test_with_orthogonal_arms_bandits_lose_less_than_the_bounds_for_these(name: str) -> None:
+    arms = FixedArms(((1.0, 0.0), (0.0, 1.0)))
+    path = Mixture(((0.7, 0.3), (0.3, 0.7)), Gradual((1000, 4000)))
+    environment = LinearBandit(arms, path, noise_scale=0.1)
+    lost, allowed = lost_and_allowed(f"{name}_orthogonal", environment, 5000, noise_scale=0.1)
+    assert allowed.says_something
+    assert 0 < lost <= allowed.total
+
+
+def small_mdp(drift: Drift) -> LinearMdp:
+    """Two features, two steps and three states; rewards move by 10⁻⁴."""
+    features = [[[1.0, 0.0], [0.0, 1.0]], [[0.8, 0.2], [0.3, 0.7]], [[0.1, 0.9], [0.6, 0.4]]]
+    theta = np.array([[0.9, 0.1], [0.2, 0.8]])
+    moved = theta + 1e-4 * np.array([[-1.0, 1.0], [1.0, -1.0]])
+    mu = np.tile([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], (2, 2, 1, 1))
+    anchors = drift.num_anchors
+    return LinearMdp(
+        features=np.array(features),
+        theta=np.stack([theta, moved])[:anchors],
+        mu=mu[:anchors],
+        initial=np.full(3, 1 / 3),
+        drift=drift,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "drift"),
+    [
+        ("lsvi_ucb", Constant()),
+        ("theorem_1", Constant()),
+        ("lsvi_ucb_restart", Constant()),
+        ("sw_lsvi_ucb", Constant()),
+        ("theorem_1_ridge_dim", Gradual((50_000, 150_000))),
+        ("theorem_1_horizon_aware", Gradual((50_000, 150_000))),
+        ("lsvi_ucb_restart_told", Gradual((50_000, 150_000))),
+    ],
+)
+def test_linear_mdps_lose_less_than_their_bounds(name: str, drift: Drift) -> None:
+    """Even here, with c = 1, it takes hundreds of thousands of episodes for the bounds to say something."""
+    lost, allowed = lost_and_allowed(name, small_mdp(drift), 200_000)
+    assert allowed.says_something
+    assert 0 < lost <= allowed.total
+
+
+@pytest.mark.slow
+def test_a_tabular_mdp_loses_less_than_the_bound_for_one_hot_features() -> None:
+    table = random_linear_mdp(num_states=2, num_actions=2, dim=4, horizon=2, drift=Gradual((5000, 15_000)))
+    one_hot = LinearMdp(
+        features=np.eye(4).reshape(2, 2, 4),
+        theta=np.einsum("pd,ahd->ahp", table.features.reshape(4, 4), table.theta),
+        mu=np.einsum("pd,ahds->ahps", table.features.reshape(4, 4), table.mu),
+        initial=np.full(2, 1 / 2),
+        drift=Gradual((5000, 15_000)),
+    )
+    lost, allowed = lost_and_allowed("theorem_1_orthogonal", one_hot, 20_000)
+    assert 0 < lost <= allowed.total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["theorem_1", "theorem_1_unsplit", "lsvi_ucb_restart", "sw_lsvi_ucb"])
+def test_linear_mdps_that_drift_lose_less_than_their_bounds(name: str) -> None:
+    """Under drift these are above all that can be lost at such lengths: they are kept, and say nothing."""
+    lost, allowed = lost_and_allowed(name, small_mdp(Gradual((5000, 15_000))), 20_000)
+    assert not allowed.says_something
+    assert 0 < lost <= allowed.total

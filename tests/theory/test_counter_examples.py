@@ -1,0 +1,80 @@
+"""The steps that fail do fail, and what replaces them holds."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.theory import counter_examples
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_two_matrices_with_one_characteristic_polynomial_differ_in_sign() -> None:
+    found = counter_examples.same_characteristic_polynomial()
+    assert np.poly(found.matrix) == pytest.approx(np.poly(np.eye(2)))
+    assert found.value == -8
+
+
+def test_a_part_of_the_gram_over_the_gram_is_not_positive() -> None:
+    printed = counter_examples.part_of_a_gram(unit_ball=False)
+    assert printed.matrix == pytest.approx(np.array([[0.4, 0.0], [-0.2, 0.0]]))
+    assert printed.value == pytest.approx(-0.6)
+    within = counter_examples.part_of_a_gram()
+    assert within.value == pytest.approx(-2 / 7)
+    assert counter_examples.lowest_form(within.matrix) < 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_orthogonal_actions_it_is_positive(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    actions = basis[rng.integers(4, size=12)]
+    share = counter_examples.gram_share(actions, np.arange(12) < 7, ridge=1.0)
+    assert counter_examples.lowest_form(share) >= -1e-12
+
+
+def test_the_published_radius_covers_each_round_and_is_crossed_by_nearly_every_run() -> None:
+    found = counter_examples.crossings(num_rounds=3000, num_runs=200)
+    assert found.share_at.max() <= 0.05
+    assert found.share_by[-1] > 0.5  # ten times what is allowed
+    assert (np.diff(found.share_by) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["horizon", "anytime"])
+def test_a_radius_that_spreads_delta_over_the_rounds_is_crossed_by_few_runs(kind: Any) -> None:
+    assert counter_examples.crossings(num_rounds=3000, num_runs=200, kind=kind).share_by[-1] <= 0.05
+
+
+def test_without_forgetting_the_published_radius_holds_for_all_rounds() -> None:
+    assert counter_examples.crossings(num_rounds=3000, num_runs=200, rate=1.0).share_by[-1] <= 0.05
+
+
+def test_the_recursion_is_the_weighted_sum() -> None:
+    found = counter_examples.crossings(num_rounds=30, num_runs=4, rate=0.8, ridge=2.0, seed=5)
+    noise = np.random.default_rng(5).normal(size=(4, 30))
+    weights = 0.8 ** np.arange(29, -1, -1)
+    norm = np.abs(noise @ weights) / np.sqrt((weights**2).sum() + 2.0)
+    assert found.ratios[:, -1] * found.radius[-1] == pytest.approx(norm, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_at_length_every_run_crosses_the_published_radius() -> None:
+    found = counter_examples.crossings(num_rounds=20_000, num_runs=400)
+    assert found.share_by[-1] == 1
+    assert counter_examples.crossings(num_rounds=20_000, num_runs=400, kind="horizon").share_by[-1] == 0
+
+
+@pytest.mark.parametrize("name", ["not_positive", "crossing_the_radius", "how_much_does_it_drift"])
+def test_the_examples_draw_their_figures(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "figure.png"
+    monkeypatch.setattr("sys.argv", [name, str(target)])
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert target.read_bytes().startswith(b"\x89PNG")
+    assert str(target) in capsys.readouterr().out

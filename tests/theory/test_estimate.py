@@ -1,0 +1,203 @@
+"""The variation estimated from logs whose variation is known.
+
+Seeds are fixed, so a threshold is met or not once and for all; each leaves about twice what was seen, and a
+broken estimate (noise counted as drift, windows off by one, a jump lost) misses it by more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.environments import random_linear_mdp
+from driftwise.environments.drift import Abrupt, Drift
+from driftwise.theory.bandit_tuning import bandit_rate
+from driftwise.theory.estimate import (
+    MdpVariationEstimate,
+    VariationEstimate,
+    estimate_mdp_variation,
+    estimate_variation,
+)
+from tests.examples import STATIONARY
+
+NUM_ROUNDS = 2000
+SHARE = np.arange(NUM_ROUNDS) / NUM_ROUNDS
+PATHS = {
+    "stationary": np.tile([1.0, 0.0], (NUM_ROUNDS, 1)),
+    "abrupt": np.where(SHARE[:, None] < 0.35, [1.0, 0.0], np.where(SHARE[:, None] < 0.65, [-1, 0], [0, 1])),
+    "gradual": np.stack([np.cos(np.pi * SHARE), np.sin(np.pi * SHARE)], axis=1),
+}
+
+
+def log(path: np.ndarray, noise_scale: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, path.shape)
+    return features, (features * path).sum(1) + noise_scale * rng.normal(size=len(path))
+
+
+def true_variation(path: np.ndarray) -> float:
+    return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_variation_of_jumps_and_of_when_they_come_is_found(seed: int) -> None:
+    found = estimate_variation(*log(PATHS["abrupt"], seed=seed))
+    truth = true_variation(PATHS["abrupt"])
+    assert found.drifts
+    assert found.changes == (700, 1300)
+    assert found.variation == pytest.approx(truth, rel=0.1)
+    assert found.low <= truth <= found.high
+    assert found.plug_in > 2 * truth  # which is why it is not the estimate
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_a_slow_drift_most_is_found_and_the_interval_has_all(seed: int) -> None:
+    found = estimate_variation(*log(PATHS["gradual"], seed=seed))
+    truth = true_variation(PATHS["gradual"])
+    assert found.drifts
+    assert 0.7 * truth < found.variation < 1.1 * truth
+    assert found.low <= truth <= found.high < 2 * truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_is_no_drift(seed: int) -> None:
+    found = estimate_variation(*log(PATHS["stationary"], seed=seed))
+    assert not found.drifts
+    assert (found.variation, found.low) == (0, 0)
+    assert 0 < found.high < 0.1 * found.plug_in
+    assert "compatible with no drift" in str(found)
+
+
+def test_without_drift_the_p_value_is_uniform() -> None:
+    logs = (log(PATHS["stationary"], seed=seed) for seed in range(100, 200))
+    values = [estimate_variation(*each, num_resamples=1).p_value for each in logs]
+    below = np.mean(np.array(values)[:, None] <= [0.05, 0.5], axis=0)
+    assert below[0] < 0.12  # 0.05 and more than three standard deviations of 100 draws
+    assert 0.35 < below[1] < 0.65  # likewise
+
+
+def test_a_steady_drift_that_is_not_seen_is_below_the_upper_end() -> None:
+    path = np.stack([0.15 * SHARE, np.ones(NUM_ROUNDS)], axis=1)
+    found = estimate_variation(*log(path, noise_scale=1.0))
+    assert found.low == 0
+    assert true_variation(path) < found.high
+
+
+def test_standard_errors_are_those_of_least_squares() -> None:
+    features, rewards = log(PATHS["abrupt"])
+    found = estimate_variation(features, rewards, window=100)
+    z = (found.parameters[..., 0] - PATHS["abrupt"][::100]) / found.standard_errors[..., 0]
+    assert z.shape == (20, 2)
+    assert 0.7 < np.sqrt(np.mean(z**2)) < 1.3  # 40 values of deviation one
+
+
+def test_without_noise_the_jumps_are_exact_and_rounding_is_no_drift() -> None:
+    moved = estimate_variation(*log(PATHS["abrupt"], noise_scale=0.0))
+    still = estimate_variation(*log(PATHS["stationary"], noise_scale=0.0))
+    assert moved.variation == pytest.approx(true_variation(PATHS["abrupt"]), rel=1e-6)
+    assert (still.variation, still.drifts) == (0, False)
+
+
+def test_the_estimate_sets_the_forgetting() -> None:
+    found = estimate_variation(*log(PATHS["abrupt"]))
+    run: dict[str, Any] = dict(dim=2, num_episodes=NUM_ROUNDS)
+    rate = bandit_rate(variation=found.variation, **run)
+    assert rate == pytest.approx(bandit_rate(variation=true_variation(PATHS["abrupt"]), **run), abs=1e-3)
+    assert found.over(2 * NUM_ROUNDS - 1) == pytest.approx(2 * found.variation)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    first, second, other = (estimate_variation(*log(PATHS["gradual"]), seed=seed) for seed in (0, 0, 1))
+    assert (first.low, first.high) == (second.low, second.high) != (other.low, other.high)
+
+
+def mdp_estimate(drift: Drift, num_episodes: int, seed: int = 1) -> tuple[MdpVariationEstimate, Any]:
+    environment = random_linear_mdp(
+        num_states=3, num_actions=3, dim=2, horizon=2, concentration=0.3, drift=drift, seed=3
+    )
+    rng, (num_states, num_actions, dim) = np.random.default_rng(seed), environment.features.shape
+    mixture = environment.mixture(np.arange(num_episodes))
+    features = np.empty((num_episodes, 2, dim))
+    rewards, successors = np.empty((num_episodes, 2)), np.empty((num_episodes, 2), dtype=int)
+    for t in range(num_episodes):
+        for h in range(2):
+            phi = environment.features[rng.integers(num_states), rng.integers(num_actions)]
+            law = phi @ np.tensordot(mixture[t], environment.mu[:, h], 1)
+            features[t, h] = phi
+            rewards[t, h] = phi @ (mixture[t] @ environment.theta[:, h]) + 0.1 * rng.normal()
+            successors[t, h] = rng.choice(num_states, p=law / law.sum())
+    found = estimate_mdp_variation(features, rewards, successors, num_states=num_states)
+    return found, environment.variation(num_episodes)
+
+
+def test_rewards_and_transitions_of_a_linear_mdp_are_told_apart_from_noise() -> None:
+    found, truth = mdp_estimate(Abrupt((1000,), num_anchors=2), 2000)
+    assert found.drifts
+    assert found.reward_budget == pytest.approx(truth.reward_budget, rel=0.15)
+    assert found.transition_budget == pytest.approx(truth.transition_budget, rel=0.3)
+    assert found.low <= truth.total <= found.high
+    assert found.variation == found.reward_budget + found.transition_budget
+
+
+def test_a_linear_mdp_that_stands_still_is_compatible_with_no_drift() -> None:
+    found, truth = mdp_estimate(STATIONARY, 1000)
+    assert truth.total == 0
+    assert (found.drifts, found.variation) == (False, 0)
+
+
+def successors(before: Any, after: Any, seed: int) -> VariationEstimate:
+    """Of transitions that jump in the middle of a log of 1,000 rounds, from features in the simplex."""
+    rng, num = np.random.default_rng(seed), 1000
+    features = rng.dirichlet([1, 1], num)
+    laws = np.where(np.arange(num)[:, None] < num / 2, features @ before, features @ after)
+    states = (rng.random((num, 1)) > np.cumsum(laws, axis=1)).sum(axis=1)
+    found = estimate_mdp_variation(
+        features[:, None], np.zeros((num, 1)), states[:, None], num_states=laws.shape[1], num_resamples=1
+    )
+    return found.transitions[0]
+
+
+STILL = np.array([[0.8, 0.2], [0.3, 0.7]])
+UNREACHED = np.hstack([STILL, np.zeros((2, 3))])
+
+
+@pytest.mark.parametrize("law", [STILL, UNREACHED], ids=["two states", "states that are never reached"])
+def test_drift_of_transitions_is_tested_in_as_many_directions_as_there_is_noise(law: np.ndarray) -> None:
+    """One-hot successors sum to one, and are 0 where nothing arrives: no noise there."""
+    still = np.array([successors(law, law, seed).p_value for seed in range(40)])
+    assert np.mean(still <= 0.05) <= 0.15  # 0.05 and three standard deviations of 40 draws
+    assert 0.25 < np.median(still) < 0.75
+    moved = law + np.pad([[-0.3, 0.3], [0.3, -0.3]], [(0, 0), (0, law.shape[1] - 2)])
+    found = [successors(law, moved, seed).p_value for seed in range(40)]
+    assert np.mean(np.array(found) <= 0.05) > 0.4  # as of one column that says which of the two it was
+
+
+def test_one_piece_is_one_piece() -> None:
+    found = replace(estimate_variation(*log(PATHS["stationary"])), p_value=0.01)
+    assert str(found).endswith("in 1 piece")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (dict(rewards=np.zeros(5)), r"rewards must have shape \(60\), got \(5,\)"),
+        (dict(window=2), "window must be above the dimension 2, got 2"),
+        (dict(window=31), "features must have at least two windows of 31 rounds, got 60 rounds"),
+        (dict(features=np.ones((60, 2))), "features must span all 2 directions .* rank 1 .* begins at 0"),
+        (dict(level=1.0), r"level must be a number in \(0, 0.9999\], got 1.0"),
+        (dict(features=np.full((60, 2), np.nan)), r"features must be finite, got nan at index \(0, 0\)"),
+    ],
+)
+def test_too_little_data_is_refused(changed: dict[str, Any], message: str) -> None:
+    features, rewards = log(PATHS["stationary"][:60])
+    with pytest.raises(ValueError, match=message):
+        estimate_variation(**{"features": features, "rewards": rewards, **changed})
+
+
+def test_successors_must_be_states() -> None:
+    features, states = np.ones((40, 1, 1)), np.full((40, 1), 7)
+    with pytest.raises(ValueError, match="next_states must be states from 0 to 2, got 7"):
+        estimate_mdp_variation(features, np.zeros((40, 1)), states, num_states=3)

@@ -1,0 +1,62 @@
+"""The first length of run at which a bound says something, and what can be lost at all."""
+# pyright: reportOptionalOperand=false
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from driftwise.theory.bounds.bound import STEP, Setting, first_useful
+from driftwise.theory.bounds.catalogue import BOUNDS
+
+EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
+
+
+@pytest.mark.parametrize("name", EXPLICIT)
+def test_the_first_useful_length_is_the_first(name):
+    bound = BOUNDS[name]
+    setting = Setting(2, 1000, 0.0 if bound.forgetting == "none" else 0.5, constant=0.1)
+    first = first_useful(bound, setting)
+    assert first is not None
+    assert bound.evaluate(replace(setting, num_episodes=first)).says_something
+    assert not bound.evaluate(replace(setting, num_episodes=first - 1)).says_something
+    assert first_useful(bound, setting, limit=first - 1) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("sw_lin_ucb", Setting(1, 1000, 2e-3, noise_scale=1.0)),  # at 478, not from 500 to 1,000, at 1,079
+        ("sw_lin_ucb", Setting(1, 1000, 1.5e-3, noise_scale=1.5)),
+        ("theorem_1", Setting(2, 1000, 1e-3, constant=1e-3)),
+    ],
+)
+def test_the_first_useful_length_is_found_where_longer_ones_are_of_no_use_again(name, setting):
+    bound = BOUNDS[name]
+    first = first_useful(bound, setting)
+    useful = [
+        bound.evaluate(replace(setting, num_episodes=length)).says_something for length in range(1, first + 1)
+    ]
+    assert useful.index(True) + 1 >= first / STEP  # of all that are shorter none is, but for the last step
+    longer = (math.ceil(first * 1.3**step) for step in range(60))
+    assert not all(bound.evaluate(replace(setting, num_episodes=each)).says_something for each in longer)
+
+
+def test_a_bandit_can_lose_twice_the_norm_in_a_round_and_an_mdp_its_horizon():
+    setting = Setting(2, 1000, 1.0, horizon=1, norm_bound=3.0)
+    assert BOUNDS["oful"].evaluate(setting).trivial == 6000
+    assert BOUNDS["lsvi_ucb"].evaluate(replace(setting, horizon=4)).trivial == 4000
+
+
+def test_a_drift_that_goes_on_is_never_outlasted():
+    setting = Setting(10, 1000, 5.0, horizon=5)
+    for name in ("theorem_1", "theorem_1_ridge_dim", "lsvi_ucb_restart"):
+        assert first_useful(BOUNDS[name], setting) is not None
+        assert first_useful(BOUNDS[name], setting, growth="proportional") is None
+
+
+def test_what_never_forgets_has_no_bound_in_a_world_that_varies():
+    assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.5)) is None
+    assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.0)) is not None

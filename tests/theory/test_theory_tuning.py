@@ -1,0 +1,231 @@
+"""Tuning formulas against numbers computed by hand."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import ALGORITHMS, opt_wlsvi
+from driftwise.base.types import Sample, Spec
+from driftwise.parts.radii import WeightedRadius, WindowRadius
+from driftwise.parts.regression import empty_moments
+from driftwise.theory import bandit_tuning, tuning
+from tests.examples import PARAMETERS
+
+SPEC = Spec(num_states=3, num_actions=2, dim=4, horizon=4)
+SIZES: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100)
+
+
+@pytest.mark.parametrize(
+    ("name", "log_inverse_rate"),
+    [
+        ("paper", 0.1),  # (4/(4·100))^½ = √0.01
+        ("horizon_aware", 0.05),  # (4/(4·4·100))^½ = √0.0025
+        ("ridge_dim", 0.0353553390593),  # 4^{3/2} = 8: (4/(8·4·100))^½ = √0.00125
+        ("orthogonal", 0.0116039720840),  # 0.00125^⅔ = e^{−4.456407…}
+    ],
+)
+def test_rate_of_opt_wlsvi(name, log_inverse_rate):
+    rate = tuning.opt_wlsvi_rate(**SIZES, variation=4.0, tuning=name)
+    np.testing.assert_allclose(-np.log(rate), log_inverse_rate, rtol=1e-9)
+
+
+def test_no_variation_means_no_forgetting():
+    for name in ("paper", "horizon_aware", "ridge_dim", "orthogonal"):
+        assert tuning.opt_wlsvi_rate(**SIZES, variation=0.0, tuning=name) == 1.0
+    assert tuning.restart_period(**SIZES, variation=0.0) == 100
+
+
+def test_more_variation_means_faster_forgetting():
+    rates = [tuning.opt_wlsvi_rate(**SIZES, variation=v) for v in (0.1, 1.0, 10.0, 100.0)]
+    periods = [tuning.restart_period(**SIZES, variation=v) for v in (0.1, 1.0, 10.0, 100.0)]
+    assert rates == sorted(rates, reverse=True)
+    assert periods == sorted(periods, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("variation", "period"),
+    [
+        (4.0, 10),  # √(4·100/4) = 10
+        (3.0, 12),  # √133.3 = 11.55
+        (1e-3, 100),  # √4e5 = 632 is longer than the run
+        (5e-324, 100),
+        (1e6, 1),
+    ],
+)
+def test_restart_period(variation, period):
+    assert tuning.restart_period(**SIZES, variation=variation) == period
+
+
+def test_radius_of_opt_wlsvi():
+    # 16·√log(2·4·4·100/(0.1·0.05)) = 16·√log(640000) = 16·√13.3692234553…
+    radius = tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=0.95)
+    np.testing.assert_allclose(radius, 58.5023179418, rtol=1e-11)
+    assert tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=0.95, beta_scale=0.5) == radius / 2
+    # η = 1 counts as a memory of K = 100: 16·√log(3200·100/0.1) = 16·√14.97866…
+    np.testing.assert_allclose(
+        tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=1.0), 16 * np.sqrt(np.log(3.2e6)), rtol=1e-12
+    )
+
+
+def test_radius_of_lsvi_ucb():
+    # 16·√log(2·4·400/0.1) = 16·√log(32000) = 16·√10.3734911818…
+    np.testing.assert_allclose(tuning.lsvi_ucb_radius(**SIZES, delta=0.1), 51.5326473465, rtol=1e-11)
+
+
+def test_exploration_probability():
+    np.testing.assert_allclose(
+        tuning.exploration_probability(num_actions=2, num_episodes=2000), 0.1, rtol=1e-12
+    )
+    assert tuning.exploration_probability(num_actions=5, num_episodes=3) == 1.0
+
+
+def test_period_if_the_variation_of_epochs_is_told():
+    # Δ = 4, d = 4, K = 100: 25^⅔·4^⅓ = 8.5499 · 1.5874 = 13.57
+    assert tuning.restart_period_if_told(**SIZES, variation=4.0) == 14
+    assert tuning.restart_period_if_told(**SIZES, variation=0.2) == 100  # 0.04·100 = 4: no shorter than K
+    assert tuning.restart_period_if_told(**SIZES, variation=1e300) == 1
+
+
+def test_blocks_and_rates_of_borl():
+    # √(4·100) = 20, √100 = 10; arms 0..⌊log₂ 10⌋ = 0..3 with log(1/η) = 2^i/20
+    assert tuning.borl_block_length(dim=4, num_episodes=100) == 20
+    assert tuning.borl_block_length(dim=4, num_episodes=101) == 21
+    assert tuning.borl_block_length(dim=4, num_episodes=100, tuning="paper") == 10
+    assert tuning.borl_block_length(dim=400, num_episodes=100) == 100
+    rates = tuning.borl_rates(dim=4, num_episodes=100)
+    np.testing.assert_allclose(-np.log(rates), [0.05, 0.1, 0.2, 0.4], rtol=1e-12)
+    assert len(tuning.borl_rates(dim=4, num_episodes=64)) == 4  # √64 = 2³ exactly
+    assert len(tuning.borl_rates(dim=4, num_episodes=63)) == 3
+    assert len(tuning.borl_rates(dim=4, num_episodes=1)) == 1
+
+
+@pytest.mark.parametrize("variation", [1.0, 3.0, 40.0, 100.0])
+def test_some_rate_of_borl_is_within_a_factor_of_two_of_the_tuned_one(variation):
+    wanted = -np.log(tuning.opt_wlsvi_rate(**SIZES, variation=variation))
+    offered = -np.log(tuning.borl_rates(dim=4, num_episodes=100))
+    assert np.any((offered <= wanted * (1 + 1e-9)) & (wanted <= 2 * offered))
+
+
+def test_blocks_and_grids_of_those_that_choose_windows():
+    # 5√(TdH) with T = KH: 5√(10⁶·2·4·4) = 28284.27…; ⌊ln 28285⌋ = 10 steps of 28285^0.1 = 2.787
+    assert tuning.ada_restart_block_length(dim=2, horizon=4, num_episodes=10**6) == 28285
+    assert tuning.ada_restart_block_length(dim=2, horizon=4, num_episodes=100) == 100
+    periods = tuning.ada_restart_periods(28285)
+    assert (periods[:4], periods[-1], len(periods)) == ((1, 2, 7, 21), 28285, 11)
+    # d√T = 2·100; ⌈ln 200⌉ = 6 steps of 200^(1/6) = 2.418
+    assert bandit_tuning.bob_block_length(dim=2, num_episodes=10**4) == 200
+    assert bandit_tuning.bob_windows(200) == (1, 2, 5, 14, 34, 82, 200)
+    assert bandit_tuning.bob_block_length(dim=3, num_episodes=2) == 2
+    assert bandit_tuning.bob_windows(1) == (1,)
+
+
+@pytest.mark.parametrize(
+    ("memory", "regime"),
+    [(np.inf, "still"), (100.0, "still"), (99.0, "drifting"), (4.1, "drifting"), (4.0, "too fast")],
+)
+def test_regime_of_a_drift(memory, regime):
+    assert tuning.drift_regime(memory=memory, dim=4, num_episodes=100) == regime
+
+
+def test_the_radius_in_one_number_is_that_of_the_parts():
+    known: dict[str, Any] = dict(noise_scale=0.3, norm_bound=0.8, delta=0.1)
+    shown = Sample(np.zeros(3), np.zeros(()), np.zeros((), dtype=int), np.ones(()))
+    moments = empty_moments(shown, 1, 2.0, gram_sq=True)._replace(tick=np.asarray(100))
+    window = WindowRadius(20, **known, spread="horizon", num_rounds=100)
+    assert bandit_tuning.bandit_radius(dim=3, samples=20, shares=100, ridge=2.0, **known) == pytest.approx(
+        float(window.given(moments)), rel=1e-12
+    )
+    weighted = WeightedRadius(0.9, **known, spread="horizon", num_rounds=100)
+    samples = (1 - 0.9**200) / (1 - 0.81)
+    assert bandit_tuning.bandit_radius(
+        dim=3, samples=samples, shares=100, ridge=2.0, **known
+    ) == pytest.approx(float(weighted.given(moments)), rel=1e-12)
+
+
+@pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in PARAMETERS if "variation" in inspect.signature(ALGORITHMS[name].tuned).parameters],
+)
+def test_tuned_forms_build_valid_agents(name, variation):
+    agent = ALGORITHMS[name].tuned(SPEC, num_episodes=100, variation=variation)
+    assert agent.spec == SPEC
+
+
+def test_tuned_opt_wlsvi_uses_its_formulas():
+    agent = opt_wlsvi.tuned(
+        SPEC, num_episodes=100, variation=4.0, delta=0.1, beta_scale=0.2, tuning="ridge_dim"
+    )
+    rate = tuning.opt_wlsvi_rate(**SIZES, variation=4.0, tuning="ridge_dim")
+    radius = tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=rate, beta_scale=0.2)
+    assert agent == opt_wlsvi(SPEC, rate=rate, radius=radius, ridge=4.0)
+    assert opt_wlsvi.tuned(SPEC, num_episodes=100, variation=4.0).ridge == 1.0
+
+
+RADIUS: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100, delta=0.1, rate=0.9)
+RATE: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100, variation=1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (
+            tuning.opt_wlsvi_rate,
+            {**RATE, "variation": -1.0},
+            "variation must be a number of at least 0, got -1.0",
+        ),
+        (
+            tuning.opt_wlsvi_rate,
+            {**RATE, "variation": np.nan},
+            "variation must be a number of at least 0, got nan",
+        ),
+        (tuning.opt_wlsvi_rate, {**RATE, "variation": (1.0, 2.0)}, "variation must be"),
+        (tuning.opt_wlsvi_rate, {**RATE, "dim": 0}, "dim must be a positive integer, got 0"),
+        (tuning.opt_wlsvi_rate, {**RATE, "tuning": "papr"}, "tuning must be one of paper,"),
+        (
+            tuning.restart_period,
+            {**RATE, "num_episodes": 1.5},
+            "num_episodes must be a positive integer, got 1.5",
+        ),
+        (
+            tuning.borl_block_length,
+            {"dim": 4, "num_episodes": 100, "tuning": "published"},
+            "tuning must be one of corrected, paper, got 'published'",
+        ),
+        (tuning.borl_rates, {"dim": 4, "num_episodes": 0}, "num_episodes must be a positive integer, got 0"),
+        (
+            tuning.drift_regime,
+            {"memory": 0, "dim": 4, "num_episodes": 100},
+            "memory must be a number above 0, got 0",
+        ),
+        (bandit_tuning.bob_windows, {"block_length": 0}, "block_length must be a positive integer, got 0"),
+        (
+            bandit_tuning.bandit_radius,
+            {"dim": 4, "samples": 9, "shares": 0, "noise_scale": 1.0},
+            "shares must be a number of at least 1, got 0",
+        ),
+        (tuning.opt_wlsvi_radius, {**RADIUS, "rate": 0.0}, "rate must be a number in (0, 1], got 0.0"),
+        (tuning.opt_wlsvi_radius, {**RADIUS, "rate": (0.9, 0.8)}, "rate must be"),
+        (tuning.opt_wlsvi_radius, {**RADIUS, "delta": 2}, "delta must be a number in (0, 1], got 2"),
+        (
+            tuning.opt_wlsvi_radius,
+            {**RADIUS, "num_episodes": "a"},
+            "num_episodes must be a positive integer, got 'a'",
+        ),
+        (
+            tuning.opt_wlsvi_radius,
+            {**RADIUS, "beta_scale": -1},
+            "beta_scale must be a number of at least 0, got -1",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(function, arguments, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        function(**arguments)
