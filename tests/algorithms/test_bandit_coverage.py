@@ -118,7 +118,8 @@ def one_arm(forgetting: Forgetting, *, num_runs: int, num_rounds: int) -> tuple[
         norms[:, t] = np.abs(moments.cross[:, 0, 0]) / np.sqrt(gram_of_squares(moments)[:, 0, 0])
         grams[t] = moments.gram[0]
         moments = forgetting.update(moments, shown._replace(reward=rng.normal(size=num_runs)))
-    return norms, Moments(grams, None, grams, np.asarray(1.0), np.arange(num_rounds), ())
+    tick = np.arange(num_rounds)
+    return norms, Moments(grams, None, grams, np.asarray(1.0), tick, tick, tick, 0 * tick, ())
 
 
 def gram_of_squares(moments: Moments) -> np.ndarray:

@@ -29,9 +29,9 @@ VARIATIONS = Variation(reward=np.arange(1.0, 8.0), transition=10 * np.arange(1.0
 
 
 def moments_at(tick: int, dim: int = 2) -> Moments:
-    return Moments(
-        np.eye(dim)[None], None, np.zeros((1, dim, 1)), np.asarray(1.0), np.asarray(tick, dtype=np.int64), ()
-    )
+    epoch, seen = divmod(tick, 4)
+    counted = (np.asarray(each) for each in (1.0, tick, float(seen), float(seen), epoch))
+    return Moments(np.eye(dim)[None], None, np.zeros((1, dim, 1)), *counted, ())
 
 
 @pytest.mark.parametrize(

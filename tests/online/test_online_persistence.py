@@ -52,7 +52,7 @@ def test_a_file_names_what_it_holds_and_can_be_saved_again(tmp_path):
     metadata = metadata_of(first)
     assert metadata == metadata_of(second)  # the checksum too
     described = json.loads(metadata["description"])
-    assert (metadata["product"], metadata["format"]) == ("driftwise.online", "1")
+    assert (metadata["product"], metadata["format"]) == ("driftwise.online", "2")
     assert (described["algorithm"], described["seed"]) == ("d_lin_ucb", 3)
     assert (described["max_pending"], described["expire_after"]) == (7, 9)
     assert described["agent"]["forgetting"] == {"type": "ExponentialWeights", "rate": 0.9}
@@ -82,7 +82,7 @@ def damaged(path: Path, how: str) -> None:
     elif how == "foreign":
         save_file({"weights": np.ones(3)}, path)
     else:
-        changed(path, **{how: "2" if how == "format" else "{}"})
+        changed(path, **{how: "1" if how == "format" else "{}"})
 
 
 def changed(path: Path, **metadata: str) -> None:
@@ -98,7 +98,7 @@ DAMAGE = {
     "one byte changed": "checksum does not fit",
     "pickle": "truncated, damaged or no safetensors file",
     "foreign": "was not written by driftwise.online",
-    "format": "has format 2 of driftwise .*, and this version reads format 1",
+    "format": "has format 1 of driftwise .*, and this version reads format 2",
     "description": "checksum does not fit",
 }
 

@@ -15,13 +15,6 @@ import pytest
 
 from driftwise.online import Bandit, load
 from driftwise.online.gauge import Gauge
-from driftwise.parts.forgetting import (
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    RestartAt,
-    SlidingWindow,
-)
 from tests.streams import BANDITS, bits, lead, make, rounds
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
@@ -89,23 +82,13 @@ def test_bad_limits_are_named(options, message):
         make(**options)
 
 
-@pytest.mark.parametrize(
-    "forgetting",
-    [
-        NoForgetting(),
-        ExponentialWeights(0.9),
-        ExponentialWeights(1.0),
-        ExponentialWeights(1 - 1e-9),
-        PeriodicRestart(6),
-        RestartAt((4, 17)),
-        SlidingWindow(5),
-    ],
-)
-@pytest.mark.parametrize("tick", [0, 1, 4, 6, 25])
-def test_effective_samples_follow_from_the_weights(forgetting, tick):
-    weights = forgetting.weights(tick)
-    expected = weights.sum() ** 2 / (weights**2).sum() if weights.any() else 0.0
-    assert forgetting.effective_samples(tick) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize(("name", "expected"), [("d_lin_ucb", 0.9), ("lin_ucb", 1.0)])
+def test_effective_samples_follow_from_the_weights(name, expected):
+    bandit = make(name)
+    lead(bandit, 30, seed=0)
+    summary = bandit.summary()
+    weights = expected ** np.arange(summary.rewards)
+    assert summary.effective_samples == pytest.approx(weights.sum() ** 2 / (weights @ weights), rel=1e-12)
 
 
 def test_a_summary_says_what_was_learnt():

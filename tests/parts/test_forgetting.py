@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftwise as dw
+from driftwise.base.part import PARTS
 from driftwise.base.types import Forgetting, Moments, Sample
 from driftwise.environments.drift import Abrupt
 from driftwise.parts.exploration import Ucb
@@ -39,6 +40,12 @@ forgettings = st.one_of(
     st.lists(st.integers(1, 15), max_size=4).map(tuple).map(RestartAt),
 )
 EXAMPLES = [NoForgetting(), ExponentialWeights(0.8), SlidingWindow(4), PeriodicRestart(5), RestartAt((3, 11))]
+
+
+def test_every_forgetting_has_an_example():
+    ours = (cls for cls in PARTS.values() if cls.__module__.startswith("driftwise."))
+    known = {cls for cls in ours if issubclass(cls, Forgetting)}
+    assert {type(forgetting) for forgetting in EXAMPLES} == known
 
 
 def draw_samples(seed: int, num: int, max_count: int = 3) -> list[Sample]:
@@ -71,6 +78,17 @@ def assert_moments_equal(moments: Moments, expected: tuple[np.ndarray, np.ndarra
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=TOLERANCE)
 
 
+def assert_weights_equal(moments: Moments, forgetting: Forgetting) -> None:
+    """Σω, Σω² and how often all weights were zero, whatever the counts of the samples."""
+    tick = int(moments.tick)
+    weights = forgetting.weights(tick)
+    np.testing.assert_allclose(moments.weight, weights.sum(), rtol=0, atol=TOLERANCE)
+    np.testing.assert_allclose(moments.weight_sq, (weights**2).sum(), rtol=0, atol=TOLERANCE)
+    assert moments.epoch == sum(not forgetting.weights(past).any() for past in range(1, tick + 1))
+    assert moments.weight.dtype == moments.weight_sq.dtype == moments.gram.dtype
+    assert moments.epoch.dtype == np.int64
+
+
 def definition(forgetting: Forgetting, samples: list[Sample]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return weighted_moments(samples, list(forgetting.weights(len(samples))), RIDGE, NUM_STATES)
 
@@ -83,6 +101,7 @@ def test_recursion_equals_the_weighted_sum_at_every_tick(forgetting, seed, num):
         moments = forgetting.update(moments, sample)
         assert moments.tick == tick
         assert_moments_equal(moments, definition(forgetting, samples[:tick]))
+        assert_weights_equal(moments, forgetting)
 
 
 @pytest.mark.parametrize("forgetting", EXAMPLES, ids=str)
@@ -95,6 +114,7 @@ def test_recursion_on_jax_equals_the_weighted_sum(forgetting):
             lambda m, sample: (forgetting.update(m, sample), None), start(forgetting, first), stacked
         )
         assert_moments_equal(jax.device_get(moments), definition(forgetting, samples))
+        assert_weights_equal(jax.device_get(moments), forgetting)
 
 
 @given(forgettings, st.integers(0, 2**32 - 1), st.integers(0, 8))

@@ -44,7 +44,8 @@ def moments_after(num: int, *, dim: int = 3, ridge: float = 0.8, seed: int = 0) 
     phis = np.random.default_rng(seed).normal(size=(num, dim))
     phis /= np.maximum(1, np.linalg.norm(phis, axis=1, keepdims=True))
     gram = phis.T @ phis + ridge * np.eye(dim)
-    return Moments(gram[None], None, np.zeros((1, dim, 2)), np.asarray(ridge), np.asarray(num), ())
+    counted = (np.asarray(each) for each in (ridge, num, float(num), float(num), 0))
+    return Moments(gram[None], None, np.zeros((1, dim, 2)), *counted, ())
 
 
 def log_failure(radius: Any, number: float, t: int) -> float:

@@ -107,6 +107,9 @@ class Moments(NamedTuple):
     cross: Array  # [..., d, 1+S]  Σ ω φ yᵀ with y = (r, e_{s'})
     ridge: Array  # λ
     tick: Array  # number of samples absorbed since the start
+    weight: Array  # Σ ω over all ticks so far, whatever the counts of their samples
+    weight_sq: Array  # Σ ω²
+    epoch: Array  # number of times that everything was dropped
     memory: Any  # what the forgetting needs besides
 
 

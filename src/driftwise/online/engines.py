@@ -120,8 +120,10 @@ class Direct:
 
     @property
     def state(self) -> Moments:
-        ridge, tick = np.asarray(self._state.ridge), np.asarray(self._state.tick, dtype=np.int64)
-        return self._state._replace(ridge=ridge, tick=tick)
+        state = self._state
+        ridge, weight, weight_sq = map(np.asarray, (state.ridge, state.weight, state.weight_sq))
+        tick, epoch = (np.asarray(each, dtype=np.int64) for each in (state.tick, state.epoch))
+        return state._replace(ridge=ridge, tick=tick, weight=weight, weight_sq=weight_sq, epoch=epoch)
 
     @state.setter
     def state(self, state: Moments) -> None:
@@ -131,7 +133,17 @@ class Direct:
         self._gram, self._gram_sq = grams[0], grams[1] if num == 2 else None
         gram_sq, cross = grams[1:] if num == 2 else None, state.cross.copy()
         self._cross = cross[0, :, 0]
-        self._state = Moments(grams[:1], gram_sq, cross, float(state.ridge), int(state.tick), state.memory)
+        self._state = Moments(
+            gram=grams[:1],
+            gram_sq=gram_sq,
+            cross=cross,
+            ridge=float(state.ridge),
+            tick=int(state.tick),
+            weight=float(state.weight),
+            weight_sq=float(state.weight_sq),
+            epoch=int(state.epoch),
+            memory=state.memory,
+        )
         self._rates, self._refills = self._rates[:num], self._refills[:num]
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
@@ -160,14 +172,16 @@ class Direct:
             sample = Sample(features[None], np.array([reward]), NOTHING, ONCE)
             self.state = self.agent.forgetting.update(self.state, sample)
             return
-        grams = self._grams
-        if self._rate != 1:
+        grams, rate = self._grams, self._rate
+        if rate != 1:
             grams *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, and Λ̃ with η²
             grams += self._refills
-            self._cross *= self._rate
+            self._cross *= rate
         grams += features[:, None] * features
         self._cross += reward * features
-        self._state = Moments(state[0], state[1], state[2], state[3], state[4] + 1, state[5])
+        gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory = state
+        counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
+        self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)
 
 
 def not_finite(agent: Agent) -> FloatingPointError:

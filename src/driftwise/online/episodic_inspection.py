@@ -44,18 +44,15 @@ def watch(gauge: Gauge, plan: Any, episode: Any, num_steps: int) -> None:
 
 def _knowledge(agent: Any, state: Any) -> tuple[float | None, float | None]:
     try:
-        model, moments = acting(state, agent)
+        moments = acting(state, agent)
     except TypeError:  # it counts, and has no gram
         return None, None
     eigenvalues = np.linalg.eigvalsh(moments.gram)
     smallest = float(eigenvalues[..., 0].min())
     worst = float((eigenvalues[..., -1] / eigenvalues[..., 0]).max()) if smallest > 0 else math.inf
-    if not isinstance(model, RememberedLeastSquares):
-        return effective_samples(model.forgetting, int(np.ravel(moments.tick)[0])), worst
-    weights = moments.memory
-    return float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0, worst
+    return effective_samples(moments), worst
 
 
 @acting.register
-def _(state: MemoryState, agent: RememberedLeastSquares) -> tuple[Any, Moments]:
-    return agent, agent.moments(state)
+def _(state: MemoryState, agent: RememberedLeastSquares) -> Moments:
+    return agent.moments(state)

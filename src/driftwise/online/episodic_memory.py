@@ -156,14 +156,22 @@ class RememberedLeastSquares:
         )
 
     def moments(self, state: MemoryState) -> Moments:
-        """`Λ` and `Λ̃` of every step, as sums over what is remembered, and its weights as the memory."""
+        """`Λ` and `Λ̃` of every step, as sums over what is remembered."""
         ridge = self.ridge * np.eye(self.spec.dim)
         weights = _weights(state)
         weighted = state.features * weights[:, None]
         gram = np.swapaxes(weighted, 1, 2) @ state.features + ridge
         gram_sq = np.swapaxes(weighted, 1, 2) @ weighted + ridge if self.exploration.uses_gram_sq else None
         nothing = np.zeros((self.spec.horizon, self.spec.dim, 0))
-        return Moments(gram, gram_sq, nothing, np.asarray(self.ridge), state.clock.tick, weights)
+        return state.clock._replace(
+            gram=gram,
+            gram_sq=gram_sq,
+            cross=nothing,
+            ridge=np.asarray(self.ridge),
+            weight=weights.sum(),
+            weight_sq=weights @ weights,
+            memory=(),
+        )
 
     def clipped(self, h: int, values: np.ndarray) -> np.ndarray:
         """Values of step h, cut as `clip` says."""

@@ -18,7 +18,6 @@ from driftwise.base.part import select
 from driftwise.base.types import Moments
 from driftwise.online.gauge import Gauge
 from driftwise.online.pending import Pending
-from driftwise.parts.least_squares import LeastSquares
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,11 @@ class Summary:
 
 def summarise(agent: Any, state: Any, pending: Pending, gauge: Gauge) -> Summary:
     """The summary of a bandit's insides."""
-    model, moments = acting(state, agent)
+    moments = acting(state, agent)
     eigenvalues = np.linalg.eigvalsh(moments.gram[0])
     smallest = max(float(eigenvalues[0]), 0.0)
     return Summary(
-        effective_samples=effective_samples(model.forgetting, int(np.ravel(moments.tick)[0])),
+        effective_samples=effective_samples(moments),
         condition=float(eigenvalues[-1]) / smallest if smallest else math.inf,
         decisions=pending.num_made,
         rewards=gauge.count,
@@ -54,41 +53,39 @@ def summarise(agent: Any, state: Any, pending: Pending, gauge: Gauge) -> Summary
     )
 
 
-def effective_samples(forgetting: Any, tick: int) -> float:
-    """How many samples of equal weight those after `tick` are worth."""
-    if hasattr(forgetting, "effective_samples"):
-        return forgetting.effective_samples(tick)
-    weights = forgetting.weights(tick)
-    return float(weights.sum() ** 2 / (weights @ weights)) if tick else 0.0
+def effective_samples(moments: Moments) -> float:
+    """Number of samples of equal weight that those in the moments are worth, `(Σω)² / Σω²`."""
+    weight, weight_sq = (float(np.ravel(each)[0]) for each in (moments.weight, moments.weight_sq))
+    return weight * weight / weight_sq if weight_sq else 0.0
 
 
 @singledispatch
-def acting(state: Any, agent: Any) -> tuple[LeastSquares, Moments]:
-    """The least squares within an agent that the next decision rests on, and what they have learnt."""
+def acting(state: Any, agent: Any) -> Moments:
+    """Moments of the least squares within an agent that the next decision rests on."""
     raise TypeError(f"state must be one that is known here, got {type(state).__name__}")
 
 
 @acting.register
-def _(state: Moments, agent: LeastSquares) -> tuple[LeastSquares, Moments]:
-    return agent, state
+def _(state: Moments, agent: Any) -> Moments:
+    return state
 
 
 @acting.register
-def _(state: RestartingState, agent: Any) -> tuple[LeastSquares, Moments]:
+def _(state: RestartingState, agent: Any) -> Moments:
     return acting(state.base, agent.base)
 
 
 @acting.register
-def _(state: BlockState, agent: Any) -> tuple[LeastSquares, Moments]:
+def _(state: BlockState, agent: Any) -> Moments:
     return acting(state.base, select(agent.arms, state.arm))
 
 
 @acting.register
-def _(state: MasterState, agent: Any) -> tuple[LeastSquares, Moments]:
+def _(state: MasterState, agent: Any) -> Moments:
     slot = np.argmax(state.schedule.end > state.age)  # the shortest instance that goes on
     return acting(map_tree(lambda leaf: leaf[slot], state.bases), agent.base)
 
 
 @acting.register
-def _(state: PoolState, agent: Any) -> tuple[LeastSquares, Moments]:
-    return agent.model, agent.acting(state)
+def _(state: PoolState, agent: Any) -> Moments:
+    return agent.acting(state)

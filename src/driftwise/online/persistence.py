@@ -15,7 +15,7 @@ import numpy as np
 
 from driftwise.base.arrays import map_tree
 
-FORMAT = 1  # of the description and the names of tensors; a reader refuses newer ones
+FORMAT = 2  # of the description and the names of tensors; a reader refuses newer ones
 PRODUCT = "driftwise.online"
 
 

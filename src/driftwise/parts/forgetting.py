@@ -1,13 +1,12 @@
 """Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that realises it.
 
 `weights` is the definition; `update` must equal the weighted sum it defines, which the tests check.
+The sums Σω and Σω² over ticks are kept beside the others, and how often everything was dropped.
 Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
-`effective_samples` is `(Σω)² / Σω²`: how many samples of equal weight they are worth.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,15 +25,18 @@ class NoForgetting:
     def weights(self, tick: int) -> np.ndarray:
         return np.ones(tick)
 
-    def effective_samples(self, tick: int) -> float:
-        return float(tick)
-
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
-        return moments._replace(gram=moments.gram + gram, cross=moments.cross + cross, tick=moments.tick + 1)
+        return moments._replace(
+            gram=moments.gram + gram,
+            cross=moments.cross + cross,
+            tick=moments.tick + 1,
+            weight=moments.weight + 1,
+            weight_sq=moments.weight_sq + 1,
+        )
 
 
 @part
@@ -46,13 +48,6 @@ class ExponentialWeights:
     def weights(self, tick: int) -> np.ndarray:
         return self.rate ** np.arange(tick - 1, -1, -1, dtype=float)
 
-    def effective_samples(self, tick: int) -> float:
-        if self.rate == 1 or tick == 0:
-            return float(tick)
-        kept = math.log(self.rate)
-        total = math.expm1(tick * kept) / math.expm1(kept)
-        return total * total * math.expm1(2 * kept) / math.expm1(2 * tick * kept)
-
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments
 
@@ -61,13 +56,13 @@ class ExponentialWeights:
         gram_sq = moments.gram_sq
         if gram_sq is not None:  # Λ̃ ← η²Λ̃ + φφᵀ + (1−η²)λI
             gram_sq = _decay(gram_sq, self.rate * self.rate, moments.ridge) + gram
-        return Moments(
+        return moments._replace(
             gram=_decay(moments.gram, self.rate, moments.ridge) + gram,  # Λ ← ηΛ + φφᵀ + (1−η)λI
             gram_sq=gram_sq,
             cross=self.rate * moments.cross + cross,
-            ridge=moments.ridge,
             tick=moments.tick + 1,
-            memory=moments.memory,
+            weight=self.rate * moments.weight + 1,
+            weight_sq=self.rate * self.rate * moments.weight_sq + 1,
         )
 
 
@@ -79,9 +74,6 @@ class PeriodicRestart:
 
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) // self.period == tick // self.period).astype(float)
-
-    def effective_samples(self, tick: int) -> float:
-        return float(tick % self.period)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
@@ -104,9 +96,6 @@ class RestartAt:
 
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) >= self._last_change(tick)).astype(float)
-
-    def effective_samples(self, tick: int) -> float:
-        return float(tick - self._last_change(tick))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
@@ -155,9 +144,6 @@ class SlidingWindow:
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) >= tick - self.length).astype(float)
 
-    def effective_samples(self, tick: int) -> float:
-        return float(min(tick, self.length))
-
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
         empty = [xp.zeros((self.num_slots, *field.shape), dtype=field.dtype) for field in sample]
@@ -184,6 +170,8 @@ class SlidingWindow:
             gram=xp.where(renew, _ridge_matrix(moments) + recent_gram, moments.gram + gram_in - gram_out),
             cross=xp.where(renew, recent_cross, moments.cross + cross_in - cross_out),
             tick=tick,
+            weight=moments.weight + 1 - present,
+            weight_sq=moments.weight_sq + 1 - present,
             memory=WindowMemory(
                 samples,
                 xp.where(renew, xp.zeros_like(recent_gram), recent_gram),
@@ -200,6 +188,9 @@ def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
         gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
         cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
         tick=moments.tick + 1,
+        weight=xp.where(over, 0.0, moments.weight + 1),
+        weight_sq=xp.where(over, 0.0, moments.weight_sq + 1),
+        epoch=moments.epoch + over,
     )
 
 

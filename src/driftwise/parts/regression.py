@@ -55,8 +55,8 @@ def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: boo
     ridge = xp.asarray(ridge, dtype=dtype)
     gram = xp.zeros((*lead, dim, dim), dtype=dtype) + ridge * xp.eye(dim, dtype=dtype)
     cross = xp.zeros((*lead, dim, 1 + num_states), dtype=dtype)
-    tick = xp.asarray(0, dtype=xp.int64)
-    return Moments(gram, gram if gram_sq else None, cross, ridge, tick, ())
+    none, nothing = xp.asarray(0, dtype=xp.int64), xp.asarray(0, dtype=dtype)
+    return Moments(gram, gram if gram_sq else None, cross, ridge, none, nothing, nothing, none, ())
 
 
 def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from driftwise.simulation.files import replace_file
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import MisfitError, Simulation
 
-FORMAT = 3
+FORMAT = 4
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
 DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently

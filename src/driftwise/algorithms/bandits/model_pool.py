@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.arrays import namespace, spd_inverse, write
+from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
 from driftwise.base.validation import require_count, require_kind
@@ -25,7 +25,7 @@ FREE = 2.0  # the badness of a slot without a model: above that of any model, wh
 class PoolState(NamedTuple):
     """The models of M slots, and how well each predicted lately."""
 
-    models: Moments  # gram [M, d, d]; tick [M] is the number of samples that a model took
+    models: Moments  # gram [M, d, d]; tick [M] and weight [M] are the numbers of samples that models took
     alive: Array  # [M] whether there is a model in the slot
     created: Array  # [M] the round from which on its model is judged
     num_wrong: Array  # [M] its wrong predictions within the window
@@ -84,10 +84,8 @@ class ModelPool:
         xp = namespace(features.values)
         empty = self.model.init(features)
         counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
-        models = empty._replace(
-            gram=xp.tile(empty.gram, (self.capacity, 1, 1)),
-            cross=xp.tile(empty.cross, (self.capacity, 1, 1)),
-            tick=counts,
+        models = map_tree(
+            lambda leaf: xp.zeros((self.capacity, *leaf.shape[1:]), dtype=leaf.dtype) + leaf, empty
         )
         return PoolState(
             models=models,
@@ -104,14 +102,12 @@ class ModelPool:
 
     def acting(self, state: PoolState) -> Moments:
         """What the model of least badness has learnt."""
-        xp, models = namespace(state.models.gram), state.models
+        xp = namespace(state.models.gram)
         badness, doubt = self._badness(state)
         optimism = xp.sqrt(xp.log(xp.asarray(self.window, dtype=badness.dtype)))
         merit = xp.where(state.alive, optimism * doubt - badness, -xp.inf)
         slot = _oldest_best(merit, state.created)
-        return models._replace(
-            gram=models.gram[slot][None], cross=models.cross[slot][None], tick=models.tick[slot][None]
-        )
+        return map_tree(lambda leaf: leaf[slot][None], state.models)
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         return self.model.act(plan, h, state, uniform)
@@ -132,7 +128,9 @@ class ModelPool:
     def _learnt(self, models: Moments, episode: Episode, learns: Array) -> Moments:
         count = namespace(learns).astype(learns, models.gram.dtype)
         sample = Sample(episode.features, episode.rewards, episode.successors, count)
-        return self.model.forgetting.update(models, sample)._replace(tick=models.tick + learns)
+        return self.model.forgetting.update(models, sample)._replace(
+            tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
+        )
 
     def _judged(self, state: PoolState, wrong: Array) -> PoolState:
         """The round's judgements in, those that leave the window out."""
@@ -154,13 +152,12 @@ class ModelPool:
         slot = _oldest_best(xp.where(alive, badness, FREE), state.created)
         new = create & (xp.arange(self.capacity) == slot)
         empty = self.model.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
-        models = models._replace(
-            gram=xp.where(new[:, None, None], empty.gram, models.gram),
-            cross=xp.where(new[:, None, None], empty.cross, models.cross),
-            tick=xp.where(new, empty.tick, models.tick),
-        )
         return state._replace(
-            models=models,
+            models=map_tree(
+                lambda fresh, old: xp.where(new.reshape((-1, *[1] * (old.ndim - 1))), fresh, old),
+                empty,
+                models,
+            ),
             alive=alive | new,
             created=xp.where(new, state.tick, state.created),
             num_wrong=xp.where(new, 0, state.num_wrong),
