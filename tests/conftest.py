@@ -1,6 +1,32 @@
-"""Settings shared by all tests."""
+"""Settings shared by all tests.
+
+Compiled programs are kept in a folder for as long as the tests run. Test workers and the processes that tests
+start share it, so that each program is compiled once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
 
 from hypothesis import settings
 
 settings.register_profile("driftwise", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("driftwise")
+
+CACHE = "JAX_COMPILATION_CACHE_DIR"
+own_folder: str | None = None  # set in the first process, unless a folder is given from outside
+
+if CACHE not in os.environ:
+    assert "jax" not in sys.modules, "JAX reads its settings when it is imported"
+    own_folder = tempfile.mkdtemp(prefix="driftwise-compiled-")
+    os.environ[CACHE] = own_folder
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_unconfigure() -> None:
+    if own_folder is not None:
+        shutil.rmtree(own_folder, ignore_errors=True)
