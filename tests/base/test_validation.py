@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import re
 from typing import Any
 
@@ -20,7 +21,13 @@ from driftwise.algorithms import (
     sw_lsvi_ucb,
     uniform,
 )
-from driftwise.base.validation import require_array, require_choice, require_count, require_numeric
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_choice,
+    require_count,
+    require_numeric,
+)
 from driftwise.parts.exploration import Greedy, Ucb
 from driftwise.parts.forgetting import NoForgetting, SlidingWindow
 from tests.examples import SPEC, make
@@ -31,6 +38,15 @@ ENVIRONMENT = make()
 def refuses(build, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         build()
+
+
+def test_an_error_says_argument_expectation_and_value_also_after_a_pickle():
+    with pytest.raises(ArgumentError) as caught:
+        require_choice("mode", "fats", ("fast", "slow"))
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (error.argument, error.expected, error.value) == ("mode", "be one of fast, slow", "fats")
+    assert str(error) == "mode must be one of fast, slow, got 'fats' (did you mean 'fast'?)"
+    assert str(error.under("agents.a")) == f"agents.a.{error}"
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.0, 1.5, "5", None, True, np.bool_(True), np.nan, [3]])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.base.types import Agent, Spec
-from driftwise.base.validation import require_choice, require_kind
+from driftwise.base.validation import ArgumentError, require_choice, require_kind
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -73,7 +73,7 @@ def build(spec: Spec, algorithm: str, **parameters: Any) -> Agent:
     base = parameters.pop("base", None)
     if isinstance(base, Mapping):
         if "algorithm" not in base:
-            raise ValueError(f"base must name its algorithm, got {dict(base)!r}")
+            raise ArgumentError("base", "name its algorithm", dict(base))
         base = build(spec, **base)
     return found(base, **parameters)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import nearest, require_choice, require_kind, require_numeric
+from driftwise.base.validation import ArgumentError, nearest, require_choice, require_kind, require_numeric
 
 _T = TypeVar("_T", bound=type)
 
@@ -96,14 +96,14 @@ def require_alike(parts: Sequence[Any]) -> None:
     """Refuse parts that differ in more than their numbers."""
     first = parts[0]
     if any(type(each) is not type(first) for each in parts):
-        raise ValueError(f"parts must be of one kind, got {list(parts)!r}")
+        raise ArgumentError("parts", "be of one kind", list(parts))
     for field in dataclasses.fields(first):
         values = [getattr(each, field.name) for each in parts]
         numbers = "numeric" in field.metadata and not any(is_part(value) for value in values)
         if all(is_part(value) for value in values):
             require_alike(values)
         elif not numbers and any(value != values[0] for value in values):
-            raise ValueError(f"parts must be alike but for their numbers, got {field.name} {values!r}")
+            raise ArgumentError("parts", "be alike but for their numbers", values, f"{field.name} {values!r}")
 
 
 def select(parts: Sequence[Any], index: Any) -> Any:
@@ -145,7 +145,7 @@ def points(value: Any) -> tuple[Any, ...]:
         shape = np.broadcast_shapes(*(np.shape(each) for _, each in grids))
     except ValueError:
         told = " and ".join(f"{name} {each!r}" for name, each in grids)
-        raise ValueError(f"grids must have shapes that fit each other, got {told}") from None
+        raise ArgumentError("grids", "have shapes that fit each other", dict(grids), told) from None
     return tuple(_point(value, shape, index) for index in np.ndindex(shape))
 
 
@@ -180,7 +180,7 @@ def from_config(config: Any) -> Any:
     if isinstance(config, dict):
         name = config.get("type")
         if name not in CONFIGURABLE:
-            raise ValueError(f"type must name a part, got {name!r}{nearest(name, CONFIGURABLE)}")
+            raise ArgumentError("type", "name a part", name, f"{name!r}{nearest(name, CONFIGURABLE)}")
         fields = {key: from_config(value) for key, value in config.items() if key != "type"}
         accepted = {field.name: field for field in dataclasses.fields(CONFIGURABLE[name])}
         for key in fields:

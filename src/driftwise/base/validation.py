@@ -1,4 +1,4 @@
-"""Checks of what users pass in: each failure is one sentence naming argument, value and expectation."""
+"""Checks of arguments: each failure is one sentence with the argument, the expectation and the value."""
 
 from __future__ import annotations
 
@@ -10,21 +10,40 @@ from typing import Any
 import numpy as np
 
 
+class ArgumentError(ValueError):
+    """An argument that cannot be used: "{argument} must {expected}, got {value!r}".
+
+    `got` says the value in other words where its own are too long, or adds to them.
+    """
+
+    def __init__(self, argument: str, expected: str, value: Any, got: str | None = None) -> None:
+        self.args = argument, expected, value, got  # so that it can be pickled
+        self.argument, self.expected, self.value = argument, expected, value
+        self.got = repr(value) if got is None else got
+
+    def __str__(self) -> str:
+        return f"{self.argument} must {self.expected}, got {self.got}"
+
+    def under(self, path: str) -> ArgumentError:
+        """The same error of an argument that stands at a path, as `environment.drift` in a file."""
+        return ArgumentError(f"{path}.{self.argument}", self.expected, self.value, self.got)
+
+
 def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -> int:
     """An integer in `[at_least, 2^bits)`; booleans and floats are refused, NumPy integers accepted."""
-    expected = "a positive integer" if at_least == 1 else f"an integer of at least {at_least}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        expected = "a positive integer" if at_least == 1 else f"an integer of at least {at_least}"
+        raise ArgumentError(name, f"be {expected}", value)
     if int(value) >= 1 << bits:
-        raise ValueError(f"{name} must be an integer below 2^{bits}, got {value!r}")
+        raise ArgumentError(name, f"be an integer below 2^{bits}", value)
     return int(value)
 
 
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words; a near miss is named."""
     if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(choices)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}{nearest(value, choices)}")
+        expected = f"be one of {', '.join(choices)}"
+        raise ArgumentError(name, expected, value, f"{value!r}{nearest(value, choices)}")
     return value
 
 
@@ -44,14 +63,10 @@ def require_numeric(
     integer: bool = False,
 ) -> Any:
     """A finite number within bounds, or an array of them (a grid), as hashable nested tuples."""
-    expected = _describe(above, at_least, at_most, integer)
-    try:
-        array = np.asarray(value)
-    except ValueError:  # a ragged list
-        raise ValueError(f"{name} must be {expected}, got {value!r}") from None
-    kinds = "iu" if integer else "iuf"
-    if array.dtype.kind not in kinds or array.size == 0:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    expected = f"be {_describe(above, at_least, at_most, integer)}"
+    array = _as_array(value)
+    if array.dtype.kind not in ("iu" if integer else "iuf") or array.size == 0:
+        raise ArgumentError(name, expected, value)
     array = array.astype(np.float64) if array.dtype.kind == "f" else array  # bounds may be beyond float32
     bad = ~np.isfinite(array)
     if above is not None:
@@ -61,7 +76,7 @@ def require_numeric(
     if at_most is not None:
         bad |= ~(array <= at_most)
     if bad.any():
-        raise ValueError(f"{name} must be {expected}, got {array[bad].flat[0].item()!r}")
+        raise ArgumentError(name, expected, array[bad].flat[0].item())
     return _nested_tuple(array.tolist() if integer else array.astype(float).tolist())
 
 
@@ -69,36 +84,40 @@ def require_number(name: str, value: Any, **bounds: Any) -> Any:
     """One finite number within the bounds of `require_numeric`; no grid."""
     number = require_numeric(name, value, **bounds)
     if isinstance(number, tuple):
-        raise ValueError(f"{name} must be a single number, got {value!r}")
+        raise ArgumentError(name, "be a single number", value)
     return number
 
 
 def require_kind(name: str, value: Any, kind: type) -> Any:
     """An instance of a class or protocol (and not the class itself)."""
     if isinstance(value, type) or not isinstance(value, kind):
-        raise ValueError(f"{name} must be {_article(kind.__name__)}, got {value!r}")
+        raise ArgumentError(name, f"be {_article(kind.__name__)}", value)
     return value
 
 
 def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
     """A finite float64 array; `None` in the shape leaves that axis free. The caller's array is not kept."""
-    try:
-        array = np.array(value)
-    except ValueError:  # a ragged list
-        array = np.array(value, dtype=object)
+    array = _as_array(value)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be an array of numbers, got {value!r}")
+        raise ArgumentError(name, "be an array of numbers", value)
     array = array.astype(np.float64)
     fits = array.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
     if not fits:
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        raise ArgumentError(name, f"have shape ({wanted})", value, str(array.shape))
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must be finite, got {array[where]} at index {where}")
+        raise ArgumentError(name, "be finite", value, f"{array[where]} at index {where}")
     return array
+
+
+def _as_array(value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:  # a ragged list
+        return np.array(value, dtype=object)
 
 
 def _article(noun: str) -> str:

@@ -15,7 +15,7 @@ from driftwise.base.arrays import namespace
 from driftwise.base.part import configurable
 from driftwise.base.random import choose, coarse, fold, normal, uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
-from driftwise.base.validation import require_array, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 
 MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
 
@@ -69,7 +69,7 @@ class FreshArms:
         require_choice("shape", self.shape, list(_SHAPES))
         fewest = require_count("fewest", self.fewest, at_least=0) or self.num_arms
         if fewest > self.num_arms:
-            raise ValueError(f"fewest must be at most num_arms = {self.num_arms}, got {fewest}")
+            raise ArgumentError("fewest", f"be at most num_arms = {self.num_arms}", fewest)
         object.__setattr__(self, "fewest", fewest)
 
     @property
@@ -128,12 +128,12 @@ class ContextArms:
     def __post_init__(self) -> None:
         features = _checked_features(self.features, (None, None, None))
         if not features.any(axis=(1, 2)).all():
-            raise ValueError("features must offer an arm in every context, got one with none")
+            raise ArgumentError("features", "offer an arm in every context", features, "one with none")
         alike = np.full(len(features), 1 / len(features))
         given = self.probabilities if np.size(self.probabilities) else alike
         probabilities = require_array("probabilities", given, (len(features),))
         if probabilities.min() < 0 or abs(probabilities.sum() - 1) > 1e-8:
-            raise ValueError(f"probabilities must be at least 0 and sum to 1, got {self.probabilities!r}")
+            raise ArgumentError("probabilities", "be at least 0 and sum to 1", self.probabilities)
         nested = tuple(tuple(tuple(map(float, arm)) for arm in arms) for arms in features)
         object.__setattr__(self, "features", nested)
         object.__setattr__(self, "probabilities", tuple(map(float, probabilities)))
@@ -233,8 +233,10 @@ def _some(features: Array, always: Array | None, key: Key) -> FeatureTable:
 def _checked_features(given: Numeric, shape: tuple[None, ...]) -> np.ndarray:
     features = require_array("features", given, shape)
     if features.size == 0:
-        raise ValueError(f"features must offer an arm and have a dimension, got the shape {features.shape}")
+        raise ArgumentError(
+            "features", "offer an arm and have a dimension", features.shape, f"the shape {features.shape}"
+        )
     longest = float(np.linalg.norm(features, axis=-1).max())
     if longest > MAX_NORM:
-        raise ValueError(f"features must have norms of at most 1, got one of {longest:.6g}")
+        raise ArgumentError("features", "have norms of at most 1", longest, f"one of {longest:.6g}")
     return features

@@ -14,7 +14,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from driftwise.base.part import configurable
-from driftwise.base.validation import require_count, require_kind, require_number, require_numeric
+from driftwise.base.validation import (
+    ArgumentError,
+    require_count,
+    require_kind,
+    require_number,
+    require_numeric,
+)
 
 
 @runtime_checkable
@@ -84,7 +90,7 @@ class Gradual:
     def __post_init__(self) -> None:
         knots = _increasing("knots", self.knots, at_least=0)
         if len(knots) < 2:
-            raise ValueError(f"knots must be at least two increasing episodes, got {self.knots!r}")
+            raise ArgumentError("knots", "be at least two increasing episodes", self.knots)
         object.__setattr__(self, "knots", knots)
         object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(knots)))
 
@@ -177,7 +183,7 @@ def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
         or isinstance(items[0], tuple)
         or any(later <= earlier for earlier, later in itertools.pairwise(items))
     ):
-        raise ValueError(f"{name} must be increasing episodes, got {value!r}")
+        raise ArgumentError(name, "be increasing episodes", value)
     return items
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.types import Array, Model, Variation
-from driftwise.base.validation import require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_choice, require_count
 
 
 def optimal_values(features: Array, model: Model) -> Array:
@@ -24,7 +24,7 @@ def policy_values(features: Array, model: Model, policy: Array) -> Array:
     policy = np.asarray(policy) if isinstance(policy, (list, tuple)) else policy
     sizes = (len(model.theta), *features.shape[:2])
     if policy.shape not in (sizes, sizes[:2]):
-        raise ValueError(f"policy must have shape {sizes} or {sizes[:2]}, got {policy.shape}")
+        raise ArgumentError("policy", f"have shape {sizes} or {sizes[:2]}", policy.shape)
     if isinstance(policy, np.ndarray):
         _check_policy(policy, sizes[2])
     xp = namespace(policy)
@@ -42,7 +42,9 @@ def _check_policy(policy: np.ndarray, num_actions: int) -> None:
         expected = "probabilities that sum to 1"
     if bad.any():
         h, state = (int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"policy must hold {expected}, got {policy[h, state]} at step {h}, state {state}")
+        raise ArgumentError(
+            "policy", f"hold {expected}", policy[h, state], f"{policy[h, state]} at step {h}, state {state}"
+        )
 
 
 def action_values(features: Array, model: Model, values: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import Any
 from driftwise.algorithms import ALGORITHMS
 from driftwise.base.part import CONFIGURABLE, grid_of
 from driftwise.base.types import Agent, Variation
-from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.experiments.experiment import Experiment, dotted, require_table, unknown_key
 from driftwise.experiments.grids import Grid, grids_of
@@ -52,8 +52,8 @@ def make_environments(experiment: Experiment, num_episodes: int | None = None) -
         return {environment.name: environment}
     lengths = {label: run_length(experiment, label, num_episodes) for label in experiment.environments}
     if (longest := max(lengths.values())) < num_episodes:
-        raise ValueError(
-            f"environments must have one with all {num_episodes} episodes, got {longest} at most"
+        raise ArgumentError(
+            "environments", f"have one with all {num_episodes} episodes", longest, f"{longest} at most"
         )
     return {
         label: _make_environment(
@@ -71,7 +71,7 @@ def run_length(experiment: Experiment, label: str, num_episodes: int) -> int:
     given = experiment.environments.get(label, {}).get("episodes", num_episodes)
     length = require_count(path, _in_episodes(path, given, num_episodes))
     if length > num_episodes:
-        raise ValueError(f"{path} must be at most the experiment's {num_episodes}, got {length}")
+        raise ArgumentError(path, f"be at most the experiment's {num_episodes}", length)
     return length
 
 
@@ -115,9 +115,11 @@ def _batches_in(
         for grid in grids_of(path, label, given, build, one_by_one=not takes_grids, at_once=points_together):
             for point, agent in grid.points.items():
                 for name, values in grid_of(agent).items():
-                    raise ValueError(f"{path} must have a single {name}, got {list(values)!r}")
+                    raise ArgumentError(path, f"have a single {name}", list(values))
                 if owners.setdefault(point, path) != path:
-                    raise ValueError(f"{path} must differ from {owners[point]} in name, got {point!r} twice")
+                    raise ArgumentError(
+                        path, f"differ from {owners[point]} in name", point, f"{point!r} twice"
+                    )
             yield Batch(setting=setting, environment=environment, num_episodes=num_episodes, **vars(grid))
 
 
@@ -128,7 +130,7 @@ def _pair_variation(environment: Environment, num_episodes: int) -> float:
 
 def _diameter(environment: Environment, num_episodes: int) -> float:
     if not isinstance(environment, ContinuingMdp):
-        raise ValueError(f"environment must be without episodes, which the agent needs, got {environment!r}")
+        raise ArgumentError("environment", "be without episodes, which the agent needs", environment)
     return environment.diameter(num_episodes)
 
 
@@ -140,7 +142,7 @@ def _recipe(
     algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
     tuned = given.pop("tuned", False)
     if not isinstance(tuned, bool):
-        raise ValueError(f"{path}.tuned must be true or false, got {tuned!r}")
+        raise ArgumentError(f"{path}.tuned", "be true or false", tuned)
     make = algorithm.tuned if tuned else algorithm.recipe
     parameters = inspect.signature(make).parameters
     if "base" in given and algorithm.wraps:
@@ -165,7 +167,7 @@ def _rescaled(path: str, scale: Any, known: Knowledge, owner: str, *, told: Cont
     scale = require_number(f"{path}.variation_scale", scale, at_least=0)
     if "variation" not in told and "variations" not in told:
         expected = "go with a form that is told the variation, such as one with tuned = true"
-        raise ValueError(f"{path}.variation_scale must {expected}, got {owner}")
+        raise ArgumentError(f"{path}.variation_scale", expected, scale, owner)
     total, moves = known["variation"], known["variations"]
 
     def variations() -> Variation:
@@ -179,7 +181,7 @@ def _make_base(path: str, value: Any, knowledge: Knowledge, *, arms: bool) -> Ag
     given, build, _ = _recipe(path, require_table(path, value), knowledge)
     for key, each in given.items():
         if isinstance(each, list) and not arms:
-            raise ValueError(f"{path}.{key} must be a single value in a base, got {each!r}")
+            raise ArgumentError(f"{path}.{key}", "be a single value in a base", each)
     agents = tuple(grid.agent for grid in grids_of(path, "", given, build, one_by_one=True))
     return agents if arms else agents[0]
 
@@ -224,7 +226,7 @@ def _in_episodes(path: str, value: Any, num_episodes: int) -> Any:
         return value
     share = Decimal(value[:-1]) if re.fullmatch(r"[0-9]+(\.[0-9]+)?%", value) else None
     if share is None or share > 100:
-        raise ValueError(f"{path} must be episodes, or percentages from '0%' to '100%', got {value!r}")
+        raise ArgumentError(path, "be episodes, or percentages from '0%' to '100%'", value)
     return max(int(share * num_episodes / 100), int(share > 0))
 
 
@@ -260,7 +262,7 @@ def _build(
             raise ValueError(f"{path}.{name} is missing: {owner} needs it")
     try:
         return make(**implied, **given)
+    except ArgumentError as error:
+        raise (error.under(path) if error.argument in taken else ValueError(f"{path}: {error}")) from None
     except ValueError as error:
-        word = re.match(r"\w*", str(error))
-        about_a_key = word is not None and word[0] in taken
-        raise ValueError(f"{path}{'.' if about_a_key else ': '}{error}") from None
+        raise ValueError(f"{path}: {error}") from None

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo, model_validator
 
-from driftwise.base.validation import nearest, require_count
+from driftwise.base.validation import ArgumentError, nearest, require_count
 
 
 def dotted(*keys: str) -> str:
@@ -24,7 +24,7 @@ def dotted(*keys: str) -> str:
 def require_table(path: str, value: Any) -> dict[str, Any]:
     """A table of the file."""
     if not isinstance(value, dict):
-        raise ValueError(f"{path} must be a table, got {value!r}")
+        raise ArgumentError(path, "be a table", value)
     return value
 
 
@@ -42,24 +42,24 @@ def _quoted(key: str) -> str:
 
 def _require_line(path: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise ValueError(f"{path} must be one line of text, got {value!r}")
+        raise ArgumentError(path, "be one line of text", value)
     return value
 
 
 def _require_name(path: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\w[\w.-]*", value):  # it becomes a folder's name
-        raise ValueError(f'{path} must be letters, digits, "_", "-" and ".", got {value!r}')
+        raise ArgumentError(path, 'be letters, digits, "_", "-" and "."', value)
     return value
 
 
 def _require_tables(path: str, value: Any) -> dict[str, dict[str, Any]]:
     tables = require_table(path, value)
     if not tables:
-        raise ValueError(f"{path} must have at least one table, got none")
+        raise ArgumentError(path, "have at least one table", tables, "none")
     for label, table in tables.items():
         _require_line(f"a name in {path}", label)
         if label.startswith("_"):  # which keeps a curve's name out of figures
-            raise ValueError(f"a name in {path} must not start with '_', got {label!r}")
+            raise ArgumentError(f"a name in {path}", "not start with '_'", label)
         require_table(dotted(path, label), table)
     return tables
 
@@ -100,7 +100,9 @@ class Experiment(BaseModel):
     @model_validator(mode="after")
     def _some_environment(self) -> Experiment:
         if self.environment and self.environments:
-            raise ValueError("environments must be all there are, got a table environment as well")
+            raise ArgumentError(
+                "environments", "be all there are", self.environments, "a table environment as well"
+            )
         if "environment" not in self.model_fields_set and not self.environments:
             raise ValueError("environment is missing: an experiment needs it, or several in environments")
         return self

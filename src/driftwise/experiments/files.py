@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from driftwise.base.validation import nearest
+from driftwise.base.validation import ArgumentError, nearest
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment, experiment_of
 
@@ -33,10 +33,9 @@ def find_experiment(file_or_name: str) -> Experiment:
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     is_path = file_or_name.endswith(".toml") or any(each in file_or_name for each in separators)
     if not is_path and not os.path.exists(file_or_name):
-        known = f"{', '.join(EXPERIMENTS)} or a file (NAME.toml)"
-        raise ValueError(
-            f"experiment must be one of {known}, got {file_or_name!r}{nearest(file_or_name, EXPERIMENTS)}"
-        )
+        expected = f"be one of {', '.join(EXPERIMENTS)} or a file (NAME.toml)"
+        found = f"{file_or_name!r}{nearest(file_or_name, EXPERIMENTS)}"
+        raise ArgumentError("experiment", expected, file_or_name, found)
     return _read(file_or_name)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from driftwise.base.part import to_config
 from driftwise.base.types import Agent
+from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result, over_curves
 
 
@@ -84,9 +85,9 @@ def split_result(result: Result, grid: Grid) -> dict[str, Result]:
 
 def _check_list(path: str, values: list[Any]) -> None:
     if not values or any(isinstance(value, (list, dict)) for value in values):
-        raise ValueError(f"{path} must be a value, or a list of values to try, got {values!r}")
+        raise ArgumentError(path, "be a value, or a list of values to try", values)
     if any(value in values[:index] for index, value in enumerate(values)):
-        raise ValueError(f"{path} must list different values, got {values!r}")
+        raise ArgumentError(path, "list different values", values)
 
 
 def _numeric(values: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.grids import split_result
@@ -72,7 +72,7 @@ def run_experiment(
     from driftwise.simulation.tasks import RUNS_OF_A_CELL, Cell, join_runs, run_cells
 
     if engine is not None and checkpoints is None:
-        raise ValueError(f"checkpoints must be a folder where there is an engine, got {checkpoints!r}")
+        raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
     num_episodes = (
         experiment.episodes if num_episodes is None else require_count("num_episodes", num_episodes)
     )

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from driftwise.base.validation import ArgumentError
 from driftwise.simulation.files import Writer, compact_json, json_writer, replace_file
 from driftwise.simulation.results import Result
 
@@ -67,7 +68,9 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
         shape = result.returns.shape
         for curve in (result.returns, *result.diagnostics.values()):
             if len(shape) != 2 or curve.shape != shape:
-                raise ValueError(f"results must have shape [runs, points], got {curve.shape} of {agent!r}")
+                raise ArgumentError(
+                    "results", "have shape [runs, points]", curve.shape, f"{curve.shape} of {agent!r}"
+                )
     manifests = [result.manifest for result in results.values()]
     sizes = [result.returns.size for result in results.values()]
 
@@ -100,7 +103,7 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
     )
     diagnostics = dict.fromkeys(name for result in results.values() for name in result.diagnostics)
     if clash := [name for name in diagnostics if name in COLUMNS]:
-        raise ValueError(f"diagnostics must have names that are no columns, got {clash[0]!r}")
+        raise ArgumentError("diagnostics", "have names that are no columns", clash[0])
     named = dict(zip(COLUMNS, columns, strict=True))
     return pa.table({**named, **{name: or_null(name) for name in diagnostics}})
 

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from driftwise.base.validation import nearest, require_array, require_count, require_kind
+from driftwise.base.validation import ArgumentError, nearest, require_array, require_count, require_kind
 from driftwise.environments.drift import Drift
 
 Setter = Callable[[Any, float], None]
@@ -36,12 +36,12 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         gymnasium.Wrapper.__init__(self, env)
         self._set = _attribute(env.unwrapped, parameter) if isinstance(parameter, str) else parameter
         if not callable(self._set):
-            raise ValueError(f"parameter must be the name of an attribute or a function, got {parameter!r}")
+            raise ArgumentError("parameter", "be the name of an attribute or a function", parameter)
         self._values = require_array("values", values, (None,))
         self._drift: Drift = require_kind("drift", drift, Drift)
         if self._drift.num_anchors != len(self._values):
-            raise ValueError(
-                f"drift must mix as many anchors as there are values ({len(self._values)}), got {drift!r}"
+            raise ArgumentError(
+                "drift", f"mix as many anchors as there are values ({len(self._values)})", drift
             )
         self._episode = -1
 
@@ -81,14 +81,14 @@ def set_slipperiness(env: Any, value: float) -> None:
     The lake has to be made with `is_slippery=True`: else its table has no ways to the sides.
     """
     if not 0 <= value <= 1:
-        raise ValueError(f"values must be probabilities for a slippery lake, got {value:g}")
+        raise ArgumentError("values", "be probabilities for a slippery lake", value, f"{value:g}")
     shares = (value / 2, 1 - value, value / 2)  # to one side, ahead, to the other side
     slippery = [  # not holes and the goal, from which nothing leads on
         (actions, action) for actions in env.P.values() for action, ways in actions.items() if len(ways) == 3
     ]
     if not slippery:
-        raise ValueError(
-            f"env must be a lake made with is_slippery=True, got {env}, where no step goes astray"
+        raise ArgumentError(
+            "env", "be a lake made with is_slippery=True", env, f"{env}, where no step goes astray"
         )
     for actions, action in slippery:
         actions[action] = [(share, *way[1:]) for share, way in zip(shares, actions[action], strict=True)]
@@ -97,5 +97,5 @@ def set_slipperiness(env: Any, value: float) -> None:
 def _attribute(env: Any, name: str) -> Setter:
     if not isinstance(getattr(env, name, None), (int, float)):
         numbers = [each for each, value in vars(env).items() if isinstance(value, (int, float))]
-        raise ValueError(f"parameter must be a number of {env}, got {name!r}{nearest(name, numbers)}")
+        raise ArgumentError("parameter", f"be a number of {env}", name, f"{name!r}{nearest(name, numbers)}")
     return lambda env, value: setattr(env, name, value)

@@ -13,7 +13,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.part import from_config
 from driftwise.base.types import Model
-from driftwise.base.validation import require_choice, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
 from driftwise.environments import ENVIRONMENTS, LinearMdp, planning
 
 RENDER_MODES = ("ansi",)
@@ -69,8 +69,8 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         """Take an action: the next state, the reward, whether the horizon is reached, `False`, and `info`."""
         self._require_reset(started=self._step < self._horizon)
         if not self.action_space.contains(action):
-            raise ValueError(
-                f"action must be an integer from 0 to {self.environment.spec.num_actions - 1}, got {action!r}"
+            raise ArgumentError(
+                "action", f"be an integer from 0 to {self.environment.spec.num_actions - 1}", action
             )
         phi = self.environment.features[self._state, action]
         mean = float(phi @ self._model.theta[self._step])

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftwise.base.part import from_config, to_config
 from driftwise.base.types import Agent, Spec
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.online import persistence, snapshots
 from driftwise.online.engines import engine_of, looks_at_arms
 from driftwise.online.gauge import Gauge
@@ -72,12 +72,12 @@ class Bandit:
     ) -> None:
         needs = getattr(agent, "needs", ())
         if needs:
-            raise ValueError(
-                f"algorithm must learn from what it earns alone, got {algorithm!r}, which has to be told "
-                f"{' and '.join(needs)}"
-            )
+            found = f"{algorithm!r}, which has to be told {' and '.join(needs)}"
+            raise ArgumentError("algorithm", "learn from what it earns alone", algorithm, found)
         if not looks_at_arms(agent):
-            raise ValueError(f"algorithm must know arms by their features, got {algorithm!r}, which does not")
+            raise ArgumentError(
+                "algorithm", "know arms by their features", algorithm, f"{algorithm!r}, which does not"
+            )
         self.algorithm, self.agent = algorithm, agent
         self.seed = require_count("seed", seed, at_least=0)
         if expire_after is not None:
@@ -153,10 +153,12 @@ def _checked_arms(features: Any, dim: int) -> np.ndarray:
             return features
     arms = require_array("features", features, (None, dim))
     if not len(arms):
-        raise ValueError(f"features must offer at least one arm, got the shape {arms.shape}")
+        raise ArgumentError("features", "offer at least one arm", arms.shape, f"the shape {arms.shape}")
     largest = float(np.abs(arms).max())
     if largest > LARGEST_FEATURE:
-        raise ValueError(f"features must lie between ±{LARGEST_FEATURE:g}, got one of size {largest:g}")
+        raise ArgumentError(
+            "features", f"lie between ±{LARGEST_FEATURE:g}", largest, f"one of size {largest:g}"
+        )
     return arms
 
 

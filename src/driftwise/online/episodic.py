@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.random import keys_of
 from driftwise.base.types import Agent, Spec
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import persistence
 from driftwise.online.bandit import LARGEST_REWARD
 from driftwise.online.episodic_inspection import EpisodicSummary, summarise, watch
@@ -98,7 +98,7 @@ class EpisodicAgent:
         self._knows = {name: np.array(each, dtype=np.float64) for name, each in knows.items()}
         self.plan_every = require_count("plan_every", plan_every)
         if self.plan_every > 1 and not isinstance(agent, (LeastSquares, RememberedLeastSquares)):
-            raise ValueError(f"plan_every must be 1 but for plain least squares, got {plan_every}")
+            raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
         self.seed = require_count("seed", seed, at_least=0)
         self._key = random.fold(random.key(self.seed), 0)
         self._state = agent.init(self._told)
@@ -198,7 +198,9 @@ class EpisodicAgent:
         """The agent saved at `path`; `features` are for maps that no file can describe, see `online.load`."""
         agent = persistence.load(path, features=features)
         if not isinstance(agent, cls):
-            raise ValueError(f"path must be the file of an {KIND}, got one of a {type(agent).__name__}")
+            raise ArgumentError(
+                "path", f"be the file of an {KIND}", agent, f"one of a {type(agent).__name__}"
+            )
         return agent
 
     @classmethod

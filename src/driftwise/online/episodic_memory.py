@@ -20,7 +20,7 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.exploration import Thompson, TruncatedThompson
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.regression import empty_moments, linear
@@ -111,7 +111,7 @@ class RememberedLeastSquares:
         memory = require_count("memory", self.memory)
         if isinstance(self.forgetting, SlidingWindow) and memory <= np.max(self.forgetting.length):
             least = int(np.max(self.forgetting.length)) + 1  # the newest is in before the oldest is out
-            raise ValueError(f"memory must be at least {least} for {self.forgetting}, got {memory}")
+            raise ArgumentError("memory", f"be at least {least} for {self.forgetting}", memory)
 
     def init(self, features: FeatureTable) -> MemoryState:
         horizon, num_actions, dim = self.spec.horizon, self.spec.num_actions, self.spec.dim

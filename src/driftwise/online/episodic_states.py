@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.base.part import CONFIGURABLE, to_config
 from driftwise.base.types import Episode, FeatureTable
-from driftwise.base.validation import require_array, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 from driftwise.online.episodic_memory import VisitedEpisode
 from driftwise.parts.regression import feature_table
 
@@ -98,7 +98,9 @@ class TableOfStates:
     def __init__(self, features: Any) -> None:
         table = _in_unit_ball(require_array("features", features, (None, None, None)))
         if not table.size:
-            raise ValueError(f"features must be of some states and actions, got the shape {table.shape}")
+            raise ArgumentError(
+                "features", "be of some states and actions", table.shape, f"the shape {table.shape}"
+            )
         self.nowhere, self.num_actions, self.dim = table.shape
         self.num_states = self.nowhere + 1
         self._features = np.concatenate([table, np.zeros((1, *table.shape[1:]))])
@@ -119,7 +121,7 @@ class TableOfStates:
         table = feature_table(self._features)
         for name in (each for each in needs if each in known):
             if name not in knows:
-                raise ValueError(f"knows must have the {name} that the algorithm needs, got {sorted(knows)}")
+                raise ArgumentError("knows", f"have the {name} that the algorithm needs", sorted(knows))
             given = require_array(name, knows[name], known[name].shape)
             table = table._replace(**{name: known[name].extended(given)})
         if "rewards" in needs:  # until the first episode tells them
@@ -137,7 +139,7 @@ class TableOfStates:
     def checked(self, name: str, state: Any) -> int:
         number = require_count(name, scalar(state), at_least=0)
         if number >= self.nowhere:
-            raise ValueError(f"{name} must be a state from 0 to {self.nowhere - 1}, got {number}")
+            raise ArgumentError(name, f"be a state from 0 to {self.nowhere - 1}", number)
         return number
 
     def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
@@ -154,10 +156,8 @@ class MappedStates:
 
     def __init__(self, features: Any) -> None:
         if not isinstance(features, FeatureMap):
-            raise ValueError(
-                f"features must be an array [S, A, d], or have num_actions and dim besides being called, "
-                f"got {features!r}"
-            )
+            expected = "be an array [S, A, d], or have num_actions and dim besides being called"
+            raise ArgumentError("features", expected, features)
         self.features = features
         self.num_actions = require_count("features.num_actions", features.num_actions)
         self.dim = require_count("features.dim", features.dim)
@@ -167,14 +167,14 @@ class MappedStates:
 
     def require_enough(self, needs: Sequence[str]) -> None:
         if needs:
-            raise ValueError(
-                "algorithm must learn from what it earns alone where states cannot be counted, got one that "
-                f"has to be told {' and '.join(needs)}"
+            expected = "learn from what it earns alone where states cannot be counted"
+            raise ArgumentError(
+                "algorithm", expected, needs, f"one that has to be told {' and '.join(needs)}"
             )
 
     def told(self, horizon: int, needs: Sequence[str], knows: Mapping[str, Any]) -> FeatureTable:
         for name in knows:
-            raise ValueError(f"knows must be empty where states cannot be counted, got {name!r}")
+            raise ArgumentError("knows", "be empty where states cannot be counted", name)
         return FeatureTable(self.nowhere)
 
     def with_rewards(self, told: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
@@ -197,14 +197,14 @@ def _in_unit_ball(features: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         longest = float(np.sqrt(np.square(features).sum(axis=-1)).max(initial=0.0))
     if longest > 1 + TOLERANCE:
-        raise ValueError(f"features must have norms of at most 1, got one of {longest:.6g}")
+        raise ArgumentError("features", "have norms of at most 1", longest, f"one of {longest:.6g}")
     return features
 
 
 def _require_told(rewards: Any, *, needed: bool) -> None:
     if needed != (rewards is not None):
         expected = "given, as the algorithm is told the mean ones" if needed else "left out"
-        raise ValueError(f"rewards must be {expected}, got {rewards!r}")
+        raise ArgumentError("rewards", f"be {expected}", rewards)
 
 
 def scalar(value: Any) -> Any:

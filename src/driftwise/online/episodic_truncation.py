@@ -9,7 +9,7 @@ from typing import Any
 
 from driftwise.base.part import is_part
 from driftwise.base.types import Forgetting
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.episodic_memory import RememberedLeastSquares
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
@@ -24,7 +24,7 @@ def remembering(agent: Any, *, memory: int | None, tolerance: float) -> Any:
     bases = list(_bases(agent))
     for base in bases:
         if not isinstance(base, LeastSquares):
-            raise ValueError(f"algorithm must be one of least squares for continuous states, got {base!r}")
+            raise ArgumentError("algorithm", "be one of least squares for continuous states", base)
     if memory is None:
         memory = max(slots(base.forgetting, tolerance) for base in bases)
     return _replaced(agent, require_count("memory", memory))
@@ -38,8 +38,8 @@ def slots(forgetting: Forgetting, tolerance: float) -> int:
         return 1 + int(forgetting.length)
     if isinstance(forgetting, PeriodicRestart):
         return int(forgetting.period)
-    raise ValueError(
-        f"memory must be given, in episodes, where weights do not fade, got None with {forgetting}"
+    raise ArgumentError(
+        "memory", "be given, in episodes, where weights do not fade", None, f"None with {forgetting}"
     )
 
 

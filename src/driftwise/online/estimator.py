@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.types import Forgetting, Sample
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.bandit import LARGEST_FEATURE, LARGEST_REWARD
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.regression import empty_moments
@@ -150,7 +150,7 @@ class UcbPolicy(BaseEstimator):
         num_arms = require_count("num_arms", self.num_arms)
         taken = np.asarray(arms)
         if taken.ndim != 1 or taken.dtype.kind not in "iu" or ((taken < 0) | (taken >= num_arms)).any():
-            raise ValueError(f"arms must be a list of integers from 0 to {num_arms - 1}, got {arms!r}")
+            raise ArgumentError("arms", f"be a list of integers from 0 to {num_arms - 1}", arms)
         contexts, earned = checked(self, X, rewards, dtype=np.float64, y_numeric=True, reset=anew)
         check_consistent_length(contexts, taken)
         settings: dict[str, Any] = dict(ridge=self.ridge, fit_intercept=False, noise_scale=self.radius)
@@ -176,4 +176,4 @@ def with_ones(rows: np.ndarray) -> np.ndarray:
 def _require_within(name: str, values: np.ndarray, most: float) -> None:
     largest = float(np.abs(values).max())
     if largest > most:
-        raise ValueError(f"{name} must lie between ±{most:g}, got a number of size {largest:g}")
+        raise ArgumentError(name, f"lie between ±{most:g}", largest, f"a number of size {largest:g}")

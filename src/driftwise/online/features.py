@@ -17,6 +17,7 @@ import numpy as np
 
 from driftwise.base.part import configurable
 from driftwise.base.validation import (
+    ArgumentError,
     require_array,
     require_choice,
     require_count,
@@ -92,7 +93,7 @@ class OneHot:
     def __call__(self, state: Any) -> np.ndarray:
         number = require_count("state", state, at_least=0)
         if number >= self.num_states:
-            raise ValueError(f"state must be from 0 to {self.num_states - 1}, got {number}")
+            raise ArgumentError("state", f"be from 0 to {self.num_states - 1}", number)
         made = np.zeros(self.num_states)
         made[number] = 1.0
         return made
@@ -225,7 +226,7 @@ class Transformed:
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.transformer, "transform", None)):
-            raise ValueError(f"transformer must have a method transform, got {self.transformer!r}")
+            raise ArgumentError("transformer", "have a method transform", self.transformer)
         object.__setattr__(self, "dim", require_count("dim", self.dim))
         object.__setattr__(self, "scale", require_number("scale", self.scale, above=0))
 
@@ -244,15 +245,15 @@ class Transformed:
 def bounds_of(space: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """`low` and `high` of a box of Gymnasium, flattened; bounds that are not finite are refused."""
     if not (hasattr(space, "low") and hasattr(space, "high")):
-        raise ValueError(f"space must be a gymnasium.spaces.Box, got {space!r}")
+        raise ArgumentError("space", "be a gymnasium.spaces.Box", space)
     low, high = (np.asarray(each, dtype=np.float64).ravel() for each in (space.low, space.high))
     wide = np.flatnonzero(
         np.abs([low, high]).max(axis=0) > 1e30
     )  # float32's largest stands for no bound, too
     if wide.size:
         at = int(wide[0])
-        raise ValueError(
-            f"space must have finite bounds, got [{low[at]:g}, {high[at]:g}] at {at}: choose them"
+        raise ArgumentError(
+            "space", "have finite bounds", space, f"[{low[at]:g}, {high[at]:g}] at {at}: choose them"
         )
     return tuple(low.tolist()), tuple(high.tolist())
 
@@ -261,7 +262,9 @@ def _check_box(basis: Any) -> None:
     low = require_array("low", basis.low, (None,))
     high = require_array("high", basis.high, low.shape)
     if not low.size or (high <= low).any():
-        raise ValueError(f"high must be above low in every place, got {basis.low} and {basis.high}")
+        raise ArgumentError(
+            "high", "be above low in every place", basis.high, f"{basis.low} and {basis.high}"
+        )
     object.__setattr__(basis, "low", tuple(low.tolist()))
     object.__setattr__(basis, "high", tuple(high.tolist()))
 

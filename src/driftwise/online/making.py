@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.algorithms.registry import build, lookup
 from driftwise.base.part import grid_of
 from driftwise.base.types import Agent, Spec
-from driftwise.base.validation import nearest
+from driftwise.base.validation import ArgumentError, nearest
 
 
 def single_agent(spec: Spec, algorithm: str, parameters: Mapping[str, Any]) -> Agent:
@@ -19,7 +19,9 @@ def single_agent(spec: Spec, algorithm: str, parameters: Mapping[str, Any]) -> A
     _require_parameters(algorithm, parameters)
     agent = build(spec, algorithm, **parameters)
     for name, grid in grid_of(agent).items():
-        raise ValueError(f"{name} must be a single number, got a grid, {np.ravel(grid).tolist()}")
+        raise ArgumentError(
+            name, "be a single number", np.ravel(grid).tolist(), f"a grid, {np.ravel(grid).tolist()}"
+        )
     return agent
 
 
@@ -34,7 +36,7 @@ def _require_parameters(algorithm: str, given: Mapping[str, Any]) -> None:
             )
     for name, each in known.items():
         if name not in given and each.default is inspect.Parameter.empty:
-            raise ValueError(f"{name} must be given to {algorithm}, got {', '.join(given) or 'nothing'}")
+            raise ArgumentError(name, f"be given to {algorithm}", None, ", ".join(given) or "nothing")
     base = given.get("base")
     if isinstance(base, Mapping) and "algorithm" in base:
         _require_parameters(base["algorithm"], {name: base[name] for name in base if name != "algorithm"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from driftwise.base.validation import ArgumentError
 from driftwise.online.engines import Choice
 
 
@@ -42,9 +43,8 @@ class Pending:
         try:
             return self.waiting[number]
         except KeyError:
-            raise ValueError(
-                f"id must be of a decision that waits for its reward, got {number}: it {self._fate(number)}"
-            ) from None
+            found = f"{number}: it {self._fate(number)}"
+            raise ArgumentError("id", "be of a decision that waits for its reward", number, found) from None
 
     def remove(self, number: int) -> None:
         """Its reward has come."""

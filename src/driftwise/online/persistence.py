@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base.arrays import map_tree
+from driftwise.base.validation import ArgumentError
 
 FORMAT = 2  # of the description and the names of tensors; a reader refuses newer ones
 PRODUCT = "driftwise.online"
@@ -85,8 +86,9 @@ def with_leaves(like: Any, arrays: Iterable[np.ndarray]) -> Any:
     return map_tree(lambda _: next(following), like)
 
 
-def _refused(path: str | os.PathLike[str], why: str) -> ValueError:
-    return ValueError(f"path must be an agent's file that is whole, got {os.fspath(path)!r}: {why}")
+def _refused(path: str | os.PathLike[str], why: str) -> ArgumentError:
+    given = os.fspath(path)
+    return ArgumentError("path", "be an agent's file that is whole", given, f"{given!r}: {why}")
 
 
 def _checksum(described: str, tensors: dict[str, np.ndarray]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online.episodic import EpisodicAgent
 
 Watcher = Callable[[int, int, float], None]  # episodes done, episodes in all, the last return
@@ -45,8 +45,8 @@ def train(
         raise RuntimeError("train must come after the end of an episode, which is under way; see end()")
     offered = getattr(getattr(env, "action_space", None), "n", None)
     if offered != agent.num_actions:
-        raise ValueError(
-            f"env must have the agent's {agent.num_actions} discrete actions, got {offered} in {env}"
+        raise ArgumentError(
+            "env", f"have the agent's {agent.num_actions} discrete actions", offered, f"{offered} in {env}"
         )
     first_action = int(getattr(env.action_space, "start", 0))
     first_state = int(getattr(env.observation_space, "start", 0))

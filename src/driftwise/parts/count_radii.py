@@ -8,7 +8,7 @@ from typing import Any
 from driftwise.base.arrays import namespace
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Numeric
-from driftwise.base.validation import require_count, require_numeric
+from driftwise.base.validation import ArgumentError, require_count, require_numeric
 
 
 @part
@@ -21,10 +21,10 @@ class Phases:
     def __post_init__(self) -> None:
         starts = tuple(require_count("starts", start) for start in self.starts)
         if any(late <= early for early, late in itertools.pairwise(starts)):
-            raise ValueError(f"starts must be rising, got {starts}")
+            raise ArgumentError("starts", "be rising", starts)
         values = tuple(require_numeric("values", value, at_least=0) for value in self.values)
         if len(values) != len(starts) + 1:
-            raise ValueError(f"values must be one more than starts ({len(starts)}), got {len(values)}")
+            raise ArgumentError("values", f"be one more than starts ({len(starts)})", len(values))
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "values", values)
 

@@ -11,6 +11,7 @@ from driftwise.base.arrays import after, namespace
 from driftwise.base.part import choice, number, part
 from driftwise.base.random import normal
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Radius
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.regression import linear, matvec, quadratic
 
 
@@ -93,7 +94,7 @@ class TruncatedThompson:
 
     def __post_init__(self) -> None:
         if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
-            raise ValueError(f"upper must be at least lower = {self.lower}, got {self.upper}")
+            raise ArgumentError("upper", f"be at least lower = {self.lower}", self.upper)
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return drawn(self.scale, inverse, moments, features, key)

@@ -14,7 +14,7 @@ import numpy as np
 from driftwise.base.arrays import identity_like, namespace, write
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Moments, Numeric, Sample
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.regression import contributions
 
 
@@ -90,7 +90,7 @@ class RestartAt:
 
     def __post_init__(self) -> None:
         if not isinstance(self.changes, (tuple, list)):
-            raise ValueError(f"changes must be a list of ticks, got {self.changes!r}")
+            raise ArgumentError("changes", "be a list of ticks", self.changes)
         changes = tuple(require_count("changes", tick) for tick in self.changes)
         object.__setattr__(self, "changes", changes)
 

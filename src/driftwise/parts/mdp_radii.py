@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.base.arrays import namespace
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Moments, Numeric, Variation
-from driftwise.base.validation import require_numeric
+from driftwise.base.validation import ArgumentError, require_numeric
 
 
 @part
@@ -51,12 +51,12 @@ class LocalVariationRadius:
         for name in ("reward_variation", "transition_variation"):
             value = require_numeric(name, getattr(self, name), at_least=0)
             if np.ndim(value) != 1:
-                raise ValueError(f"{name} must be a list of numbers, one for each epoch, got {value!r}")
+                raise ArgumentError(name, "be a list of numbers, one for each epoch", value)
             object.__setattr__(self, name, value)
         epochs, given = len(self.reward_variation), len(self.transition_variation)
         if given != epochs:
-            raise ValueError(
-                f"transition_variation must have as many entries as reward_variation ({epochs}), got {given}"
+            raise ArgumentError(
+                "transition_variation", f"have as many entries as reward_variation ({epochs})", given
             )
 
     def given(self, moments: Moments) -> Array:
@@ -75,8 +75,8 @@ def local_variation_radius(
 ) -> LocalVariationRadius:
     """The radius that is told what moves within each epoch; moves from one epoch to the next do not count."""
     if len(variations.reward) < num_episodes - 1:
-        raise ValueError(
-            f"variations must cover num_episodes = {num_episodes} episodes, got {len(variations.reward) + 1}"
+        raise ArgumentError(
+            "variations", f"cover num_episodes = {num_episodes} episodes", len(variations.reward) + 1
         )
     before = np.arange(num_episodes - 1)
     within = before // period == (before + 1) // period

@@ -18,6 +18,7 @@ import numpy as np
 from driftwise.base.arrays import Numbers, namespace
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric
+from driftwise.base.validation import ArgumentError
 from driftwise.theory.spreading import Spread, spread
 
 
@@ -133,9 +134,7 @@ def _epoch(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> t
 
 def _require_num_rounds(radius: WindowRadius | WeightedRadius) -> None:
     if radius.spread == "horizon" and np.min(radius.num_rounds) < 1:
-        raise ValueError(
-            f"num_rounds must be a number of at least 1 for spread='horizon', got {radius.num_rounds!r}"
-        )
+        raise ArgumentError("num_rounds", "be a number of at least 1 for spread='horizon'", radius.num_rounds)
 
 
 class _Known(NamedTuple):

@@ -18,6 +18,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.types import Agent, Array
+from driftwise.base.validation import ArgumentError
 from driftwise.environments.world import Record, World, learnt
 
 Recorded = tuple[Record, dict[str, Array]]  # of an episode: what happened, and what the agent tells of it
@@ -34,7 +35,7 @@ def find_device(name: str | None) -> Any:
         return jax.local_devices(backend=chosen)[0]
     except RuntimeError:
         seen = ", ".join(sorted({device.platform for device in jax.devices()}))
-        raise ValueError(f"device must be of a kind that JAX finds here ({seen}), got {chosen!r}") from None
+        raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from driftwise.base import random
 from driftwise.base.part import is_part, to_config
 from driftwise.base.provenance import provenance
 from driftwise.base.types import Agent
-from driftwise.base.validation import require_choice, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
 from driftwise.environments.environment import Environment
 from driftwise.simulation.program import find_device, init_states, lower, own_settings, play_chunk, run_keys
 from driftwise.simulation.results import CURVES, Result
@@ -71,7 +71,7 @@ def simulate(
       `diagnostics` of agents that tell of themselves.
     """
     if progress is not None and not callable(progress):
-        raise ValueError(f"progress must be a function, got {progress!r}")
+        raise ArgumentError("progress", "be a function", progress)
     simulation = Simulation(
         agent,
         environment,
@@ -127,9 +127,11 @@ class Simulation:
         chunk_size = require_count("chunk_size", chunk_size)
         require_kind("environment", environment, Environment)
         if not (isinstance(agent, Agent) and is_part(agent)):
-            raise ValueError(f"agent must be built by one of driftwise.algorithms, got {agent!r}")
+            raise ArgumentError("agent", "be built by one of driftwise.algorithms", agent)
         if agent.spec != environment.spec:
-            raise ValueError(f"agent must be built for {environment.spec}, got an agent for {agent.spec}")
+            raise ArgumentError(
+                "agent", f"be built for {environment.spec}", agent.spec, f"an agent for {agent.spec}"
+            )
         self.agent, self.environment = agent, environment
         self.chunk_size = min(chunk_size, max(self.num_episodes, CHUNK))
 
@@ -259,7 +261,7 @@ class Simulation:
             for name, sums in self._sums.items()
         }
         if keep_state and self._state is None:
-            raise ValueError("keep_state must be False for a finished simulation that was restored, got True")
+            raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
         state = jax.device_get(self._state) if keep_state else None
         return Result(
             **{name: means.pop(name) for name in CURVES},

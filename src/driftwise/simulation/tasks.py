@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from driftwise.base.types import Agent
+from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.checkpoints import checkpoint_name, simulate_from
 from driftwise.simulation.files import remove_leftovers
@@ -119,7 +120,7 @@ def run_cells(
         remove_leftovers(folder)
     if engine is not None:
         if folder is None:
-            raise ValueError(f"folder must be a path where there is an engine, got {folder!r}")
+            raise ArgumentError("folder", "be a path where there is an engine", folder)
         engine.finish(cells, folder, report, look)  # then all there is to do here is to read
     return [_run_cell(cell, folder, number, report) for number, cell in enumerate(cells)]
 

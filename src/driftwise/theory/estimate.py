@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtri, fdtrc
 
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
 
 ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
@@ -164,10 +164,10 @@ def estimate_mdp_variation(
     states = np.asarray(next_states)
     num_states = require_count("num_states", num_states)
     if states.shape != features.shape[:2]:
-        raise ValueError(f"next_states must have shape {features.shape[:2]}, got {states.shape}")
+        raise ArgumentError("next_states", f"have shape {features.shape[:2]}", states.shape)
     strange = states[~np.isin(states, np.arange(num_states))]
     if strange.size:
-        raise ValueError(f"next_states must be states from 0 to {num_states - 1}, got {strange[0]}")
+        raise ArgumentError("next_states", f"be states from 0 to {num_states - 1}", strange[0].item())
     successors = np.eye(num_states)[states]  # [T, H, S]
     settings = _Settings(window, level, num_resamples, seed)
     steps = range(features.shape[1])
@@ -231,9 +231,9 @@ def _window(features: np.ndarray, given: int | None) -> int:
     usual = max(ROUNDS_OF_A_WEIGHT * dim, math.ceil(num_rounds / MAX_WINDOWS))
     window = usual if given is None else require_count("window", given)
     if window <= dim:
-        raise ValueError(f"window must be above the dimension {dim}, got {window}")
+        raise ArgumentError("window", f"be above the dimension {dim}", window)
     if num_rounds < 2 * window:
-        raise ValueError(
-            f"features must have at least two windows of {window} rounds, got {num_rounds} rounds"
+        raise ArgumentError(
+            "features", f"have at least two windows of {window} rounds", num_rounds, f"{num_rounds} rounds"
         )
     return window

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.validation import ArgumentError
+
 Norm = Callable[[np.ndarray], np.ndarray]  # steps [..., d, p] to [...]
 ROUNDING = 1e-12  # of the targets' mean square: less noise than that is none
 
@@ -47,10 +49,9 @@ def cut(features: np.ndarray, targets: np.ndarray, window: int) -> Windows:
     gram = np.add.reduceat(features[:, :, None] * features[:, None, :], starts, axis=0)
     thin = np.flatnonzero(np.linalg.cond(gram, 2) > 1e10)
     if len(thin):
-        raise ValueError(
-            f"features must span all {features.shape[1]} directions in every window of {window} samples, got "
-            f"rank {np.linalg.matrix_rank(gram[thin[0]])} in the one that begins at {starts[thin[0]]}"
-        )
+        expected = f"span all {features.shape[1]} directions in every window of {window} samples"
+        found = f"rank {np.linalg.matrix_rank(gram[thin[0]])} in the one that begins at {starts[thin[0]]}"
+        raise ArgumentError("features", expected, features, found)
     cross = np.add.reduceat(features[:, :, None] * targets[:, None, :], starts, axis=0)
     place = np.minimum(np.arange(len(features)) // window, len(starts) - 1)
     residuals = targets - np.einsum("td,tdp->tp", features, np.linalg.solve(gram, cross)[place])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import geometric_grid
 
 Regime = Literal["still", "drifting", "too fast"]
@@ -113,7 +113,7 @@ def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
     """
     dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
     if not memory > 0:
-        raise ValueError(f"memory must be a number above 0, got {memory!r}")
+        raise ArgumentError("memory", "be a number above 0", memory)
     if memory >= num_episodes:
         return "still"
     return "too fast" if memory <= dim else "drifting"

@@ -8,7 +8,7 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
 from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.count_radii import CountRadius
 from driftwise.parts.counts import empty_counts, visited, visits
 from driftwise.parts.exploration import greedy_policy
@@ -60,7 +60,7 @@ class OptimisticGain:
 
     def __post_init__(self) -> None:
         if self.spec.horizon != 1:
-            raise ValueError(f"spec must have horizon 1, that of problems without episodes, got {self.spec}")
+            raise ArgumentError("spec", "have horizon 1, that of problems without episodes", self.spec)
         require_count("max_iterations", self.max_iterations)
 
     def init(self, features: FeatureTable) -> GainState:

@@ -8,7 +8,7 @@ from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.average_reward.ucrl2 import of_jaksch
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import SlidingWindow
 
@@ -27,7 +27,7 @@ def tuned(
     They are `environment.changes(num_episodes)`, and D is `environment.diameter(num_episodes)`.
     """
     if not isinstance(changes, (tuple, list)):
-        raise ValueError(f"changes must be a list of steps, got {changes!r}")
+        raise ArgumentError("changes", "be a list of steps", changes)
     num_episodes = require_count("num_episodes", num_episodes)
     diameter = require_number("diameter", diameter, above=0)
     delta = require_number("delta", delta, above=0, at_most=1)

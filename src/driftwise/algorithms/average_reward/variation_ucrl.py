@@ -10,7 +10,13 @@ import numpy as np
 from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec, Variation
-from driftwise.base.validation import require_count, require_kind, require_number, require_numeric
+from driftwise.base.validation import (
+    ArgumentError,
+    require_count,
+    require_kind,
+    require_number,
+    require_numeric,
+)
 from driftwise.parts.count_radii import CountRadius, Phases
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import RestartAt
@@ -44,10 +50,9 @@ def tuned(
     num_episodes = require_count("num_episodes", num_episodes)
     moves = require_kind("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
-        raise ValueError(
-            f"variations must have {num_episodes - 1} moves, one less than num_episodes, "
-            f"got {len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
-        )
+        expected = f"have {num_episodes - 1} moves, one less than num_episodes"
+        got = f"{len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
+        raise ArgumentError("variations", expected, variations, got)
     restarts = restart_steps(num_episodes, variation)
     bounds = [*itertools.pairwise((0, *restarts, num_episodes))]
     reward = tuple(float(moves.reward[start : end - 1].sum()) for start, end in bounds)
@@ -125,5 +130,5 @@ def _widening(name: str, value: Numeric | Phases, restarts: tuple[int, ...]) -> 
     if not isinstance(value, Phases):
         return require_numeric(name, value, at_least=0)
     if value.starts != tuple(restarts):
-        raise ValueError(f"{name} must have phases that start at the restarts {restarts}, got {value.starts}")
+        raise ArgumentError(name, f"have phases that start at the restarts {restarts}", value.starts)
     return value

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftwise.base.types import Exploration, Forgetting, Numeric, Radius, Spec
-from driftwise.base.validation import require_choice, require_numeric
+from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
 
@@ -21,7 +21,7 @@ def bandit_agent(
 ) -> LeastSquares:
     """Least squares for a bandit; other problems are refused."""
     if (spec.num_states, spec.horizon) != (1, 1):
-        raise ValueError(f"spec must be a bandit's, of one state and one step, got {spec}")
+        raise ArgumentError("spec", "be a bandit's, of one state and one step", spec)
     return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
 
 
@@ -38,7 +38,7 @@ def given_or_from(
     if radius is not None:
         return radius
     if noise_scale is None:
-        raise ValueError("noise_scale must be a number of at least 0 where no radius is given, got None")
+        raise ArgumentError("noise_scale", "be a number of at least 0 where no radius is given", None)
     return lemma(noise_scale=noise_scale, scale=radius_scale, **assumptions)
 
 

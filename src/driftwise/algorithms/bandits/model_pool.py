@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
-from driftwise.base.validation import require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.parts.exploration import Ucb, greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
@@ -64,7 +64,7 @@ class ModelPool:
         require_kind("model.forgetting", self.model.forgetting, NoForgetting)
         require_kind("model.exploration", self.model.exploration, Ucb)
         if (self.spec.num_states, self.spec.horizon) != (1, 1):
-            raise ValueError(f"spec must be a bandit's, with one state and one step, got {self.spec}")
+            raise ArgumentError("spec", "be a bandit's, with one state and one step", self.spec)
         object.__setattr__(self, "capacity", require_count("capacity", self.capacity))
         longest = max(
             int(np.max(self.window)), require_count("longest_window", self.longest_window, at_least=0)

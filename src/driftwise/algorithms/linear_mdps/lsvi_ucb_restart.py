@@ -6,7 +6,7 @@ from typing import Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec, Variation
-from driftwise.base.validation import require_choice, require_kind, require_numeric
+from driftwise.base.validation import ArgumentError, require_choice, require_kind, require_numeric
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
@@ -80,5 +80,5 @@ def lsvi_ucb_restart(
     variation, since no estimate mixes data from both sides.
     """
     if isinstance(radius, LocalVariationRadius) and radius.period != require_numeric("period", period):
-        raise ValueError(f"radius must have the period {period} of the restarts, got {radius.period}")
+        raise ArgumentError("radius", f"have the period {period} of the restarts", radius.period)
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), ridge, clip)

@@ -10,6 +10,7 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
 from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.exploration import greedy_policy
 
 
@@ -42,7 +43,7 @@ class AdaptiveQLearning:
     def init(self, features: FeatureTable) -> PartitionState:
         positions: Array = features.positions
         if (coordinates := positions.shape[-1]) != 2:
-            raise ValueError(f"positions must have 2 coordinates, of state and action, got {coordinates}")
+            raise ArgumentError("positions", "have 2 coordinates, of state and action", coordinates)
         return self._fresh(positions)
 
     def plan(self, state: PartitionState, features: FeatureTable, key: Key) -> Plan:

@@ -6,12 +6,15 @@ import numpy as np
 
 from driftwise.base.arrays import namespace
 from driftwise.base.types import Array, FeatureTable, Spec
+from driftwise.base.validation import ArgumentError
 
 
 def require_all_actions(features: FeatureTable) -> None:
     """Refuse a bandit whose arms come and go: who counts knows an action by its number."""
     if features.present is not None:
-        raise ValueError("features must always offer every action to an agent that counts, got some missing")
+        raise ArgumentError(
+            "features", "always offer every action to an agent that counts", features, "some missing"
+        )
 
 
 def highest(spec: Spec, like: Array, *, tight: bool) -> Array:

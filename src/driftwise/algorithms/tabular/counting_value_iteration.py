@@ -9,6 +9,7 @@ from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.counts import empty_counts, visits
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.forgetting import NoForgetting
@@ -65,9 +66,10 @@ class CountingValueIteration:
 
     def __post_init__(self) -> None:
         if not isinstance(self.monotone, bool):
-            raise ValueError(f"monotone must be True or False, got {self.monotone!r}")
+            raise ArgumentError("monotone", "be True or False", self.monotone)
         if self.monotone and not isinstance(self.forgetting, NoForgetting):
-            raise ValueError(f"monotone must be False where something is forgotten, by {self.forgetting}")
+            expected = f"be False where something is forgotten, by {self.forgetting}"
+            raise ArgumentError("monotone", expected, self.monotone)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import is_part, member, number, part, require_alike, select
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Agent, Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.exp3 import Exp3
 
 DRAW = 1  # where an arm is drawn, below the key of an episode's plan; the agent's own draws are at the key
@@ -57,14 +58,14 @@ class BanditOverAgents:
 
     def __post_init__(self) -> None:
         if not isinstance(self.arms, (tuple, list)) or not self.arms:
-            raise ValueError(f"arms must be at least one agent, got {self.arms!r}")
+            raise ArgumentError("arms", "be at least one agent", self.arms)
         object.__setattr__(self, "arms", tuple(self.arms))
         for arm in self.arms:
             if not (isinstance(arm, Agent) and is_part(arm)):
-                raise ValueError(f"arms must be agents of driftwise.algorithms, got {arm!r}")
+                raise ArgumentError("arms", "be agents of driftwise.algorithms", arm)
         require_alike(self.arms)
         if self.chooser.num_arms != len(self.arms):
-            raise ValueError(f"chooser must have {len(self.arms)} arms, got {self.chooser.num_arms}")
+            raise ArgumentError("chooser", f"have {len(self.arms)} arms", self.chooser.num_arms)
         require_range(self.low, self.high)
 
     @property

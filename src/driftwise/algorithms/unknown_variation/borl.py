@@ -10,7 +10,7 @@ from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.base.part import grid_of, is_part, points
 from driftwise.base.types import Agent, Numeric, Spec
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.exp3 import Exp3, Form, exp3_p
 from driftwise.theory.tuning import borl_block_length, borl_rates, opt_wlsvi_radius
 
@@ -63,7 +63,7 @@ def borl(
     arms = points(base) if is_part(base) else base
     if not isinstance(arms, Sequence) or not arms or not all(_is_agent(arm) for arm in arms):
         expected = "an agent with a grid in its numbers, or a list of agents"
-        raise ValueError(f"base must be {expected}, got {base!r}")
+        raise ArgumentError("base", f"be {expected}", base)
     num_episodes = require_count("num_episodes", num_episodes)
     length = blocks_of(block_length, dim=arms[0].spec.dim, num_episodes=num_episodes)
     chooser = exp3_p(len(arms), num_rounds=-(-num_episodes // length), delta=delta, form=form)
@@ -86,7 +86,7 @@ def over_blocks(
     """Arms that each play as they are: none may hold a grid itself."""
     for arm in arms:
         for name, values in grid_of(arm).items():
-            raise ValueError(f"base must have a single {name} in each of its agents, got {values!r}")
+            raise ArgumentError("base", f"have a single {name} in each of its agents", values)
     return BanditOverAgents(tuple(arms), chooser, block_length, num_episodes, low, high)
 
 
@@ -95,8 +95,7 @@ def blocks_of(block_length: Blocks, *, dim: int, num_episodes: int) -> int:
     if not isinstance(block_length, str):
         return min(require_count("block_length", block_length), num_episodes)
     if block_length not in ("corrected", "paper"):
-        expected = 'episodes, "corrected" or "paper"'
-        raise ValueError(f"block_length must be {expected}, got {block_length!r}")
+        raise ArgumentError("block_length", 'be episodes, "corrected" or "paper"', block_length)
     return borl_block_length(dim=dim, num_episodes=num_episodes, tuning=block_length)
 
 

@@ -10,7 +10,7 @@ from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.multi_scale import Master
 from driftwise.base.types import Agent, Numeric, Spec
-from driftwise.base.validation import require_count, require_number, require_numeric
+from driftwise.base.validation import ArgumentError, require_count, require_number, require_numeric
 from driftwise.theory.tuning import lsvi_ucb_radius
 
 PAPER = "Wei & Luo 2021"
@@ -167,7 +167,7 @@ def _log(num_episodes: int, delta: float) -> float:
     """log(K/δ), which must not vanish: with δ = 1, bonuses and tests of one episode would have no width."""
     delta = require_number("delta", delta, above=0)
     if delta >= 1:
-        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
+        raise ArgumentError("delta", "be a number in (0, 1)", delta)
     return math.log(num_episodes / delta)
 
 

@@ -9,6 +9,7 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import fold, uniform
 from driftwise.base.types import Agent, Array, Episode, FeatureTable, Key, Plan, Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.detectors import Detector
 
 CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
@@ -52,8 +53,8 @@ class Restarting:
 
     def __post_init__(self) -> None:
         if self.watch == "residuals" and "continuing" in self.needs:
-            raise ValueError(
-                f"watch must be 'rewards' around a base for problems without episodes, got {self.watch!r}"
+            raise ArgumentError(
+                "watch", "be 'rewards' around a base for problems without episodes", self.watch
             )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.types import Array, Numeric
+from driftwise.base.validation import ArgumentError
 
 
 def to_unit(reward: Array, low: Numeric, high: Numeric) -> Array:
@@ -15,4 +16,4 @@ def to_unit(reward: Array, low: Numeric, high: Numeric) -> Array:
 def require_range(low: Numeric, high: Numeric) -> None:
     """Both may be grids."""
     if np.any(np.less_equal(high, low)):
-        raise ValueError(f"high must be above low, got low {low!r} and high {high!r}")
+        raise ArgumentError("high", "be above low", high, f"low {low!r} and high {high!r}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftwise.analysis.audit.setting import Setting
-from driftwise.base.validation import nearest
+from driftwise.base.validation import ArgumentError, nearest
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import (
     ExponentialWeights,
@@ -67,7 +67,7 @@ def lemma(where: str, kind: Kind, *needs: str, whole_run: bool = False) -> Calla
     """Enter a function of a `Snapshot` (or of a `Trace`) as a statement of the paper, under its name."""
     for need in needs:
         if need not in CONDITIONS:
-            raise ValueError(f"needs must name conditions, got {need!r}{nearest(need, CONDITIONS)}")
+            raise ArgumentError("needs", "name conditions", need, f"{need!r}{nearest(need, CONDITIONS)}")
 
     def enter(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
         LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, whole_run, check)

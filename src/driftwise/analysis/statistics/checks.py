@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.validation import require_array, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_number
 
 
 def require_axes(name: str, value: Any, last: str) -> np.ndarray:
@@ -14,7 +14,7 @@ def require_axes(name: str, value: Any, last: str) -> np.ndarray:
     ndim = value.ndim if isinstance(value, np.ndarray) else np.array(value, dtype=object).ndim
     array = require_array(name, value, (None,) * max(ndim, 1))
     if array.shape[0 if last == "run" else -1] == 0:
-        raise ValueError(f"{name} must have at least one {last}, got shape {array.shape}")
+        raise ArgumentError(name, f"have at least one {last}", array.shape, f"shape {array.shape}")
     return array
 
 
@@ -32,7 +32,7 @@ def require_level(level: Any) -> float:
     """A confidence level in (0, 1)."""
     level = require_number("level", level, above=0, at_most=1)
     if level == 1:
-        raise ValueError("level must be below 1, got 1.0")
+        raise ArgumentError("level", "be below 1", 1.0)
     return level
 
 
@@ -42,5 +42,5 @@ def require_lengths(lengths: Any, num_points: int) -> np.ndarray:
         return np.ones(num_points)
     lengths = require_array("lengths", lengths, (num_points,))
     if (lengths <= 0).any():
-        raise ValueError(f"lengths must be positive, got {lengths.min():g}")
+        raise ArgumentError("lengths", "be positive", lengths, f"{lengths.min():g}")
     return lengths

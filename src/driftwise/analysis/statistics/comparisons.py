@@ -18,7 +18,7 @@ from driftwise.analysis.statistics.intervals import (
     standard_error,
 )
 from driftwise.analysis.statistics.rounding import difference, rounding
-from driftwise.base.validation import require_array, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 
 EXACT_RUNS = 12  # up to here all 2^n sign flips are looked at
 DIRECTIONS = ("lower", "higher")
@@ -71,11 +71,12 @@ def paired_difference(
     first, second = require_runs("first", first), require_runs("second", second)
     require_choice("better", better, DIRECTIONS)
     if len(first) != len(second):
-        raise ValueError(
-            f"first and second must have the same number of runs, got {len(first)} and {len(second)}"
-        )
+        sizes = f"{len(first)} and {len(second)}"
+        raise ArgumentError("first and second", "have the same number of runs", (first, second), sizes)
     if first.shape != second.shape:
-        raise ValueError(f"first and second must have the same shape, got {first.shape} and {second.shape}")
+        raise ArgumentError(
+            "first and second", "have the same shape", (first, second), f"{first.shape} and {second.shape}"
+        )
     differences = difference(first, second)
     mean, half_width = mean_interval(differences, level)
     wins = differences < 0 if better == "lower" else differences > 0
@@ -136,7 +137,7 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """
     p_values = require_array("p_values", p_values, (None,))
     if ((p_values < 0) | (p_values > 1)).any():
-        raise ValueError(f"p_values must be in [0, 1], got {p_values.tolist()}")
+        raise ArgumentError("p_values", "be in [0, 1]", p_values.tolist())
     order = np.argsort(p_values, kind="stable")
     steps = np.arange(len(p_values), 0, -1) * p_values[order]
     adjusted = np.empty_like(p_values)
@@ -161,7 +162,7 @@ def all_pairs(
     require_choice("test", test, ("t", "sign_flip"))
     scores = _common_runs(scores, num_axes=1)
     if len(scores) < 2:
-        raise ValueError(f"scores must be of at least two agents, got {list(scores)}")
+        raise ArgumentError("scores", "be of at least two agents", list(scores))
     compare = functools.partial(
         paired_difference, better=better, level=level, num_resamples=num_resamples, seed=seed
     )
@@ -217,7 +218,7 @@ def rank_table(
     num_tasks = stacked.shape[1]
     directions = [better] * num_tasks if isinstance(better, str) else list(better)
     if len(directions) != num_tasks or num_tasks == 0:
-        raise ValueError(f"better must be one direction or one for each of {num_tasks} tasks, got {better!r}")
+        raise ArgumentError("better", f"be one direction or one for each of {num_tasks} tasks", better)
     tasks = zip(range(num_tasks), directions, strict=True)
     ranks = np.stack([average_ranks(stacked[:, task], better=which) for task, which in tasks], axis=-1)
     overall = bootstrap_interval(
@@ -237,12 +238,11 @@ def _common_runs(scores: Mapping[str, np.ndarray], *, num_axes: int) -> dict[str
     if num_axes == 2:
         arrays = {name: array[:, None] if array.ndim == 1 else array for name, array in arrays.items()}
     if not arrays:
-        raise ValueError("scores must be of at least one agent, got none")
+        raise ArgumentError("scores", "be of at least one agent", scores, "none")
     shape = next(iter(arrays.values())).shape
     for name, array in arrays.items():
         require_array(f"scores of {name!r}", array, (None,) * num_axes)
         if array.shape != shape:
-            raise ValueError(
-                f"scores must have the same runs and tasks, got shapes {shape} and {array.shape} of {name!r}"
-            )
+            shapes = f"shapes {shape} and {array.shape} of {name!r}"
+            raise ArgumentError("scores", "have the same runs and tasks", array, shapes)
     return arrays

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftwise.analysis.statistics.checks import require_curves, require_lengths, require_runs
 from driftwise.analysis.statistics.intervals import Interval, bootstrap_interval
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
 Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
 
@@ -103,7 +103,7 @@ def recovery_summary(times: np.ndarray) -> Recovery:
     """Median over runs of `recovery_times` `[runs, changes]`, and the share of runs that recovered."""
     times = np.asarray(times, dtype=float)
     if times.ndim == 0 or len(times) == 0:
-        raise ValueError(f"times must have at least one run, got shape {times.shape}")
+        raise ArgumentError("times", "have at least one run", times.shape, f"shape {times.shape}")
     unknown = np.isnan(times).any(axis=0)
     known = np.where(unknown, 0.0, times)
     median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
@@ -132,7 +132,7 @@ def growth_exponent(
     part = require_number("part", part, above=0, at_most=1)
     last = episodes > (1 - part) * episodes[-1]
     if last.sum() < 2:
-        raise ValueError(f"part must take in at least two points, got {part:g} with {last.sum()}")
+        raise ArgumentError("part", "take in at least two points", part, f"{part:g} with {last.sum()}")
     return scaling_exponent(
         curves[:, last], episodes[last], level=level, method=method, num_resamples=num_resamples, seed=seed
     )
@@ -155,7 +155,7 @@ def scaling_exponent(
     scores = require_runs("scores", require_array("scores", scores, (None, None)))
     sizes = require_array("sizes", sizes, (scores.shape[1],))
     if len(np.unique(sizes)) < 2 or sizes.min() <= 0:
-        raise ValueError(f"sizes must be two or more different positive numbers, got {sizes.tolist()}")
+        raise ArgumentError("sizes", "be two or more different positive numbers", sizes.tolist())
     centred = np.log(sizes) - np.log(sizes).mean()
 
     def slope(runs: np.ndarray) -> np.ndarray:
@@ -180,7 +180,5 @@ def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.nd
 def _require_changes(changes: Sequence[int], num_episodes: float) -> list[int]:
     places = [require_count("changes", change, at_least=0) for change in changes]
     if sorted(set(places)) != places or any(place >= num_episodes for place in places):
-        raise ValueError(
-            f"changes must be increasing episodes below {num_episodes:g}, got {tuple(changes)!r}"
-        )
+        raise ArgumentError("changes", f"be increasing episodes below {num_episodes:g}", tuple(changes))
     return places

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from driftwise.analysis.statistics.checks import require_level, require_runs
-from driftwise.base.validation import require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_choice, require_count
 
 Statistic = Callable[[np.ndarray], Any]  # [runs, ...] to a number or an array
 
@@ -30,7 +30,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
     level = require_level(level)
     samples = np.asarray(samples, dtype=float)
     if samples.ndim == 0 or len(samples) == 0:
-        raise ValueError(f"samples must have at least one run, got shape {samples.shape}")
+        raise ArgumentError("samples", "have at least one run", samples.shape, f"shape {samples.shape}")
     quantile = stdtrit(max(len(samples) - 1, 1), (1 + level) / 2)
     return samples.mean(axis=0), quantile * standard_error(samples)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_bandit import LinearBandit
@@ -34,13 +34,11 @@ def dynamic_pricing(
     highest = require_number("highest", highest, above=0)
     anchors = require_array("demands", demands, (None, 2))
     if drift.num_anchors > len(anchors):
-        raise ValueError(
-            f"drift must have at most {len(anchors)} anchors, one for each of demands, got {drift!r}"
-        )
+        raise ArgumentError("drift", f"have at most {len(anchors)} anchors, one for each of demands", drift)
     prices = np.linspace(0, highest, num_prices + 1)[1:]
     lowest = (anchors[:, :1] - anchors[:, 1:] * prices).min()
     if lowest < 0:
-        raise ValueError(f"demands must stay at least 0 up to the highest price, got {lowest:.6g}")
+        raise ArgumentError("demands", "stay at least 0 up to the highest price", lowest, f"{lowest:.6g}")
     features = np.stack([prices, -np.square(prices)], axis=1)
     unit = np.linalg.norm(features, axis=1).max()
     path = Mixture(anchors[: drift.num_anchors] * unit, drift)

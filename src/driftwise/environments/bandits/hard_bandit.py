@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.paths import abrupt_path
@@ -37,11 +37,11 @@ def hard_bandit(
     """
     dim = require_count("dim", dim)
     if dim > MAX_DIM:
-        raise ValueError(f"dim must be at most {MAX_DIM} (there are 2^dim arms), got {dim}")
+        raise ArgumentError("dim", f"be at most {MAX_DIM} (there are 2^dim arms)", dim)
     num_rounds = require_count("num_rounds", num_rounds)
     segments = require_count("segments", segments)
     if segments > num_rounds:
-        raise ValueError(f"segments must be at most num_rounds = {num_rounds}, got {segments}")
+        raise ArgumentError("segments", f"be at most num_rounds = {num_rounds}", segments)
     largest, usual = 1 / math.sqrt(dim), math.sqrt(dim / (num_rounds / segments)) / 4
     given = min(usual, largest) if gap is None else gap
     gap = require_number("gap", given, above=0, at_most=largest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.environments.anchors import limited_drift
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -40,7 +40,7 @@ def four_rooms(
     drift = limited_drift(drift, len(CORNERS), "one for each corner but the first")
     side = require_count("side", side, at_least=5)
     if side % 2 == 0:
-        raise ValueError(f"side must be odd, with a wall in the middle, got {side}")
+        raise ArgumentError("side", "be odd, with a wall in the middle", side)
     horizon = require_count("horizon", horizon)
     slip = require_number("slip", slip, at_least=0, at_most=1)
     cells = _numbered_cells(side)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -45,9 +45,7 @@ def hard_instance(
     drift = checked_drift(drift)
     num_signs = require_count("num_signs", num_signs)
     if num_signs > MAX_SIGNS:
-        raise ValueError(
-            f"num_signs must be at most {MAX_SIGNS} (there are 2^num_signs actions), got {num_signs}"
-        )
+        raise ArgumentError("num_signs", f"be at most {MAX_SIGNS} (there are 2^num_signs actions)", num_signs)
     horizon = require_count("horizon", horizon, at_least=2)
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)

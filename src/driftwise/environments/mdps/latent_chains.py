@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -50,7 +50,7 @@ def latent_chains(
     poor_reward = require_number("poor_reward", poor_reward, at_least=0, at_most=1)
     seed = require_count("seed", seed, at_least=0)
     if drift.num_anchors > num_chains:
-        raise ValueError(f"drift must have at most num_chains = {num_chains} anchors, got {drift!r}")
+        raise ArgumentError("drift", f"have at most num_chains = {num_chains} anchors", drift)
 
     num_states, dim = num_chains * per_chain, 2 * num_chains
     chain = np.repeat(np.arange(num_chains), per_chain)  # of each state

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from driftwise.base.types import Spec, Variation
-from driftwise.base.validation import require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.environments.drift import Drift
 from driftwise.environments.gain import diameter, optimal_gains, unreachable
 from driftwise.environments.models.continuing_mdp_world import ContinuingMdpWorld
@@ -45,16 +45,14 @@ class ContinuingMdp:
         spec = require_kind("tables", self.tables, LinearMdp).spec
         one_hot = np.eye(spec.dim).reshape(spec.num_states, -1, spec.dim)
         if spec.horizon != 1 or not np.array_equal(self.tables.features, one_hot):
-            raise ValueError(f"tables must have one step and one-hot features, got {self.tables!r}")
+            raise ArgumentError("tables", "have one step and one-hot features", self.tables)
         if require_count("start", self.start, at_least=0) >= spec.num_states:
-            raise ValueError(f"start must be a state from 0 to {spec.num_states - 1}, got {self.start}")
+            raise ArgumentError("start", f"be a state from 0 to {spec.num_states - 1}", self.start)
         for anchor, kernel in enumerate(self._kernel):  # then every mixture of them is communicating too
             missing = unreachable(kernel)
             if missing is not None:
-                raise ValueError(
-                    f"tables must be communicating, got no way from state {missing[0]} to state {missing[1]} "
-                    f"in anchor {anchor}"
-                )
+                found = f"no way from state {missing[0]} to state {missing[1]} in anchor {anchor}"
+                raise ArgumentError("tables", "be communicating", self.tables, found)
 
     def described(self, name: str, config: Mapping[str, Any]) -> ContinuingMdp:
         """The same environment under another name, made as `config` says."""
@@ -111,9 +109,7 @@ class ContinuingMdp:
         """The environment as arrays; all there is to tell is that it goes on, with the same step."""
         unknown = [name for name in tell if name not in ("continuing", "shared_steps")]
         if unknown:
-            raise ValueError(
-                f"environment must tell {' and '.join(unknown)}, which the agent needs, got {self!r}"
-            )
+            raise ArgumentError("environment", f"tell {' and '.join(unknown)}, which the agent needs", self)
         return ContinuingMdpWorld(
             table=feature_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),

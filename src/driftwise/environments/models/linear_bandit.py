@@ -13,6 +13,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.types import Spec, Variation
 from driftwise.base.validation import (
+    ArgumentError,
     require_array,
     require_choice,
     require_count,
@@ -55,9 +56,9 @@ class LinearBandit:
         scale = require_number("noise_scale", self.noise_scale, at_least=0)
         object.__setattr__(self, "noise_scale", scale)
         if self.path.dim != self.arms.dim:
-            raise ValueError(f"path must have the arms' dimension {self.arms.dim}, got {self.path.dim}")
+            raise ArgumentError("path", f"have the arms' dimension {self.arms.dim}", self.path.dim)
         if self.rewards == "bernoulli" and self.arms.all_features is None:
-            raise ValueError(f"rewards must be 'gaussian' for arms that are drawn, got {self.rewards!r}")
+            raise ArgumentError("rewards", "be 'gaussian' for arms that are drawn", self.rewards)
 
     def described(self, name: str, config: Mapping[str, Any]) -> LinearBandit:
         """The same environment under another name, made as `config` says."""
@@ -77,13 +78,13 @@ class LinearBandit:
         """The parameter at the rounds `[T]`: `[T, d]`, checked; coins need means in [0, 1]."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
-            raise ValueError(f"episodes must be a list of rounds, got {episodes!r}")
+            raise ArgumentError("episodes", "be a list of rounds", episodes)
         theta = require_array("path", self.path.theta(episodes), (len(episodes), self.arms.dim))
         if self.rewards == "bernoulli":
             means = theta @ np.asarray(self.arms.all_features).T
             if means.min(initial=0.0) < -TOLERANCE or means.max(initial=0.0) > 1 + TOLERANCE:
                 worst = means.flat[np.argmax(np.abs(means - 0.5))]
-                raise ValueError(f"path must give coins a bias in [0, 1], got {worst:.6g}")
+                raise ArgumentError("path", "give coins a bias in [0, 1]", worst, f"{worst:.6g}")
         return theta
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -105,9 +106,7 @@ class LinearBandit:
     def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearBanditWorld:
         """The environment as arrays."""
         if tell:
-            raise ValueError(
-                f"environment must tell {' and '.join(tell)}, which the agent needs, got {self!r}"
-            )
+            raise ArgumentError("environment", f"tell {' and '.join(tell)}, which the agent needs", self)
         sampler = self.arms.sampler(dtype)
         return LinearBanditWorld(
             arms=sampler,

@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from driftwise.base.types import Model, Spec
-from driftwise.base.validation import require_array, require_choice, require_count, require_kind
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_choice,
+    require_count,
+    require_kind,
+)
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
 from driftwise.environments.models.linear_mdp_world import LinearMdpWorld
@@ -60,10 +66,9 @@ class LinearMdp:
         require_choice("rewards", self.rewards, ("mean", "bernoulli"))
         require_kind("drift", self.drift, Drift)
         if self.drift.num_anchors != len(theta):
-            raise ValueError(
-                f"drift must mix as many anchors as theta and mu have ({len(theta)}), "
-                f"got {self.drift!r} with {self.drift.num_anchors}"
-            )
+            expected = f"mix as many anchors as theta and mu have ({len(theta)})"
+            found = f"{self.drift!r} with {self.drift.num_anchors}"
+            raise ArgumentError("drift", expected, self.drift, found)
         for name, array in (("features", features), ("theta", theta), ("mu", mu), ("initial", initial)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -72,7 +77,7 @@ class LinearMdp:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
             away = np.abs(mu - mu @ _projection(psi)).max()
             if away > TOLERANCE:
-                raise ValueError(f"successor_features must span mu, got a part of {away:.6g} outside")
+                raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
             psi.setflags(write=False)
             object.__setattr__(self, "successor_features", psi)
         if self.positions is not None:
@@ -104,7 +109,7 @@ class LinearMdp:
         """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
-            raise ValueError(f"episodes must be a list of episodes, got {episodes!r}")
+            raise ArgumentError("episodes", "be a list of episodes", episodes)
         weights = require_array("drift", self.drift.mixture(episodes), (len(episodes), len(self.theta)))
         _check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
         _check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
@@ -122,16 +127,15 @@ class LinearMdp:
         """The environment as arrays, with what an agent asks to be told in its table."""
         table = feature_table(self.features, dtype)
         if "shared_steps" in tell and (self.mu != self.mu[:, :1]).any():
-            raise ValueError(
-                "environment must have transitions that do not depend on the step, which the agent needs, "
-                f"got {self!r}"
+            raise ArgumentError(
+                "environment", "have transitions that do not depend on the step, which the agent needs", self
             )
         if "fixed_transitions" in tell and (self.mu != self.mu[:1]).any():
-            raise ValueError(
-                f"environment must have transitions that do not drift, which the agent needs, got {self!r}"
+            raise ArgumentError(
+                "environment", "have transitions that do not drift, which the agent needs", self
             )
         if "continuing" in tell:
-            raise ValueError(f"environment must be without episodes, which the agent needs, got {self!r}")
+            raise ArgumentError("environment", "be without episodes, which the agent needs", self)
         if "measures" in tell:
             table = table._replace(measures=self.mu.astype(dtype))
         if "initial" in tell:
@@ -154,7 +158,7 @@ class LinearMdp:
     def _known(self, name: str) -> np.ndarray:
         """A field that not every environment has."""
         if (known := getattr(self, name)) is None:
-            raise ValueError(f"environment must have {name}, which the agent needs, got {self!r}")
+            raise ArgumentError("environment", f"have {name}, which the agent needs", self)
         return known
 
     def digest(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftwise.base.validation import require_array
+from driftwise.base.validation import ArgumentError, require_array
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import TOLERANCE, LinearMdp, RewardKind
 
@@ -48,21 +48,19 @@ def checked_tables(
     tables: list[tuple[np.ndarray, np.ndarray]] = []
     for number, anchor in enumerate(anchors):
         if not isinstance(anchor, (tuple, list)) or len(anchor) != 2:
-            raise ValueError(f"anchor {number} must be a pair of rewards and probabilities, got {anchor!r}")
+            raise ArgumentError(f"anchor {number}", "be a pair of rewards and probabilities", anchor)
         sizes = tables[0][0].shape[-2:] if tables else (None, None)
         reward = _table(f"reward of anchor {number}", anchor[0], sizes, horizon)
         num_states, num_actions = reward.shape[-2:]
         bad = np.argwhere((reward < -TOLERANCE) | (reward > 1 + TOLERANCE))
         if len(bad):
             *_, state, action = (int(i) for i in bad[0])
-            raise ValueError(
-                f"reward of anchor {number} must lie in [0, 1], got {reward[tuple(bad[0])]:g} "
-                f"at state {state}, action {action}"
-            )
+            found = f"{reward[tuple(bad[0])]:g} at state {state}, action {action}"
+            raise ArgumentError(f"reward of anchor {number}", "lie in [0, 1]", reward, found)
         sizes = (num_states, num_actions, num_states)
         tables.append((reward, _table(f"kernel of anchor {number}", anchor[1], sizes, horizon)))
     if not tables:
-        raise ValueError("anchors must have at least one pair of rewards and probabilities, got none")
+        raise ArgumentError("anchors", "have at least one pair of rewards and probabilities", anchors, "none")
     return tables
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from driftwise.base.validation import nearest, require_choice, require_count
+from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
 
 BYTES_AT_ONCE = 1 << 20
 SUFFIXES = (".csv", ".parquet")
@@ -57,11 +57,11 @@ class Log:
         require_count("bytes_at_once", self.bytes_at_once)
         require_choice("the ending of the log's name", Path(self.path).suffix.lower(), SUFFIXES)
         if not self.features:
-            raise ValueError("features must name at least one column, got none")
+            raise ArgumentError("features", "name at least one column", self.features, "none")
         for name in self.columns:
             if self.columns.count(name) > 1:
-                raise ValueError(
-                    f"action, reward, features and propensity must be different columns, got {name!r} twice"
+                raise ArgumentError(
+                    "action, reward, features and propensity", "be different columns", name, f"{name!r} twice"
                 )
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base.types import Key
-from driftwise.base.validation import require_count
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.online.replay.encoding import Encoding
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logs import Events, Log
@@ -129,10 +129,12 @@ def replay(
     seen = survey(log)
     frozen = 0 if frozen_after is None else require_count("frozen_after", frozen_after)
     if frozen >= seen.rows:
-        raise ValueError(f"frozen_after must leave rows of the {seen.rows:,} to estimate on, got {frozen:,}")
+        raise ArgumentError(
+            "frozen_after", f"leave rows of the {seen.rows:,} to estimate on", frozen, f"{frozen:,}"
+        )
     size = require_count("every", max(1, seen.rows // WINDOWS) if every is None else every)
     if seen.rows > MAX_WINDOWS * size:
-        raise ValueError(f"every must give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows, got {size}")
+        raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows", size)
     replayer = _Replayer(log, seen, algorithm, dict(parameters or {}), shared, frozen, seed)
     so_far, window = Tally(seen.mean_reward), Tally(seen.mean_reward)
     windows, done = [], 0

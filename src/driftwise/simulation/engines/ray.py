@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.validation import ArgumentError
 from driftwise.simulation.checkpoints import (
     checkpoint_bytes,
     checkpoint_name,
@@ -51,7 +52,7 @@ class RayCluster:
 
     def __post_init__(self) -> None:
         if self.address is not None and (not isinstance(self.address, str) or "://" in self.address):
-            raise ValueError(f"address must be HOST:PORT of a Ray cluster, got {self.address!r}")
+            raise ArgumentError("address", "be HOST:PORT of a Ray cluster", self.address)
 
     def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
         """Bring the checkpoint of every cell in the folder to its end."""

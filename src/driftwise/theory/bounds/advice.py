@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from driftwise.base.validation import ArgumentError
 from driftwise.theory.bandit_tuning import bandit_ridge
 from driftwise.theory.bounds.bound import Bound, Evaluation, Problem, Setting, first_useful
 from driftwise.theory.bounds.catalogue import BOUNDS
@@ -28,9 +29,7 @@ def advise(setting: Setting, problem: Problem) -> Advice:
     """
     require_possible_variation("variation", setting, problem)
     if problem == "linear MDP" and setting.ridge is not None:
-        raise ValueError(
-            f"ridge must be None for a linear MDP, whose tunings have their own, got {setting.ridge}"
-        )
+        raise ArgumentError("ridge", "be None for a linear MDP, whose tunings have their own", setting.ridge)
     evaluations = [bound.evaluate(setting) for bound in BOUNDS.values() if _holds(bound, problem)]
     smallest = min(evaluations, key=lambda each: (each.total, each.bound.status != "proven"))
     regime = drift_regime(memory=smallest.memory, dim=setting.dim, num_episodes=setting.num_episodes)
@@ -45,7 +44,7 @@ def require_possible_variation(name: str, setting: Setting, problem: Problem) ->
     if setting.variation > most:
         possible = f"a number in [0, {most:g}], the most that is possible in {num} episodes"
         expected = possible if num > 1 else "0 in a single episode"
-        raise ValueError(f"{name} must be {expected}, got {setting.variation!r}")
+        raise ArgumentError(name, f"be {expected}", setting.variation)
 
 
 def largest_variation(setting: Setting, problem: Problem) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
 Problem = Literal["linear bandit", "linear MDP"]
@@ -173,13 +173,13 @@ class Bound:
     def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
         """All terms, at the memory of the bound's tuning or at another one."""
         if self.problem == "linear bandit" and setting.horizon != 1:
-            raise ValueError(f"horizon must be 1 for a linear bandit, got {setting.horizon}")
+            raise ArgumentError("horizon", "be 1 for a linear bandit", setting.horizon)
         rule = self.ridge if setting.ridge is None else setting.ridge
         setting = replace(setting, ridge=bandit_ridge(dim=setting.dim, ridge=rule))
         if memory is None:
             memory = self.memory(setting)
         elif not memory > 0:
-            raise ValueError(f"memory must be a number above 0, got {memory!r}")
+            raise ArgumentError("memory", "be a number above 0", memory)
         values = {term.name: term.value(setting, memory) for term in self.terms}
         radius = None if self.radius is None else self.radius(setting, memory)
         return Evaluation(self, setting, memory, values, radius)
