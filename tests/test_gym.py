@@ -181,7 +181,7 @@ def test_without_gymnasium_the_extra_is_named() -> None:
     ("given", "message"),
     [
         (dict(maker="locks"), "maker must be one of .*, got 'locks'"),
-        (dict(horizn=3), r"parameters of combination_lock must .* 'horizn' \(did you mean 'horizon'\?\)"),
+        (dict(horizn=3), r"horizn is no key of combination_lock, .* \(did you mean 'horizon'\?\)"),
         (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
         (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
         (dict(drift=3), "drift must be a Drift, got 3"),

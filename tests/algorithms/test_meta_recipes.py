@@ -226,7 +226,7 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
         (lambda: borl([], **RUN), f"{EXPECTED}[]"),
         (lambda: borl(Ucb(1), **RUN), f"{EXPECTED}Ucb("),
         (lambda: borl([AGENT, Ucb(1)], **RUN), f"{EXPECTED}[LeastSquares("),
-        (lambda: build(SPEC, "borl", **RUN), f"{EXPECTED}None"),
+        (lambda: build(SPEC, "borl", **RUN), "base is missing: borl needs it"),
         (
             lambda: borl([GRID], **RUN),
             "base must have a single rate in each of its agents, got (0.",

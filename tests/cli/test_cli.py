@@ -15,6 +15,7 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
+from driftwise.base.part import from_config
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.building import make_batches, make_environments
@@ -75,7 +76,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
         np.testing.assert_array_equal(table["regret"][block], result.regret.reshape(-1))
         np.testing.assert_array_equal(table["cumulative_regret"][block], result.cumulative_regret.reshape(-1))
         assert described["label"] == label
-        assert dw.parts.from_config(described["parameters"]) == agent
+        assert from_config(described["parameters"]) == agent
         assert json.loads(table["parameters"][start]) == described["parameters"]
         assert described["seconds"] > 0
         final = result.cumulative_regret[:, -1].mean()

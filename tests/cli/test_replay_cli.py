@@ -65,7 +65,7 @@ def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.C
     [
         (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
         (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
-        (("--set", "nosuch=1"), "nosuch must be a parameter of d_lin_ucb, expected one of"),
+        (("--set", "nosuch=1"), "nosuch is no key of d_lin_ucb, expected one of"),
         (("--set", "rate"), "--set must be KEY=VALUE, got 'rate'"),
         (("--set", "rate=0.9", "--set", "rate=0.8"), "--set must give each parameter once"),
         (("--every", "none"), "--every must be a positive integer, got 'none'"),

@@ -14,7 +14,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
-from driftwise.base.part import to_config
+from driftwise.base.part import from_config, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.building import make_batches, make_environments
@@ -139,7 +139,7 @@ def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
         block = slice(size * index, size * (index + 1))
         described = manifest["agents"][index]
         assert set(table["agent"][block]) == {described["label"]} == {f"OPT-WLSVI (radius={radius})"}
-        assert dw.parts.from_config(described["parameters"]) == agent
+        assert from_config(described["parameters"]) == agent
         np.testing.assert_allclose(
             table["cumulative_regret"][block], alone.cumulative_regret.reshape(-1), rtol=1e-12
         )

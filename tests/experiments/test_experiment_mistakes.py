@@ -219,7 +219,7 @@ MISTAKES = {
         "agents.a.detector.noise_scale must be a number above 0, got 0"
     ),
     in_detector("type = 'Glr', noise_scale = [0.1, 0.3]"): (
-        "agents.a must have a single noise_scale, got [0.1, 0.3]"
+        "agents.a.noise_scale must be a single number, got a grid, [0.1, 0.3]"
     ),
 }
 

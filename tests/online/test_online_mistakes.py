@@ -107,13 +107,13 @@ def test_numbers_of_numpy_are_numbers():
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "message"),
     [
-        ("lin_ucb", dict(radus=0.1), r"^radus must be .* of lin_ucb, .* \(did you mean 'radius'\?\)$"),
-        ("d_lin_ucb", dict(radius=0.1), r"^rate must be given to d_lin_ucb, got radius$"),
-        ("random_restart", dict(probability=0.1), r"^base must be given to random_restart, got probability$"),
+        ("lin_ucb", dict(radus=0.1), r"^radus is no key of lin_ucb, .* \(did you mean 'radius'\?\)$"),
+        ("d_lin_ucb", dict(radius=0.1), r"^rate is missing: d_lin_ucb needs it$"),
+        ("random_restart", dict(probability=0.1), r"^base is missing: random_restart needs it$"),
         (
             "random_restart",
             dict(probability=0.1, base=dict(algorithm="lin_ucb", radus=0.1)),
-            r"^radus must be a parameter of lin_ucb",
+            r"^base.radus is no key of lin_ucb",
         ),
     ],
 )

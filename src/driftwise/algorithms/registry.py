@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from driftwise.base.making import make
 from driftwise.base.types import Agent, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_kind
 
@@ -65,17 +66,19 @@ def lookup(name: str) -> Algorithm:
     return ALGORITHMS[require_choice("algorithm", name, list(ALGORITHMS))]
 
 
-def build(spec: Spec, algorithm: str, **parameters: Any) -> Agent:
+def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
     """An agent by the name of its algorithm; a `base` may be a mapping with such a name and parameters."""
-    found = lookup(algorithm)
-    if not found.wraps:
-        return found(spec, **parameters)
-    base = parameters.pop("base", None)
-    if isinstance(base, Mapping):
+    return _build(spec, algorithm, parameters)
+
+
+def _build(spec: Spec, algorithm: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
+    found, given = lookup(algorithm), dict(parameters)
+    if found.wraps and isinstance(given.get("base"), Mapping):
+        base = dict(given["base"])
         if "algorithm" not in base:
-            raise ArgumentError("base", "name its algorithm", dict(base))
-        base = build(spec, **base)
-    return found(base, **parameters)
+            raise ArgumentError("base", "name its algorithm", base)
+        given["base"] = _build(spec, base.pop("algorithm"), base, f"{path}{'.' * bool(path)}base")
+    return make(found.recipe, given, known={"spec": lambda: spec}, path=path)
 
 
 def _first_checked(make: Callable[P, A]) -> Callable[P, A]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from driftwise.base.making import make
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_kind, require_numeric
 
@@ -129,6 +130,12 @@ def grid_of(value: Any) -> dict[str, Numeric]:
     return dict(_grids(value))
 
 
+def require_single(value: Any) -> None:
+    """Refuse a part with a grid in its numbers."""
+    for name, values in grid_of(value).items():
+        raise ArgumentError(name, "be a single number", values, f"a grid, {np.ravel(values).tolist()}")
+
+
 def _grids(value: Any) -> Iterator[tuple[str, Numeric]]:
     for field in dataclasses.fields(value):
         inner = getattr(value, field.name)
@@ -178,18 +185,11 @@ def to_config(value: Any) -> Any:
 def from_config(config: Any) -> Any:
     """The part that `to_config` described."""
     if isinstance(config, dict):
-        name = config.get("type")
+        fields = dict(config)
+        name = fields.pop("type", None)
         if name not in CONFIGURABLE:
             raise ArgumentError("type", "name a part", name, f"{name!r}{nearest(name, CONFIGURABLE)}")
-        fields = {key: from_config(value) for key, value in config.items() if key != "type"}
-        accepted = {field.name: field for field in dataclasses.fields(CONFIGURABLE[name])}
-        for key in fields:
-            if key not in accepted:
-                raise ValueError(f"{name} has no field {key!r}{nearest(key, accepted)}")
-        for key, field in accepted.items():
-            if key not in fields and field.default is dataclasses.MISSING:
-                raise ValueError(f"{name} needs the field {key!r}")
-        return CONFIGURABLE[name](**fields)
+        return make(CONFIGURABLE[name], {key: from_config(value) for key, value in fields.items()})
     if isinstance(config, list):
         return tuple(from_config(item) for item in config)
     return config

@@ -5,15 +5,23 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from driftwise.base.part import to_config
+from driftwise.base.making import make
+from driftwise.base.part import from_config, to_config
+from driftwise.base.validation import require_choice
 from driftwise.environments.environment import Environment
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=Environment)
 
 ENVIRONMENTS: dict[str, Callable[..., Environment]] = {}
+
+
+def build(name: str, **parameters: Any) -> Environment:
+    """An environment by its maker's name; parts may be given as `to_config` describes them."""
+    maker = ENVIRONMENTS[require_choice("environment", name, list(ENVIRONMENTS))]
+    return make(maker, {key: from_config(value) for key, value in parameters.items()})
 
 
 def register(make: Callable[P, E]) -> Callable[P, E]:

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base.part import CONFIGURABLE, grid_of
+from driftwise.base.making import dotted, errors_under, make
+from driftwise.base.part import CONFIGURABLE, grid_of, require_single
 from driftwise.base.types import Agent, Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.experiments.experiment import Experiment, dotted, require_table, unknown_key
+from driftwise.experiments.experiment import Experiment, require_table
 from driftwise.experiments.grids import Grid, grids_of
 
 MEMBERS = {
@@ -114,8 +114,8 @@ def _batches_in(
         given, build, takes_grids = _recipe(path, table, knowledge)
         for grid in grids_of(path, label, given, build, one_by_one=not takes_grids, at_once=points_together):
             for point, agent in grid.points.items():
-                for name, values in grid_of(agent).items():
-                    raise ArgumentError(path, f"have a single {name}", list(values))
+                with errors_under(path, grid_of(agent)):
+                    require_single(agent)
                 if owners.setdefault(point, path) != path:
                     raise ArgumentError(
                         path, f"differ from {owners[point]} in name", point, f"{point!r} twice"
@@ -143,8 +143,8 @@ def _recipe(
     tuned = given.pop("tuned", False)
     if not isinstance(tuned, bool):
         raise ArgumentError(f"{path}.tuned", "be true or false", tuned)
-    make = algorithm.tuned if tuned else algorithm.recipe
-    parameters = inspect.signature(make).parameters
+    maker = algorithm.tuned if tuned else algorithm.recipe
+    parameters = inspect.signature(maker).parameters
     if "base" in given and algorithm.wraps:
         given["base"] = _make_base(f"{path}.base", given["base"], knowledge, arms=algorithm.takes_arms)
     if "detector" in given and "detector" in parameters:
@@ -157,7 +157,7 @@ def _recipe(
             known["variation"] = knowledge["pair_variation"]
         if "variation_scale" in given:  # as if the world varied more, or less
             known |= _rescaled(path, given.pop("variation_scale"), known, owner, told=parameters)
-        return _build(path, make, given, owner=owner, known=known)
+        return make(maker, given, path=path, owner=owner, known=known)
 
     return given, build, algorithm.takes_grids and not tuned
 
@@ -188,9 +188,9 @@ def _make_base(path: str, value: Any, knowledge: Knowledge, *, arms: bool) -> Ag
 
 def _make_environment(path: str, table: Mapping[str, Any], num_episodes: int) -> Environment:
     given = dict(table)
-    make = ENVIRONMENTS[_choice(path, "type", given, "an environment", list(ENVIRONMENTS))]
+    maker = ENVIRONMENTS[_choice(path, "type", given, "an environment", list(ENVIRONMENTS))]
     made = _make_members(path, given, num_episodes)
-    return _build(path, make, made, known={"num_rounds": lambda: num_episodes})
+    return make(maker, made, path=path, known={"num_rounds": lambda: num_episodes})
 
 
 def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
@@ -204,14 +204,14 @@ def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dic
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
     given = dict(require_table(path, value))
     makers = {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, MEMBERS[kind])}
-    make = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
+    maker = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
     given = _make_members(path, given, num_episodes)
     resolved = {
         key: _in_episodes(f"{path}.{key}", item, num_episodes) if key in EPISODES else item
         for key, item in given.items()
     }
     try:
-        return _build(path, make, resolved)
+        return make(maker, resolved, path=path)
     except ValueError as error:
         if resolved == given:
             raise
@@ -235,34 +235,3 @@ def _choice(path: str, key: str, given: dict[str, Any], owner: str, known: list[
     if key not in given:
         raise ValueError(f"{path}.{key} is missing: {owner} needs it, one of {', '.join(known)}")
     return require_choice(f"{path}.{key}", given.pop(key), known)
-
-
-def _build(
-    path: str,
-    make: Callable[..., Any],
-    given: Mapping[str, Any],
-    *,
-    owner: str = "",
-    known: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
-) -> Any:
-    """Call `make` with a table's values, held against its signature; what it refuses is told by its key.
-
-    What the experiment knows itself is passed on where the signature asks for it, and is no key of tables.
-    """
-    owner, parameters = owner or make.__name__, inspect.signature(make).parameters
-    taken = [name for name in parameters if name not in known]
-    for key in given:
-        if key not in taken:
-            raise unknown_key(path, key, owner, taken)
-    implied = {
-        name: find() for name, find in (known or {}).items() if name in parameters and name not in given
-    }
-    for name in taken:
-        if name not in {**given, **implied} and parameters[name].default is inspect.Parameter.empty:
-            raise ValueError(f"{path}.{name} is missing: {owner} needs it")
-    try:
-        return make(**implied, **given)
-    except ArgumentError as error:
-        raise (error.under(path) if error.argument in taken else ValueError(f"{path}: {error}")) from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None

@@ -13,12 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo, model_validator
 
-from driftwise.base.validation import ArgumentError, nearest, require_count
-
-
-def dotted(*keys: str) -> str:
-    """Keys as TOML writes them: `agents."OPT-WLSVI".rate`."""
-    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else _quoted(key) for key in keys)
+from driftwise.base.making import dotted, unknown_key
+from driftwise.base.validation import ArgumentError, require_count
 
 
 def require_table(path: str, value: Any) -> dict[str, Any]:
@@ -26,18 +22,6 @@ def require_table(path: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ArgumentError(path, "be a table", value)
     return value
-
-
-def unknown_key(path: str, key: str, owner: str, known: list[str]) -> ValueError:
-    """What to say of a key that nobody takes."""
-    expected = f"expected one of {', '.join(known)}" if known else "expected none"
-    where = f"{path}.{dotted(key)}" if path else dotted(key)
-    return ValueError(f"{where} is no key of {owner}, {expected}{nearest(key, known)}")
-
-
-def _quoted(key: str) -> str:
-    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
 
 
 def _require_line(path: str, value: Any) -> str:

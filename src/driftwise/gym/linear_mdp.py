@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +10,10 @@ import gymnasium
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.part import from_config
 from driftwise.base.types import Model
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
 from driftwise.environments import ENVIRONMENTS, LinearMdp, planning
+from driftwise.environments.registry import build
 
 RENDER_MODES = ("ansi",)
 
@@ -112,13 +111,7 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
 
 def make_env(maker: str, *, render_mode: str | None = None, **parameters: Any) -> LinearMdpEnv:
     """The environment of a maker in `driftwise.environments`; parts may be given as plain dictionaries."""
-    make = ENVIRONMENTS[require_choice("maker", maker, list(MAKERS.values()))]
-    for name in parameters:
-        require_choice(f"parameters of {maker}", name, list(inspect.signature(make).parameters))
-    given = {
-        name: from_config(value) if isinstance(value, dict) else value for name, value in parameters.items()
-    }
-    environment: Any = make(**given)
+    environment: Any = build(require_choice("maker", maker, list(MAKERS.values())), **parameters)
     return LinearMdpEnv(environment, render_mode=render_mode)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.part import from_config, to_config
+from driftwise.algorithms import build
+from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Agent, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.online import persistence, snapshots
 from driftwise.online.engines import engine_of, looks_at_arms
 from driftwise.online.gauge import Gauge
 from driftwise.online.inspection import Summary, summarise
-from driftwise.online.making import single_agent
 from driftwise.online.pending import Pending
 
 KIND = "bandit"  # in files
@@ -64,7 +64,8 @@ class Bandit:
         expire_after: int | None = None,
         **parameters: Any,
     ) -> None:
-        agent = single_agent(Spec.bandit(dim=dim, num_arms=1), algorithm, parameters)
+        agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
+        require_single(agent)
         self._start(algorithm, agent, seed, max_pending, expire_after)
 
     def _start(

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.algorithms import build
 from driftwise.base import random
+from driftwise.base.part import require_single
 from driftwise.base.random import keys_of
 from driftwise.base.types import Agent, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
@@ -21,7 +23,6 @@ from driftwise.online.episodic_saving import KIND, Kept, kept_in, stored_as
 from driftwise.online.episodic_states import FeatureMap, MappedStates, States, Step, TableOfStates, scalar
 from driftwise.online.episodic_truncation import remembering
 from driftwise.online.gauge import Gauge
-from driftwise.online.making import single_agent
 from driftwise.parts.least_squares import LeastSquares
 
 
@@ -83,7 +84,8 @@ class EpisodicAgent:
         mapped = callable(features)
         states: States = MappedStates(features) if mapped else TableOfStates(features)
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
-        agent = single_agent(spec, algorithm, parameters)
+        agent = build(spec, algorithm, **parameters)
+        require_single(agent)
         states.require_enough(getattr(agent, "needs", ()))
         if mapped:
             agent = remembering(agent, memory=memory, tolerance=tolerance)

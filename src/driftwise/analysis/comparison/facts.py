@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from driftwise.experiments.experiment import dotted
+from driftwise.base.making import dotted
 
 OF_THE_MOMENT = ("written", "seconds", "sha256")  # differ between any two runs
 

@@ -16,9 +16,8 @@ import pyarrow as pa
 from driftwise.analysis.report.audits import read_audits
 from driftwise.analysis.report.random_actions import random_regret
 from driftwise.analysis.statistics import average_ranks
-from driftwise.base.part import from_config
-from driftwise.environments import ENVIRONMENTS
 from driftwise.environments.environment import Environment
+from driftwise.environments.registry import build
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.simulation.results import EVENTS, Result
 
@@ -100,10 +99,8 @@ class ReportData:
     @cached_property
     def environment(self) -> Environment | str:
         """The environment made anew, or why it cannot be."""
-        config = dict(self.environment_config)
         try:
-            make = ENVIRONMENTS[config.pop("name")]
-            return make(**{key: from_config(value) for key, value in config.items()})
+            return build(**self.environment_config)
         except Exception as error:  # whatever a maker of another version says
             return f"{type(error).__name__}: {error}"
 
