@@ -25,7 +25,7 @@ from benchmarks.speed import seconds
 from driftwise.base import random
 from driftwise.base.random import keys_of
 from driftwise.environments import LinearBandit
-from driftwise.environments.models.linear_bandit_world import ARMS, NOISE
+from driftwise.environments.models.linear_bandit import ARMS, NOISE
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.files import find_experiment
 from driftwise.parts.forgetting import ExponentialWeights

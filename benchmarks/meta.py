@@ -14,7 +14,7 @@ from functools import partial
 
 from benchmarks.speed import environment, seconds
 from driftwise.algorithms import borl, change_detection, d_lin_ucb, lin_ucb, lsvi_ucb, master, opt_wlsvi
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.environments import Environment, linear_bandit
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.paths import Rotation

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 import driftwise as dw
 from driftwise.analysis.figures import COLOURS, STYLE, write_png
 from driftwise.base import random
-from driftwise.base.types import Agent, Episode
+from driftwise.base.agent import Agent
+from driftwise.base.types import Episode
 from driftwise.environments import planning
 from driftwise.environments.models.linear_mdp import LinearMdp
 
@@ -92,13 +93,13 @@ def planner(env: LinearMdp, memory: float) -> Agent:
 
 def plan_and_learn(env: LinearMdp, agent: Agent, num_days: int, seed: int) -> list[np.ndarray]:
     """The policy of each morning; in the evening, when prices are public, random days are imagined."""
-    table, rng = env.world().shown, np.random.default_rng(seed)
+    table, rng = env.world().example, np.random.default_rng(seed)
     state, policies = agent.init(table), []
     for day in range(num_days):
         plan = agent.plan(state, table, random.key(day))
         policies.append(plan.policy)
         for _ in range(IMAGINED):
-            state = agent.update(state, plan, _random_day(env, day, rng))
+            state = agent.update(state, table, plan, _random_day(env, day, rng))
     return policies
 
 

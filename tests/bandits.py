@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Episode, Exploration, FeatureTable, Key, Plan
+from driftwise.base.types import Episode, FeatureTable, Plan
 from driftwise.environments import (
     LinearBandit,
     cheung_two_armed,
@@ -21,9 +21,10 @@ from driftwise.environments.arms import FreshArms
 from driftwise.environments.drift import Abrupt, Gradual
 from driftwise.environments.paths import Rotation
 from driftwise.environments.world import Record
+from driftwise.parts.exploration import Exploration
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from tests.reference.plain_loop import Watched, episodes
+from driftwise.simulation.play import play
 
 EXAMPLES: dict[str, LinearBandit] = {
     "russac_abrupt": russac_abrupt(num_rounds=60),
@@ -48,26 +49,16 @@ class Round(NamedTuple):
     theta: np.ndarray
 
 
-class Looking(Watched):
-    """An agent that remembers all arms it was shown."""
-
-    def __init__(self, agent: LeastSquares) -> None:
-        super().__init__(agent)
-        self.shown: list[FeatureTable] = []
-
-    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
-        self.shown.append(features)
-        return super().plan(state, features, key)
-
-
-def play(environment: LinearBandit, exploration: Exploration, num: int, *, run: int = 0) -> list[Round]:
+def play_rounds(
+    environment: LinearBandit, exploration: Exploration, num: int, *, run: int = 0
+) -> list[Round]:
     """The rounds of one run."""
-    agent = Looking(LeastSquares(environment.spec, ExponentialWeights(0.95), exploration))
-    played = list(episodes(agent, environment, num, run=run))
-    path = environment.at(np.arange(num))
+    agent = LeastSquares(environment.spec, ExponentialWeights(0.95), exploration)
     return [
-        Round(arms, one.plan, one.record, one.episode, theta)
-        for arms, one, theta in zip(agent.shown, played, path, strict=True)
+        Round(one.features, one.plan, one.record, one.episode, theta)
+        for one, theta in zip(
+            play(agent, environment, num, run=run), environment.at(np.arange(num)), strict=True
+        )
     ]
 
 

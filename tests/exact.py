@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from driftwise.environments import LinearMdp
+from driftwise.environments.world import Played
 from tests.reference import planning
 
 
@@ -25,3 +28,15 @@ def start_value(environment: LinearMdp, policy: np.ndarray, t: int = 0) -> float
     steps = np.broadcast_to(policy, (environment.spec.horizon, *policy.shape))
     values = planning.of_policy(environment.features, environment.model(t), steps)
     return float(environment.initial @ values[0])
+
+
+def optimal_values(environment: LinearMdp, played: Sequence[Played]) -> list[float]:
+    """V* at the first states of consecutive episodes from the first on, by plain loops."""
+    known: dict[bytes, np.ndarray] = {}  # of the models met so far
+    found = []
+    for t, one in enumerate(played):
+        name = environment.mixture(np.array([t])).tobytes()
+        if name not in known:
+            known[name] = planning.optimal(environment.features, environment.model(t))[0][0]
+        found.append(float(known[name][one.episode.states[0]]))
+    return found

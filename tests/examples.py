@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from driftwise.algorithms import build
-from driftwise.base.types import Agent, Spec
+from driftwise.base.agent import Agent
+from driftwise.base.types import Spec
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, LinearBandit, LinearMdp
 from driftwise.environments.arms import ContextArms
 from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
@@ -129,7 +130,7 @@ def fitting(agent: Agent) -> list[str]:
 
     def fits(name: str) -> bool:
         try:
-            make(name).world(tell=getattr(agent, "needs", ()))
+            make(name).world(needs=agent.needs)
         except ValueError:
             return False
         return True

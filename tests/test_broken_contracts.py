@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS
+from driftwise.base.agent import Agent
 from driftwise.base.part import part
-from driftwise.base.types import Agent, Plan, Variation
+from driftwise.base.types import Plan, Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
-from driftwise.environments.models.linear_mdp_world import Inputs, LinearMdpWorld
+from driftwise.environments.models.linear_mdp import Inputs, LinearMdpWorld
 from driftwise.parts.least_squares import LeastSquares
 from tests.examples import (
     DRIFTS,
@@ -39,9 +40,11 @@ class Careless(LeastSquares):
 class Restless(LeastSquares):
     """Its values depend on where it runs."""
 
-    def update(self, state: Any, plan: Plan, episode: Any) -> Any:
+    def update(self, state: Any, features: Any, plan: Plan, episode: Any) -> Any:
         sign = -1 if isinstance(episode.rewards, np.ndarray) else 1
-        return LeastSquares.update(self, state, plan, episode._replace(rewards=sign * episode.rewards))
+        return LeastSquares.update(
+            self, state, features, plan, episode._replace(rewards=sign * episode.rewards)
+        )
 
 
 @part
@@ -74,8 +77,8 @@ class Stubborn(LeastSquares):
 class Unsettled(LeastSquares):
     """Its state changes type where no compiler forbids it."""
 
-    def update(self, state: Any, plan: Plan, episode: Any) -> Any:
-        state = LeastSquares.update(self, state, plan, episode)
+    def update(self, state: Any, features: Any, plan: Plan, episode: Any) -> Any:
+        state = LeastSquares.update(self, state, features, plan, episode)
         return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
 
 

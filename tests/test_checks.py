@@ -125,7 +125,7 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
     given = (BANDIT_PARAMETERS if bandit else PARAMETERS)[name]
     made = build(here.spec, name, **given)
     try:
-        here.world(tell=getattr(made, "needs", ()))
+        here.world(needs=made.needs)
     except ValueError:
         with pytest.raises(ValueError, match="which the agent needs"):
             check_agent(made, here)

@@ -13,28 +13,27 @@ A broken contract is a `ContractError` that says which, in one sentence.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from driftwise.algorithms import uniform
-from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Agent, Array, FeatureTable, Key, Plan
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.environments.world import Record
+from driftwise.environments.world import Played
 from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
-from driftwise.simulation.program import diagnosed, play_chunk
+from driftwise.simulation.play import play
+from driftwise.simulation.program import play_chunk
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.simulator import simulate
 
 TOLERANCE = 1e-9
-UNIFORMS = (np.arange(8) + 0.5) / 8  # what `act` is tried with, besides the number of the episode
+UNIFORMS = (np.arange(8) + 0.5) / 8  # what `act` is tried with
 
 
 class ContractError(AssertionError):
@@ -67,12 +66,12 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
         twin = ENVIRONMENTS[environment.name](**config)
         _require(twin.digest() == environment.digest(), "config must make the same environment again")
     agent = uniform(environment.spec)
-    twice = zip(*(_played(agent, environment, num_episodes) for _ in "ab"), strict=True)
+    twice = zip(*(play(agent, environment, num_episodes=num_episodes) for _ in "ab"), strict=True)
     for t, (played, other) in enumerate(twice):
         record = played.record
-        _require(record == other.record, "play must be the same for the same key")
+        _require(record == other.record, "advance must be the same for the same key")
         gap = float(record.optimal - record.value)
-        sound = gap >= -TOLERANCE or _continuing(environment)
+        sound = gap >= -TOLERANCE or environment.continuing
         _require(sound, f"regret must not be negative, got {gap} in episode {t}")
         if isinstance(environment, ContinuingMdp):
             best = _iterated(environment, t)
@@ -80,7 +79,7 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
             _require(away <= TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
         if isinstance(environment, LinearMdp):
             for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
-                away = abs(float(got - _induced(environment, t, over_actions)[played.start]))
+                away = abs(float(got - _induced(environment, t, over_actions)[int(played.episode.states[0])]))
                 _require(away <= TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
 
 
@@ -114,21 +113,23 @@ def check_agent(
         same = np.array_equal(getattr(first, name), getattr(second, name))
         _require(same, f"{name} must be the same for the same seed")
     gap = float((first.optimal_values - first.values).min())
-    _require(gap >= -TOLERANCE or _continuing(environment), f"regret must not be negative, got {gap}")
-    start = _layout(environment.world(tell=_needs(agent)).begin(agent))
+    _require(gap >= -TOLERANCE or environment.continuing, f"regret must not be negative, got {gap}")
+    start = _layout(environment.world(needs=agent.needs).begin(agent))
     lowest = np.inf
     for run in range(num_runs):
-        for t, played in enumerate(_played(agent, environment, num_episodes, seed=seed, run=run)):
+        for t, played in enumerate(play(agent, environment, num_episodes=num_episodes, seed=seed, run=run)):
             where = f"in episode {t} of run {run}"
+            _check_plan(agent, played, where)
             for name, compiled in (("value", first.values), ("reward", first.returns)):
                 away = abs(float(compiled[run, t]) - float(getattr(played.record, name)))
                 _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
-            _require(_layout(played.state) == start, f"state must keep its shapes and types, changed {where}")
+            _require(_layout(played.carry) == start, f"state must keep its shapes and types, changed {where}")
             here = {name: curve[run, t] for name, curve in first.diagnostics.items()}
-            _check_diagnostics(here, diagnosed(agent, played.state), where)
-            lowest = min(lowest, played.value)
+            _check_diagnostics(here, agent.diagnostics(played.carry.state), where)
+            value = float(np.asarray(played.plan.value)[int(played.episode.states[0])])
+            lowest = min(lowest, value)
             if optimistic:
-                short = float(played.record.optimal - played.value)
+                short = float(played.record.optimal - value)
                 _require(short <= TOLERANCE, f"the value must be at least V*, got {short} less {where}")
     horizon = environment.spec.horizon
     _require(
@@ -150,52 +151,21 @@ def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], wh
         _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Played:
-    record: Record
-    state: Any
-    start: int  # the first state
-    value: float  # the agent's own, of the first state
-
-
-class _Watched:
-    """An agent whose plans and actions are seen: plans are found to be plans, and actions to follow them."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.spec = agent, agent.spec
-        self.init, self.update = agent.init, agent.update
-
-    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
-        self.last = self.agent.plan(state, features, key)
-        policy = np.asarray(self.last.policy)
-        sound = policy.min() >= 0 and np.abs(policy.sum(-1) - 1).max() <= TOLERANCE
-        _require(bool(sound), f"policy must be probabilities, got {policy}")
-        return self.last
-
-    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array:
-        action, *tried = (self.agent.act(plan, h, state, u) for u in (uniform, *UNIFORMS))
-        policy = np.asarray(plan.policy)[h, state]
-        shares = np.bincount(tried, minlength=len(policy)) / len(tried)
-        drawn = policy[[action, *tried]].min() > 0 and np.abs(shares - policy).max() <= 1 / len(tried)
+def _check_plan(agent: Agent, played: Played, where: str) -> None:
+    """A plan's policy are probabilities, and actions are drawn from it."""
+    plan, episode = played.plan, played.episode
+    policy = np.asarray(plan.policy)
+    sound = policy.min() >= 0 and np.abs(policy.sum(-1) - 1).max() <= TOLERANCE
+    _require(bool(sound), f"policy must be probabilities, got {policy} {where}")
+    for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
+        here = policy[h, state]
+        tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
+        shares = np.bincount(tried, minlength=len(here)) / len(tried)
+        drawn = here[[action, *tried]].min() > 0 and np.abs(shares - here).max() <= 1 / len(tried)
         _require(
             bool(drawn),
-            f"act must draw from the policy {policy}, got action {action} at {uniform} and shares {shares}",
+            f"act must draw from the policy {here}, got action {action} and shares {shares} {where}",
         )
-        return action
-
-
-def _played(
-    agent: Agent, environment: Environment, num_episodes: int, *, seed: int = 0, run: int = 0
-) -> Iterator[_Played]:
-    watched, world = _Watched(agent), environment.world(tell=_needs(agent))
-    key = random.fold(random.key(seed), run)
-    state = world.begin(agent)
-    inputs = world.inputs(environment.at(np.arange(num_episodes)))
-    for t in range(num_episodes):
-        here = map_tree(lambda leaf, t=t: leaf[t], inputs)
-        state, record, episode = world.play(watched, state, here, key, t)
-        start = int(episode.states[0])
-        yield _Played(record, state, start, float(np.asarray(watched.last.value)[start]))
 
 
 def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:
@@ -220,17 +190,9 @@ def _iterated(environment: ContinuingMdp, t: int) -> Optimum:
     )
 
 
-def _continuing(environment: Environment) -> bool:
-    return getattr(environment, "continuing", False)
-
-
 def _num_programs() -> int:
     """How often the simulator was compiled in this process."""
     return play_chunk._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _needs(agent: Agent) -> tuple[str, ...]:
-    return getattr(agent, "needs", ())
 
 
 def _layout(state: Any) -> list[tuple[tuple[int, ...], np.dtype]]:

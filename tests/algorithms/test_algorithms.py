@@ -10,13 +10,16 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.environments import Environment
 from driftwise.environments.drift import Constant
+from driftwise.environments.world import Played
 from driftwise.parts.exploration import EpsilonGreedy, Ucb, Uniform
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
+from tests.exact import optimal_values
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
@@ -33,7 +36,6 @@ from tests.examples import (
     make_bandit,
 )
 from tests.reference import bandits
-from tests.reference.plain_loop import Played, episodes, optimal_values
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 RAW_GAP = -1e-10  # V* − V^π is never negative; what is left is the rounding of sums of size H
@@ -74,14 +76,14 @@ def test_simulator_equals_the_plain_numpy_loop_in_a_bandit(name, rewards):
 
 def assert_equals_the_loop(result: Result, agent: Agent, environment: Environment, run: int) -> list[Played]:
     """One run of a result, its curves and its last state."""
-    played = list(episodes(agent, environment, NUM_EPISODES, seed=5, run=run))
+    played = list(play(agent, environment, NUM_EPISODES, seed=5, run=run))
     for curve, plain in (
         (result.values, [one.record.value for one in played]),
         (result.returns, [one.record.reward for one in played]),
     ):
         np.testing.assert_allclose(curve[run], plain, rtol=0, atol=1e-9)
     of_run = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[run], result.state))
-    for leaf, plain in zip(of_run, jax.tree.leaves(played[-1].state), strict=True):
+    for leaf, plain in zip(of_run, jax.tree.leaves(played[-1].carry.state), strict=True):
         np.testing.assert_allclose(leaf, plain, rtol=0, atol=1e-9)
     return played
 

@@ -20,6 +20,7 @@ from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.count_radii import CountRadius, Phases
 from driftwise.parts.detectors import Cusum
+from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
 from tests.examples import (
@@ -36,7 +37,6 @@ from tests.examples import (
     wrapped,
 )
 from tests.reference import average_reward as reference
-from tests.reference.plain_loop import episodes
 
 SIZES = CONTINUING.num_states, CONTINUING.num_actions
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
@@ -59,7 +59,7 @@ RADII = {
 
 def assert_is_the_loop(agent: Any, radii: reference.Radii, *, seed: int = 0, **rules: Any) -> None:
     environment = make_continuing(seed=seed, rewards="bernoulli")
-    played = [(one.plan, one.episode) for one in episodes(agent, environment, NUM_EPISODES, seed=seed)]
+    played = [(one.plan, one.episode) for one in play(agent, environment, NUM_EPISODES, seed=seed)]
     history = [
         (int(e.states[0]), int(e.actions[0]), float(e.rewards[0]), int(e.successors[0])) for _, e in played
     ]
@@ -207,8 +207,8 @@ def scripted(agent: OptimisticGain, environment: dw.environments.ContinuingMdp, 
     The drift swaps the actions halfway.
     """
     world = environment.world()
-    state = agent.init(world.shown)
-    plan = agent.plan(state, world.shown, key(0))
+    state = agent.init(world.example)
+    plan = agent.plan(state, world.example, key(0))
     here, counts = 0, np.zeros((2, 2, 2))
     quarter = num_steps // 4
     for t in range(num_steps):
@@ -219,11 +219,11 @@ def scripted(agent: OptimisticGain, environment: dw.environments.ContinuingMdp, 
         counts[here, action, to] += 1
         one, taken, after = (np.asarray([number], dtype=np.int32) for number in (here, action, to))
         episode = Episode(one, taken, world.table.values[:1], np.asarray([float(here)]), after)
-        state = agent.update(state, plan, episode)
-        plan = agent.plan(state, world.shown, key(0))
+        state = agent.update(state, world.example, plan, episode)
+        plan = agent.plan(state, world.example, key(0))
         here = to
-    told = agent.diagnostics(state._replace(epoch=plan.extra))
-    return counts / counts.sum(axis=-1, keepdims=True), float(told["span"])
+    span = np.ptp(state.epoch.values)
+    return counts / counts.sum(axis=-1, keepdims=True), float(span)
 
 
 def test_a_window_over_two_mdps_of_diameter_one_seems_wide_and_widening_cures_it():
@@ -311,7 +311,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"^environment must be without episodes, which the agent needs"):
         dw.simulate(continuing_agent("ucrl2"), bandit, num_episodes=3)
     told = algorithms.matrix_rl(CONTINUING, radius=0.1)
-    with pytest.raises(ValueError, match=r"^environment must tell rewards and .*, which the agent needs"):
+    with pytest.raises(ValueError, match=r"^environment must have rewards and .*, which the agent needs"):
         dw.simulate(told, make_continuing(), num_episodes=3)
     with pytest.raises(ValueError, match=r"^delta must be a number in \(0, 1\], got 0"):
         algorithms.ucrl2(CONTINUING, delta=0.0)
@@ -348,7 +348,7 @@ def test_agents_for_episodes_run_and_are_myopic(agent):
     """In the end they take the action that pays most now."""
     environment = make_continuing(STATIONARY)
     check_agent(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
-    *_, last = episodes(agent, environment, 400)
+    *_, last = play(agent, environment, 400)
     paid = environment.model(0)[0]
     assert last.plan.policy[0, last.episode.states[0]].argmax() == paid[last.episode.states[0]].argmax()
 

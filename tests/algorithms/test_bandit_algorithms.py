@@ -24,14 +24,16 @@ from driftwise.algorithms import (
     weight_ucb,
 )
 from driftwise.base import random
-from driftwise.base.types import Agent, FeatureTable, Moments, Spec
+from driftwise.base.agent import Agent
+from driftwise.base.types import FeatureTable, Moments, Spec
 from driftwise.environments import LinearBandit
 from driftwise.environments.arms import ContextArms, FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, Sinusoid, SphereWalk, abrupt_path
+from driftwise.environments.world import Played
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import WeightedRadius
+from driftwise.simulation.play import play
 from tests.reference import bandits
-from tests.reference.plain_loop import Played, episodes
 
 NUM_ROUNDS = 60
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -72,7 +74,7 @@ PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
 
 
 def arms_of(agent: Agent, environment: LinearBandit, seed: int = 0) -> list[int]:
-    return [int(one.episode.actions[0]) for one in episodes(agent, environment, NUM_ROUNDS, seed=seed)]
+    return [int(one.episode.actions[0]) for one in play(agent, environment, NUM_ROUNDS, seed=seed)]
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
@@ -81,7 +83,7 @@ def test_engine_equals_the_plain_loop_of_the_paper_arm_by_arm(name, environment)
     agent, textbook = PAIRS[name]
     for seed in range(2):
         rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
-        played = episodes(agent, ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
+        played = play(agent, ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
         for one, expected in zip(played, bandits.play(textbook, rounds), strict=True):
             assert one.episode.actions[0] == expected.arm
             np.testing.assert_allclose(one.plan.weights[0], expected.estimate, rtol=0, atol=1e-9)
@@ -99,9 +101,10 @@ def test_the_comparison_above_has_fewer_arms_in_some_rounds_and_noise_and_explor
 
 def test_counting_bounds_the_determinant():
     count, determinant = (lin_ucb(SPEC, **ASSUMED, information=each) for each in ("count", "determinant"))
-    *_, last = episodes(count, FRESH, NUM_ROUNDS)
+    *_, last = play(count, FRESH, NUM_ROUNDS)
     bonuses = [
-        agent.plan(last.state, FRESH.world().shown, random.key(0)).bonus for agent in (count, determinant)
+        agent.plan(last.carry.state, FRESH.world().example, random.key(0)).bonus
+        for agent in (count, determinant)
     ]
     assert (bonuses[0] > bonuses[1]).all()
 
@@ -133,7 +136,7 @@ def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
     ],
 )
 def test_limiting_cases_play_alike(one, other):
-    both = (episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS) for agent in (one, other))
+    both = (play(agent, CHANGING_NUMBERS, NUM_ROUNDS) for agent in (one, other))
     for left, right in zip(*both, strict=True):
         assert left.episode.actions[0] == right.episode.actions[0]
         np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
@@ -142,7 +145,7 @@ def test_limiting_cases_play_alike(one, other):
 def test_only_arms_that_are_there_are_drawn_by_chance():
     for agent in (uniform(SPEC), epsilon_greedy(SPEC, epsilon=0.9, rate=0.9)):
         here = bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS)
-        for one, offered in zip(episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS), here, strict=True):
+        for one, offered in zip(play(agent, CHANGING_NUMBERS, NUM_ROUNDS), here, strict=True):
             assert offered.present[one.episode.actions[0]]
             np.testing.assert_array_equal(one.plan.policy[0, 0] > 0, offered.present)
 
@@ -166,7 +169,7 @@ FOUR = Spec.bandit(dim=4, num_arms=4)
 )
 def test_thompson_draws_have_the_mean_and_covariance_of_the_formula(agent, rate):
     environment = LinearBandit(FreshArms(4, 4, "ball"), SphereWalk(4, 0.1), noise_scale=0.3)
-    played = list(episodes(agent, environment, 30))
+    played = list(play(agent, environment, 30))
     x = np.array([one.episode.features[0] for one in played])
     weights = rate ** np.arange(29, -1, -1.0)
     v = (x.T * weights) @ x + 0.5 * np.eye(4)
@@ -175,7 +178,7 @@ def test_thompson_draws_have_the_mean_and_covariance_of_the_formula(agent, rate)
     covariance = 0.49 * inverse @ v_tilde @ inverse
     estimate = inverse @ (x.T * weights) @ np.array([one.episode.rewards[0] for one in played])
 
-    sample = drawn(agent, played[-1].state)
+    sample = drawn(agent, played[-1].carry.state)
     # five standard errors of Gaussian means and covariances
     deviation = np.sqrt(np.diag(covariance))
     assert (np.abs(sample.mean(axis=0) - estimate) < 5 * deviation / np.sqrt(NUM_DRAWS)).all()
@@ -189,14 +192,14 @@ def test_one_draw_a_round_scales_the_widths_of_all_arms(sign):
     agent = d_rand_lin_ucb(SPEC, rate=0.9, sign=sign, **HORIZON)
     optimistic = d_lin_ucb(SPEC, rate=0.9, **HORIZON)
     draws = []
-    state = agent.init(FRESH.world().shown)
-    pairs = zip(episodes(agent, FRESH, NUM_ROUNDS), bandits.rounds(FRESH, NUM_ROUNDS), strict=True)
+    state = agent.init(FRESH.world().example)
+    pairs = zip(play(agent, FRESH, NUM_ROUNDS), bandits.rounds(FRESH, NUM_ROUNDS), strict=True)
     for one, here in pairs:
         bonus = optimistic.plan(state, FeatureTable(here.features), random.key(0)).bonus
         ratio = (one.plan.bonus / bonus).ravel()
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
         draws.append(ratio[0])
-        state = one.state
+        state = one.carry.state
     assert len(set(draws)) == NUM_ROUNDS
     # sixty standard normal numbers, folded or not: mean square one, within five standard errors of √(2/60)
     assert abs(np.mean(np.square(draws)) - 1) < 5 * np.sqrt(2 / NUM_ROUNDS)
@@ -210,7 +213,7 @@ def test_on_orthogonal_arms_least_squares_is_discounted_counting():
     agent = d_lin_ucb(environment.spec, rate=rate, radius=radius, ridge=ridge)
     counts, squares, sums = np.zeros((3, 3))
     pulled = []
-    for one in episodes(agent, environment, NUM_ROUNDS):
+    for one in play(agent, environment, NUM_ROUNDS):
         index = (sums + radius * np.sqrt(squares + ridge)) / (counts + ridge)
         np.testing.assert_allclose(one.plan.q[0, 0], index, rtol=0, atol=1e-9)
         arm = int(one.episode.actions[0])
@@ -219,7 +222,7 @@ def test_on_orthogonal_arms_least_squares_is_discounted_counting():
         counts[arm] += 1
         squares[arm] += 1
         sums[arm] += one.episode.rewards[0]
-        gram = one.state.gram[0]
+        gram = one.carry.state.gram[0]
         np.testing.assert_array_equal(gram - np.diag(np.diag(gram)), 0)
         np.testing.assert_allclose(np.diag(gram), counts + ridge, rtol=0, atol=1e-9)
         pulled.append(arm)
@@ -230,15 +233,15 @@ def test_the_oracle_forgets_at_the_changes_of_its_environment():
     changes = CHANGING_NUMBERS.changes(NUM_ROUNDS)
     assert changes == (30,)
     agent = oracle_restart(SPEC, changes=changes, radius=0.4)
-    played: list[Played] = list(episodes(agent, CHANGING_NUMBERS, NUM_ROUNDS))
-    np.testing.assert_array_equal(played[29].state.gram[0], np.eye(4))
-    assert np.trace(played[28].state.gram[0]) > 5
+    played: list[Played] = list(play(agent, CHANGING_NUMBERS, NUM_ROUNDS))
+    np.testing.assert_array_equal(played[29].carry.state.gram[0], np.eye(4))
+    assert np.trace(played[28].carry.state.gram[0]) > 5
     x = np.array([one.episode.features[0] for one in played[30:]])
-    np.testing.assert_allclose(played[-1].state.gram[0], np.eye(4) + x.T @ x, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(played[-1].carry.state.gram[0], np.eye(4) + x.T @ x, rtol=0, atol=1e-9)
 
 
 def test_the_value_of_a_bandit_is_not_cut_at_one():
     """Means need not lie in [0, 1]: an optimistic value stays above the best of them."""
     environment = LinearBandit(orthogonal_arms(2), abrupt_path([[5.0, 2.0]], ()), noise_scale=0.1)
-    for one in episodes(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
+    for one in play(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
         assert one.plan.value[0] >= 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -15,12 +15,12 @@ import driftwise as dw
 from driftwise.algorithms import lin_ucb, lsvi_ucb, lsvi_ucb_restart, opt_wlsvi, restart_lin_ucb, sw_lsvi_ucb
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.base import random
-from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Episode, Plan
+from driftwise.base.part import from_config, stack, to_config
+from driftwise.base.types import Episode, FeatureTable, Plan
 from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
+from driftwise.simulation.play import play
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
-from tests.reference.plain_loop import episodes
 
 ARMS = tuple(
     opt_wlsvi(SPEC, rate=rate, radius=radius) for rate, radius in ((0.5, 0.3), (0.9, 0.4), (1.0, 0.5))
@@ -31,7 +31,7 @@ OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
 
 
 def over(arms: tuple = ARMS, block_length: int = BLOCK, **options: Any) -> BanditOverAgents:
-    return BanditOverAgents(arms, exp3_p(len(arms), num_rounds=6), block_length, **options)
+    return BanditOverAgents(stack(arms), exp3_p(len(arms), num_rounds=6), block_length, **options)
 
 
 def test_it_keeps_the_contract_of_agents():
@@ -51,14 +51,14 @@ def test_the_chooser_learns_from_the_mean_reward_of_a_step_of_each_block():
     """Replayed by hand: the arm drawn in a block, and its weights after it."""
     agent = over(low=0.1, high=0.9)
     log_weights, gained, arms = agent.chooser.init(np.zeros(1)), 0.0, set()
-    for t, one in enumerate(episodes(agent, make(rewards="bernoulli"), NUM_EPISODES, seed=2)):
+    for t, one in enumerate(play(agent, make(rewards="bernoulli"), NUM_EPISODES, seed=2)):
         np.testing.assert_allclose(
-            one.state.log_weights, _after(t, log_weights, one, agent, gained), atol=1e-12
+            one.carry.state.log_weights, _after(t, log_weights, one, agent, gained), atol=1e-12
         )
         gained = (0.0 if t % BLOCK == 0 else gained) + one.record.reward
-        arms.add(int(one.state.arm))
+        arms.add(int(one.carry.state.arm))
         if t % BLOCK == BLOCK - 1:
-            log_weights = one.state.log_weights
+            log_weights = one.carry.state.log_weights
     assert len(arms) > 1
 
 
@@ -66,55 +66,55 @@ def _after(t: int, log_weights: Any, one: Any, agent: BanditOverAgents, gained: 
     if t % BLOCK < BLOCK - 1:
         return log_weights
     gain = ((gained + one.record.reward) / (BLOCK * SPEC.horizon) - 0.1) / 0.8
-    return agent.chooser.update(log_weights, one.state.arm, gain)
+    return agent.chooser.update(log_weights, one.carry.state.arm, gain)
 
 
 def test_the_last_block_is_scaled_by_its_own_length():
     """17 episodes in blocks of seven: the mean of the last three is a gain, not their share of seven."""
     agent = over(num_episodes=17)
-    played = [copy.deepcopy(one) for one in episodes(agent, make(rewards="bernoulli"), 17, seed=2)]
-    before, last = played[15].state, played[16].state
+    played = [copy.deepcopy(one) for one in play(agent, make(rewards="bernoulli"), 17, seed=2)]
+    before, last = played[15].carry.state, played[16].carry.state
     gain = sum(one.record.reward for one in played[14:]) / (3 * SPEC.horizon)
     assert gain > 0
     learnt = agent.chooser.update(before.log_weights, last.arm, gain)
     np.testing.assert_allclose(last.log_weights, learnt, rtol=0, atol=1e-12)
-    endless = [copy.deepcopy(one) for one in episodes(over(), make(rewards="bernoulli"), 17, seed=2)]
-    np.testing.assert_array_equal(endless[16].state.log_weights, endless[15].state.log_weights)
+    endless = [copy.deepcopy(one) for one in play(over(), make(rewards="bernoulli"), 17, seed=2)]
+    np.testing.assert_array_equal(endless[16].carry.state.log_weights, endless[15].carry.state.log_weights)
 
 
 def test_a_block_begins_with_the_state_of_its_own_arm():
     """Which arms may begin with different ridges."""
     arms = tuple(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=ridge) for ridge in (0.5, 1.0, 2.0))
     seen = set()
-    for one in episodes(over(arms), make(), NUM_EPISODES, seed=2):
-        assert one.state.base.ridge == arms[int(one.state.arm)].ridge
-        assert one.state.base.tick == (one.state.tick - 1) % BLOCK + 1
-        seen.add(int(one.state.arm))
+    for one in play(over(arms), make(), NUM_EPISODES, seed=2):
+        assert one.carry.state.base.ridge == arms[int(one.carry.state.arm)].ridge
+        assert one.carry.state.base.tick == (one.carry.state.tick - 1) % BLOCK + 1
+        seen.add(int(one.carry.state.arm))
     assert seen == {0, 1, 2}
 
 
 def test_in_a_bandit_one_arm_is_a_periodic_restart_too():
     environment = make_bandit(noise_scale=0.3)
-    blocks = episodes(over((lin_ucb(BANDIT, radius=0.5),), 6), environment, NUM_EPISODES)
-    restarts = episodes(restart_lin_ucb(BANDIT, period=6, radius=0.5), environment, NUM_EPISODES)
+    blocks = play(over((lin_ucb(BANDIT, radius=0.5),), 6), environment, NUM_EPISODES)
+    restarts = play(restart_lin_ucb(BANDIT, period=6, radius=0.5), environment, NUM_EPISODES)
     assert [one.record for one in blocks] == [one.record for one in restarts]
 
 
 def test_an_arm_plays_its_block_as_if_it_were_alone():
     """Replayed with the arm of each block by itself: the same plans, and the same moments."""
     environment, seen, alone = make(rewards="bernoulli"), set(), None
-    shown = environment.world().shown
-    for t, one in enumerate(episodes(over(), environment, NUM_EPISODES, seed=2)):
-        arm = ARMS[int(one.state.arm)]
+    example = environment.world().example
+    for t, one in enumerate(play(over(), environment, NUM_EPISODES, seed=2)):
+        arm = ARMS[int(one.carry.state.arm)]
         if t % BLOCK == 0:
-            alone = arm.init(shown)
+            alone = arm.init(example)
         assert alone is not None
-        plan = arm.plan(alone, shown, KEY)
+        plan = arm.plan(alone, example, KEY)
         np.testing.assert_array_equal(one.plan.q, plan.q)
-        alone = arm.update(alone, plan, one.episode)
-        for ours, theirs in zip(one.state.base[:3], alone[:3], strict=True):
+        alone = arm.update(alone, example, plan, one.episode)
+        for ours, theirs in zip(one.carry.state.base[:3], alone[:3], strict=True):
             np.testing.assert_array_equal(ours, theirs)
-        seen.add(int(one.state.arm))
+        seen.add(int(one.carry.state.arm))
     assert seen == {0, 1, 2}
 
 
@@ -122,16 +122,16 @@ def lead(agent: BanditOverAgents, state: Any, plan: Plan, reward: float) -> Any:
     """Learn from an episode in which every step has paid `reward`."""
     steps, horizon = np.zeros(SPEC.horizon, dtype=np.int32), SPEC.horizon
     episode = Episode(steps, steps, np.zeros((horizon, SPEC.dim)), np.full(horizon, reward), steps)
-    return agent.update(state, plan, episode)
+    return agent.update(state, FeatureTable(np.zeros((1, SPEC.dim))), plan, episode)
 
 
 def test_what_another_arm_has_planned_is_no_gain_of_this_one():
     """Rewards come when a block of another arm has begun; the odds are those of its draw."""
-    agent, shown = over(block_length=2), make().world().shown
-    state = agent.init(shown)
+    agent, example = over(block_length=2), make().world().example
+    state = agent.init(example)
     state = state._replace(log_weights=np.array([0.0, -1.0, -2.0]))
-    waiting = [agent.plan(state, shown, random.fold(random.key(0), i)) for i in range(40)]
-    by_arm = {int(plan.extra.planner): plan for plan in waiting}
+    waiting = [agent.plan(state, example, random.fold(random.key(0), i)) for i in range(40)]
+    by_arm = {int(plan.drawn.planner): plan for plan in waiting}
     assert set(by_arm) == {0, 1, 2}
     odds = agent.chooser.probabilities(state.log_weights)
     begun = lead(agent, state, by_arm[1], 0.75)
@@ -146,25 +146,25 @@ def test_what_another_arm_has_planned_is_no_gain_of_this_one():
 
 
 def test_a_block_without_an_episode_of_its_own_arm_teaches_the_chooser_nothing():
-    agent, shown = over(block_length=1), make().world().shown
-    state = agent.init(shown)
-    plan = agent.plan(state, shown, KEY)
-    foreign = plan._replace(extra=plan.extra._replace(planner=(plan.extra.arm + 1) % 3))
+    agent, example = over(block_length=1), make().world().example
+    state = agent.init(example)
+    plan = agent.plan(state, example, KEY)
+    foreign = plan._replace(drawn=plan.drawn._replace(planner=(plan.drawn.arm + 1) % 3))
     np.testing.assert_array_equal(lead(agent, state, foreign, 1.0).log_weights, state.log_weights)
     assert (lead(agent, state, plan, 1.0).log_weights != state.log_weights).any()
 
 
 def test_after_the_last_episode_a_block_begins():
     """Else the short block would be learnt from a second time, as a part of a full one."""
-    ticks = [int(one.state.base.tick) for one in episodes(over(num_episodes=17), make(), 24, seed=2)]
+    ticks = [int(one.carry.state.base.tick) for one in play(over(num_episodes=17), make(), 24, seed=2)]
     assert ticks == [*range(1, 8), *range(1, 8), 1, 2, 3, 1, 2, 3, 4, 1, 2, 3]
 
 
 def test_a_plan_that_waits_holds_no_state():
     arms = tuple(sw_lsvi_ucb(SPEC, length=length, radius=0.4) for length in (400, 500))
-    agent, shown = over(arms), make().world().shown
-    state = agent.init(shown)
-    held = sum(leaf.nbytes for leaf in jax.tree.leaves(agent.plan(state, shown, KEY).extra))
+    agent, example = over(arms), make().world().example
+    state = agent.init(example)
+    held = sum(leaf.nbytes for leaf in jax.tree.leaves(agent.plan(state, example, KEY).drawn))
     assert 10 * held < sum(leaf.nbytes for leaf in jax.tree.leaves(state))
 
 
@@ -180,10 +180,15 @@ def test_it_survives_the_way_to_json_and_back():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: over(()), "num_arms must be a positive integer, got 0"),
-        (lambda: BanditOverAgents((), exp3_p(1, num_rounds=3), 3), "arms must be at least one agent, got ()"),
-        (lambda: over((3,)), "arms must be agents of driftwise.algorithms, got 3"),
-        (lambda: BanditOverAgents(ARMS, exp3_p(2, num_rounds=3), 3), "chooser must have 3 arms, got 2"),
+        (lambda: BanditOverAgents(cast(Any, 3), exp3_p(1, num_rounds=3), 3), "base must be an Agent, got 3"),
+        (
+            lambda: BanditOverAgents(stack(ARMS), exp3_p(2, num_rounds=3), 3),
+            "base must have one number for each of the 2 arms, got rate (0.5, 0.9, 1.0)",
+        ),
+        (
+            lambda: BanditOverAgents(ARMS[0], exp3_p(1, num_rounds=3), 3),
+            "base must have one number for each of the 1 arms, got rate 0.5",
+        ),
         (lambda: over(low=1.0), "high must be above low, got low 1.0 and high 1.0"),
         (lambda: over(block_length=0), "block_length must be an integer of at least 1, got 0"),
         (

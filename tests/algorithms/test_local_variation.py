@@ -19,9 +19,9 @@ from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.mdp_radii import LocalVariationRadius, local_variation_radius
 from driftwise.parts.regression import matvec
+from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make
-from tests.reference.plain_loop import episodes
 
 RADIUS = LocalVariationRadius(0.5, 4, 3, (1.0, 0.0, 2.0), (0.0, 5.0, 1.0))
 DRIFTING = RADIUS.reward_variation, RADIUS.transition_variation
@@ -99,7 +99,7 @@ def test_the_bonus_has_the_grown_radius_in_both_engines():
     environment = make()
     agent = lsvi_ucb_restart(SPEC, period=4, radius=RADIUS)
     values, gram = [], np.zeros(0)
-    for t, one in enumerate(episodes(agent, environment, NUM_EPISODES, seed=5)):
+    for t, one in enumerate(play(agent, environment, NUM_EPISODES, seed=5)):
         values.append(one.record.value)
         if t in (4, 6):  # the first and the third of an epoch
             epoch, seen = t // 4, t % 4
@@ -108,7 +108,7 @@ def test_the_bonus_has_the_grown_radius_in_both_engines():
             phi = environment.features
             norms = np.sqrt(np.sum(matvec(np.linalg.inv(gram)[:, None, None], phi) * phi, axis=-1))
             np.testing.assert_allclose(one.plan.bonus, radius * norms, rtol=1e-9)
-        gram = one.state.gram
+        gram = one.carry.state.gram
     compiled = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, seed=5)
     np.testing.assert_allclose(compiled.values[0], values, rtol=0, atol=1e-9)
 

@@ -16,6 +16,7 @@ import driftwise as dw
 from driftwise.algorithms import lin_ucb, lsvi_ucb
 from driftwise.algorithms.unknown_variation.multi_scale import Master
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.types import Episode, FeatureTable, Plan, Spec
 from driftwise.environments import linear_bandit
 from driftwise.environments.arms import FixedArms
@@ -34,7 +35,7 @@ class Tally(NamedTuple):
     total: np.ndarray
 
 
-class Tallying:
+class Tallying(Agent):
     """A base whose optimistic value of state 1 is what the features say; it counts episodes and rewards."""
 
     spec = SIZES
@@ -45,13 +46,13 @@ class Tallying:
     def plan(self, state: Tally, features: FeatureTable, key: Any) -> Plan:
         values = np.zeros((2, 2))
         values[0, 1] = features.values[0, 0]
-        return Plan(*[np.zeros(0)] * 4, values=values, extra="of the base")
+        return Plan(*[np.zeros(0)] * 4, values=values, drawn="of the base")
 
     def act(self, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
         return np.asarray(0)
 
-    def update(self, state: Tally, plan: Plan, episode: Episode) -> Tally:
-        assert plan.extra == "of the base"
+    def update(self, state: Tally, features: FeatureTable, plan: Plan, episode: Episode) -> Tally:
+        assert plan.drawn == "of the base"
         return Tally(state.rounds + 1, state.total + episode.rewards.sum())
 
 
@@ -75,16 +76,17 @@ def steps(agent: Master, plain: textbook.Master, num_rounds: int, seed: int) -> 
     state = agent.init(FeatureTable(np.zeros((1, 1))))
     for t in range(num_rounds):
         rewards, value = generator.uniform(LOW, HIGH, size=2), generator.uniform(2 * LOW, 2 * HIGH + 0.5)
-        plan = agent.plan(state, FeatureTable(np.full((1, 1), value)), random.fold(key, t))
-        acting = plain.acting(plan.extra.chances)
+        table = FeatureTable(np.full((1, 1), value))
+        plan = agent.plan(state, table, random.fold(key, t))
+        acting = plain.acting(plan.drawn.chances)
         covering, block = plain.covering(), (plain.order, plain.age)
         plain.learn(acting, scaled(rewards.mean()), float(np.clip(scaled(value / 2), 0, 1)))
         order, age = int(state.order), int(state.age)
-        scheduled = agent.scheduled(state, plan.extra.chances)
+        scheduled = agent.scheduled(state, plan.drawn.chances)
         slot, begins = int(np.argmax(scheduled.end > age)), scheduled.end != state.schedule.end
         nothing = np.zeros(2, dtype=int)
         episode = Episode(np.array([1, 0]), nothing, np.zeros((2, 1)), rewards, nothing)
-        state = agent.update(state, plan, episode)
+        state = agent.update(state, table, plan, episode)
         yield Step(order, age, slot, begins, state, block, acting, covering)
 
 

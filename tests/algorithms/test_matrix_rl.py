@@ -9,15 +9,15 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, matrix_rl
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.environments import LinearMdp, latent_chains
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.play import play
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 from tests.reference import matrix_rl as textbook
-from tests.reference.plain_loop import episodes
 
 TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
 FORGETTINGS: dict[str, tuple[dict[str, Any], Any]] = {
@@ -53,9 +53,7 @@ def rewards_of(environment: LinearMdp, t: int) -> np.ndarray:
 
 
 def assert_play_alike(left: Agent, right: Agent, environment: LinearMdp) -> None:
-    pairs = zip(
-        episodes(left, environment, NUM_EPISODES), episodes(right, environment, NUM_EPISODES), strict=True
-    )
+    pairs = zip(play(left, environment, NUM_EPISODES), play(right, environment, NUM_EPISODES), strict=True)
     for one, other in pairs:
         np.testing.assert_allclose(one.plan.q, other.plan.q, **TOLERANCE)
         np.testing.assert_array_equal(one.episode.actions, other.episode.actions)
@@ -69,7 +67,7 @@ def test_it_equals_the_textbook(name, steps):
     assert psi is not None
     agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7, steps=steps, **chosen)
     history = []
-    for t, one in enumerate(episodes(agent, environment, 26, seed=1)):
+    for t, one in enumerate(play(agent, environment, 26, seed=1)):
         if t % 5 == 0:
             expected = textbook.plan(
                 history,
@@ -93,9 +91,9 @@ def test_features_of_successors_matter_in_the_textbook_comparison():
     ignorant = LeastSquares(
         environment.spec, NoForgetting(), Ucb(0.6, "single"), 0.7, "range", rewards="known", steps="shared"
     )
-    *_, last = episodes(agent, environment, 10)
-    table = environment.world(tell=agent.needs).shown
-    plans = [each.plan(last.state, table, np.zeros(2, dtype=np.uint32)) for each in (agent, ignorant)]
+    *_, last = play(agent, environment, 10)
+    table = environment.world(needs=agent.needs).example
+    plans = [each.plan(last.carry.state, table, np.zeros(2, dtype=np.uint32)) for each in (agent, ignorant)]
     assert np.abs(plans[0].q - plans[1].q).max() > 1e-3
 
 
@@ -116,7 +114,7 @@ def test_simulator_equals_the_plain_loop_where_successors_share_features():
     agent = matrix_rl(environment.spec, radius=0.6, rate=0.9)
     result = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
     for run in range(NUM_RUNS):
-        values = [one.record.value for one in episodes(agent, environment, NUM_EPISODES, seed=5, run=run)]
+        values = [one.record.value for one in play(agent, environment, NUM_EPISODES, seed=5, run=run)]
         np.testing.assert_allclose(result.values[run], values, rtol=0, atol=1e-9)
 
 
@@ -150,7 +148,7 @@ def test_environments_that_cannot_tell_are_refused_in_one_sentence():
     ):
         dw.simulate(matrix_rl(uneven.spec, radius=1), uneven, num_episodes=2)
     with pytest.raises(
-        ValueError, match=r"^environment must tell rewards and projection and shared_steps, which the agent"
+        ValueError, match=r"^environment must have rewards and projection and shared_steps, which the agent"
     ):
         dw.simulate(matrix_rl(BANDIT, radius=1), make_bandit(), num_episodes=2)
     with pytest.raises(ValueError, match=r"^steps must be one of apart, shared, got 'pooled'"):
@@ -163,6 +161,6 @@ def test_it_learns_latent_chains_in_a_fraction_of_what_lsvi_ucb_loses():
     lost = {}
     for algorithm in (matrix_rl, lsvi_ucb):
         agent = algorithm(environment.spec, radius=0.5)
-        records = [one.record for one in episodes(agent, environment, 100)]
+        records = [one.record for one in play(agent, environment, 100)]
         lost[algorithm] = sum(each.optimal - each.value for each in records)
     assert lost[matrix_rl] < lost[lsvi_ucb] / 3

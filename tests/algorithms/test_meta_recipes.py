@@ -26,7 +26,7 @@ from driftwise.algorithms import (
     opt_wlsvi,
     opt_wlsvi_borl,
 )
-from driftwise.base.part import points, to_config
+from driftwise.base.part import points, stack, to_config
 from driftwise.base.types import Spec, Variation
 from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
@@ -34,9 +34,9 @@ from driftwise.online.episodic import EpisodicAgent
 from driftwise.parts.detectors import Cusum, Glr
 from driftwise.parts.exp3 import exp3, exp3_p
 from driftwise.parts.exploration import Ucb
+from driftwise.simulation.play import play
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 from tests.examples import BANDIT, NUM_EPISODES, PARAMETERS, SPEC, WRAPPING, make, wrapped
-from tests.reference.plain_loop import episodes
 
 AGENT = lsvi_ucb(SPEC, radius=0.4)
 GRID = opt_wlsvi(SPEC, rate=(0.9, 0.99, 1.0), radius=0.4)
@@ -44,7 +44,7 @@ PAIR = opt_wlsvi(SPEC, rate=[[0.9], [0.99]], radius=[0.4, 0.5, 0.6])
 
 
 def rates(agent: Any) -> list[float]:
-    return [arm.forgetting.rate for arm in agent.arms]
+    return list(agent.base.forgetting.rate)
 
 
 def test_a_grid_is_the_list_of_its_points():
@@ -52,8 +52,8 @@ def test_a_grid_is_the_list_of_its_points():
     assert borl(GRID, num_episodes=50) == borl(arms, num_episodes=50)
     several = borl(PAIR, num_episodes=50)
     assert rates(several) == [0.9] * 3 + [0.99] * 3
-    assert [arm.exploration.radius for arm in several.arms] == [0.4, 0.5, 0.6] * 2
-    assert len(borl(AGENT, num_episodes=50).arms) == 1
+    assert several.base.exploration.radius == (0.4, 0.5, 0.6) * 2
+    assert borl(AGENT, num_episodes=50).base == stack([AGENT])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_rates_of_opt_wlsvi_borl(num_episodes, num_arms):
     np.testing.assert_allclose(found[0], 1 / math.sqrt(12 * num_episodes), rtol=1e-12)
     np.testing.assert_allclose(found[1:], 2 * found[:-1], rtol=1e-9)
     assert 0.5 / math.sqrt(12) * (1 - 1e-9) < found[-1] <= 1 / math.sqrt(12) * (1 + 1e-9)
-    for arm in agent.arms:
+    for arm in points(agent.base):
         radius = opt_wlsvi_radius(
             dim=12,
             horizon=3,
@@ -92,8 +92,7 @@ def test_the_windows_of_bob():
     """M = ⌊3√900⌋ = 90, J = ⌈ln 90⌉ = 5, and 90^{1/5} = 2.459…"""
     agent = bob(BANDIT, num_episodes=900, noise_scale=0.5)
     assert agent.block_length == 90
-    assert [arm.forgetting.length for arm in agent.arms] == [1, 2, 6, 14, 36, 90]
-    assert len({arm.forgetting.capacity for arm in agent.arms}) == 1
+    assert agent.base.forgetting.length == (1, 2, 6, 14, 36, 90)
     assert agent.chooser == exp3(6, num_rounds=10)
 
 
@@ -112,10 +111,10 @@ def test_the_periods_of_ada_lsvi_ucb_restart():
     spec = Spec(num_states=3, num_actions=2, dim=2, horizon=2)
     agent = ada_lsvi_ucb_restart(spec, num_episodes=10_000, delta=0.1, beta_scale=0.5)
     assert agent.block_length == 1415
-    periods = [arm.forgetting.period for arm in agent.arms]
-    assert periods == [1, 2, 7, 22, 63, 178, 501, 1415]
+    periods = agent.base.forgetting.period
+    assert periods == (1, 2, 7, 22, 63, 178, 501, 1415)
     radius = lsvi_ucb_radius(dim=2, horizon=2, num_episodes=10_000, delta=0.1, beta_scale=0.5)
-    assert agent.arms == tuple(lsvi_ucb_restart(spec, period=each, radius=radius) for each in periods)
+    assert agent.base == stack([lsvi_ucb_restart(spec, period=each, radius=radius) for each in periods])
     assert agent.chooser == exp3_p(8, num_rounds=8, delta=0.1, form="bubeck")
     short = ada_lsvi_ucb_restart(SPEC, num_episodes=100)
     assert (short.block_length, short.chooser.num_arms) == (100, 5)
@@ -178,8 +177,8 @@ def test_lists_in_the_base_of_borl_are_arms_in_all_combinations():
     ]
     assert made["B"] == borl(arms, num_episodes=40)
     total = environment.variation(40).total
-    assert made["T"].arms == tuple(
-        opt_wlsvi.tuned(environment.spec, num_episodes=40, variation=scale * total) for scale in (1, 10)
+    assert made["T"].base == stack(
+        [opt_wlsvi.tuned(environment.spec, num_episodes=40, variation=scale * total) for scale in (1, 10)]
     )
 
 
@@ -197,7 +196,7 @@ def test_around_agents_of_an_mdp_they_do_online_what_they_do_in_a_run(meta, base
     environment = make("latent_chains", rewards="bernoulli")
     given = wrapped(meta, base, PARAMETERS[base])
     learner = EpisodicAgent(meta, features=environment.features, horizon=SPEC.horizon, seed=5, **given)
-    for one in episodes(build(SPEC, meta, **given), environment, NUM_EPISODES, seed=5):
+    for one in play(build(SPEC, meta, **given), environment, NUM_EPISODES, seed=5):
         learner.begin(int(one.episode.states[0]))
         for h in range(SPEC.horizon):
             assert learner.act() == one.episode.actions[h]

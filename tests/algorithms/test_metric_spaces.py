@@ -12,15 +12,16 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, oil_discovery
 from driftwise.environments.planning import policy_values
+from driftwise.environments.world import Played
+from driftwise.simulation.play import play
 from driftwise.theory import metric_tuning as tuning
 from tests.examples import NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook
-from tests.reference.plain_loop import Played, episodes
 
 KERNEL: dict[str, Any] = dict(bandwidth=0.3, radius=0.1, lipschitz=1.5, ridge=0.2, bias_scale=0.2)
 
@@ -40,7 +41,7 @@ def scattered(seed: int) -> LinearMdp:
 
 
 def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[Played]:
-    return list(episodes(agent, environment, num_episodes, seed=3))
+    return list(play(agent, environment, num_episodes, seed=3))
 
 
 def assert_is_the_textbook(
@@ -81,10 +82,10 @@ def test_a_narrow_kernel_counts_visits_as_ucbvi_does(bandwidth):
         kernel_ucbvi(environment.spec, **dict(KERNEL, bandwidth=bandwidth, rate=0.9)), environment, 25
     )
     tabular = ucbvi(environment.spec, scale=1.0, rate=0.9)
-    counted = tabular.init(environment.world().shown)
+    counted = tabular.init(environment.world().example)
     for one in played:
-        counted = tabular.update(counted, one.plan, one.episode)
-    smoothed, counts = played[-1].state.moments, counted.moments
+        counted = tabular.update(counted, one.features, one.plan, one.episode)
+    smoothed, counts = played[-1].carry.state.moments, counted.moments
     np.testing.assert_allclose(
         smoothed.gram.reshape(counts.gram.shape), KERNEL["ridge"] + counts.gram, rtol=0, atol=1e-12
     )
@@ -102,13 +103,15 @@ def test_the_partition_is_the_tree_of_its_paper(environment, period):
     for one, plain in zip(played, values, strict=True):
         np.testing.assert_allclose(one.plan.q, plain, rtol=0, atol=1e-12)
     if not period:
-        assert played[-1].state.depth.max() >= 3  # squares of squares were cut
+        assert played[-1].carry.state.depth.max() >= 3  # squares of squares were cut
 
 
 def test_a_square_is_cut_where_it_is_visited():
     environment = oil_discovery(num_states=8, num_actions=8, horizon=2, drift=STATIONARY)
-    *_, last = episodes(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
-    depth = last.state.depth[0].reshape(8, 8)  # of the first step, in which the state is always the same
+    *_, last = play(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
+    depth = last.carry.state.depth[0].reshape(
+        8, 8
+    )  # of the first step, in which the state is always the same
     assert depth[0].max() > depth[4:].max() == 1
 
 
@@ -166,8 +169,8 @@ def test_an_environment_without_a_metric_is_refused(agent):
     message = f"environment must have positions, which the agent needs, got {environment!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dw.simulate(agent, environment, num_episodes=3)
-    with pytest.raises(ValueError, match=r"^environment must tell positions, which the agent needs"):
-        make_bandit().world(tell=agent.needs)
+    with pytest.raises(ValueError, match=r"^environment must have positions, which the agent needs"):
+        make_bandit().world(needs=agent.needs)
 
 
 @pytest.mark.parametrize("bandwidth", [0, -0.5])

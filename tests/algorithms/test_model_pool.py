@@ -13,15 +13,16 @@ import driftwise as dw
 from driftwise.algorithms.bandits.dynamic_lin_ucb import dynamic_lin_ucb
 from driftwise.algorithms.bandits.model_pool import ModelPool
 from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Agent, FeatureTable, Spec
+from driftwise.base.types import Spec
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.world import Played
 from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import CountingRadius
+from driftwise.simulation.play import play
 from tests.reference.model_pool import Master
-from tests.reference.plain_loop import Played, episodes
 
 NOISE = 0.2
 THETAS = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0))
@@ -43,23 +44,11 @@ def bandit(changes: tuple[int, ...] = (60, 120), fewest: int = 6) -> LinearBandi
     return LinearBandit(arms, path, noise_scale=NOISE)
 
 
-class Attentive:
-    """An agent that remembers the arms it was offered last."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.spec, self.init, self.act, self.update = agent.spec, agent.init, agent.act, agent.update
-        self.agent = agent
-
-    def plan(self, state: Any, features: FeatureTable, key: Any) -> Any:
-        self.offered = features
-        return self.agent.plan(state, features, key)
-
-
 def rounds(environment: LinearBandit, num_rounds: int, seed: int, **options: Any) -> Iterator[tuple]:
     """Each round of the pool with the arms it was offered; arms that were not there are NaN."""
-    agent = Attentive(dynamic_lin_ucb(SPEC, noise_scale=NOISE, **options))
-    for played in episodes(agent, environment, num_rounds, seed=seed):
-        arms, present = agent.offered.values, agent.offered.present
+    agent = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **options)
+    for played in play(agent, environment, num_rounds, seed=seed):
+        arms, present = played.features.values, played.features.present
         yield played, arms if present is None else np.where(present[:, None], arms, np.nan)
 
 
@@ -80,7 +69,7 @@ def test_the_pool_equals_the_paper_arm_by_arm(name, seed):
 
 
 def assert_same_pool(played: Played, master: Master) -> None:
-    state = played.state
+    state = played.carry.state
     assert state.num_created == master.num_created
     slots = np.flatnonzero(state.alive)
     slots = slots[np.argsort(state.created[slots])]
@@ -111,11 +100,11 @@ def test_simulator_equals_the_numpy_loop_over_a_grid_of_windows():
     for index, window in enumerate((5, 12)):
         agent = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": window})
         for run in range(2):
-            played = list(episodes(agent, environment, 150, seed=4, run=run))
+            played = list(play(agent, environment, 150, seed=4, run=run))
             values = [one.record.value for one in played]
             np.testing.assert_allclose(result.values[index, run], values, rtol=0, atol=1e-9)
             state = jax.tree.map(lambda leaf, at=(index, run): leaf[at], result.state)
-            plain = played[-1].state
+            plain = played[-1].carry.state
             assert state.num_created == plain.num_created > 2
             np.testing.assert_array_equal(state.alive, plain.alive)
             np.testing.assert_array_equal(state.num_wrong, plain.num_wrong)
@@ -146,7 +135,7 @@ def test_tuned_is_the_recipe_with_the_published_levels():
     tuned = dynamic_lin_ucb.tuned(SPEC, num_episodes=100, noise_scale=0.5, ridge="dim")
     assert tuned == dynamic_lin_ucb(SPEC, noise_scale=0.5, ridge=2.0)
     assert isinstance(tuned, ModelPool)
-    assert tuned.model.exploration == Ucb(CountingRadius(0.5, 1.0, 0.01), "single")
+    assert tuned.base.exploration == Ucb(CountingRadius(0.5, 1.0, 0.01), "single")
     assert tuned.margin == pytest.approx(0.5 * 2.5758293035489)  # the normal deviate of 1 % in both tails
 
 

@@ -19,11 +19,11 @@ from driftwise.environments import LinearMdp, oil_discovery, random_linear_mdp
 from driftwise.environments.drift import Abrupt, Constant
 from driftwise.environments.planning import action_values, optimal_values, policy_values
 from driftwise.parts.known_model import ExactInverse, GeometricResampling
+from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.parts.test_known_model import drawn_policy, kernel_of, model_of, steady
 from tests.reference import online_q_reps as textbook
-from tests.reference.plain_loop import episodes
 
 RATES: dict[str, Any] = dict(learning_rate=0.2, softness=0.5)
 AGENT: dict[str, Any] = dict(**RATES, exploration=0.2)
@@ -43,7 +43,7 @@ ALTERNATING = Abrupt(tuple(range(1, 400)), num_anchors=2)
 def test_it_is_the_algorithm_of_its_paper(environment, parameters, definition):
     """Where uniform play never comes, Z is whatever it is."""
     agent = online_q_reps(environment.spec, **AGENT, ridge=1e-2, **parameters)
-    played = list(episodes(agent, environment, 12))
+    played = list(play(agent, environment, 12))
     dual = textbook.Dual(environment.features, kernel_of(environment), environment.initial, **RATES)
     history = [one.episode for one in played]
     reached = dual.prior.sum(-1) > 0
@@ -51,9 +51,7 @@ def test_it_is_the_algorithm_of_its_paper(environment, parameters, definition):
     for one, policy in zip(
         played, textbook.policies(dual, history, exploration=0.2, ridge=1e-2, **definition), strict=True
     ):
-        found = np.exp(
-            RATES["softness"] * np.einsum("sad,hd->hsa", environment.features, one.plan.extra.dual)
-        )
+        found = np.exp(RATES["softness"] * np.einsum("sad,hd->hsa", environment.features, one.plan.weights))
         found /= found.sum(-1, keepdims=True)
         np.testing.assert_allclose(found[reached], policy[reached], rtol=0, atol=1e-5)
         explores = (one.plan.policy == 0.5).all()
@@ -67,7 +65,7 @@ def test_uniform_episodes_come_as_often_as_asked_for():
     environment, agent = make("oil_discovery"), online_q_reps(SPEC, **AGENT)
     sums = np.random.default_rng(0).normal(size=(3, 12))
     state = DescentState(sums, np.zeros((3, 12)), np.asarray(3))
-    shown = environment.world(tell=agent.needs).shown
+    shown = environment.world(needs=agent.needs).example
     plans = [agent.plan(state, shown, random.fold(random.key(1), t)) for t in range(500)]
     share = np.mean([(plan.policy == 0.5).all() for plan in plans])
     assert abs(share - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 500)
@@ -103,10 +101,10 @@ def test_newton_s_method_solves_the_dual_from_where_it_was(rate):
     agent = online_q_reps(SPEC, learning_rate=rate, softness=rate, exploration=0.3)
     model = model_of(environment)
     prior, sums = model.occupancy(UNIFORM), np.zeros((3, 12))
-    for one in episodes(agent, environment, 60):
-        at = agent.primal(model, prior, sums, one.plan.extra.dual)
+    for one in play(agent, environment, 60):
+        at = agent.primal(model, prior, sums, one.plan.weights)
         np.testing.assert_allclose(model.expected(at.flow), model.expected(at.occupancy), rtol=0, atol=1e-6)
-        sums = one.state.rewards
+        sums = one.carry.state.rewards
 
 
 def test_estimates_have_the_rewards_for_their_mean():
@@ -114,13 +112,13 @@ def test_estimates_have_the_rewards_for_their_mean():
     environment = random_linear_mdp(num_states=2, num_actions=2, dim=3, horizon=2)
     spec, ridge = environment.spec, 1e-9
     agent = online_q_reps(spec, **AGENT, ridge=ridge)
-    world = environment.world(tell=agent.needs)
+    world = environment.world(needs=agent.needs)
     model, true = model_of(environment), environment.model(0)
     sums = np.random.default_rng(0).normal(size=(2, 3))
     state = DescentState(sums, np.zeros_like(sums), np.asarray(5))
     key = random.key(0)
-    planned = agent.plan(state, world.shown, key)
-    chosen = agent.primal(model, model.occupancy(np.full((2, 2, 2), 0.5)), sums, planned.extra.dual).policy
+    planned = agent.plan(state, world.example, key)
+    chosen = agent.primal(model, model.occupancy(np.full((2, 2, 2), 0.5)), sums, planned.weights).policy
     kernel = kernel_of(environment)
     mean = np.zeros_like(sums)
     for share, policy in ((0.8, chosen), (0.2, np.full((2, 2, 2), 0.5))):
@@ -134,7 +132,7 @@ def test_estimates_have_the_rewards_for_their_mean():
                 phi = environment.features[list(states[:2]), list(actions)]
                 rewards = np.sum(phi * true.theta, axis=-1)
                 seen = Episode(np.array(states[:2]), np.array(actions), phi, rewards, np.array(states[1:]))
-                mean += chance * (agent.update(state, planned, seen).rewards - sums)
+                mean += chance * (agent.update(state, world.example, planned, seen).rewards - sums)
     np.testing.assert_allclose(
         environment.features @ mean.T, environment.features @ true.theta.T, rtol=0, atol=1e-6
     )
@@ -147,7 +145,7 @@ def test_resampled_covariances_run_compiled_as_they_do_in_a_loop():
     )
     result = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     for run in range(NUM_RUNS):
-        plain = [one.record.value for one in episodes(agent, environment, NUM_EPISODES, run=run)]
+        plain = [one.record.value for one in play(agent, environment, NUM_EPISODES, run=run)]
         np.testing.assert_allclose(result.values[run], plain, rtol=0, atol=1e-9)
 
 
@@ -189,8 +187,8 @@ def test_restarts_forget_what_was_rewarded_before_a_change():
 
 
 def test_an_agent_starts_anew_after_its_period():
-    *_, last = episodes(online_q_reps(SPEC, **AGENT, period=5), make("oil_discovery"), 10)
-    for leaf in last.state:
+    *_, last = play(online_q_reps(SPEC, **AGENT, period=5), make("oil_discovery"), 10)
+    for leaf in last.carry.state:
         assert not np.any(leaf)
 
 
@@ -198,7 +196,7 @@ def test_it_believes_the_values_of_its_policy_if_estimates_are_right():
     environment = make("oil_discovery", STATIONARY)
     agent, true = online_q_reps(SPEC, **AGENT), environment.model(0)
     state = DescentState(7 * true.theta, np.zeros((3, 12)), np.asarray(7))
-    _, q, values = agent.evaluated(model_of(environment), drawn_policy(2), state)
+    q, values = agent.evaluated(model_of(environment), drawn_policy(2), state)
     exact = policy_values(environment.features, true, drawn_policy(2))
     np.testing.assert_allclose(values, exact[:3], rtol=0, atol=1e-12)
     np.testing.assert_allclose(q, action_values(environment.features, true, exact), rtol=0, atol=1e-12)
@@ -217,7 +215,7 @@ def test_transitions_that_drift_are_refused_in_one_sentence(name):
 def test_a_bandit_is_refused_in_one_sentence():
     environment = make_bandit()
     message = (
-        "environment must tell measures and initial and fixed_transitions, which the agent needs, "
+        "environment must have measures and initial and fixed_transitions, which the agent needs, "
         f"got {environment!r}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -15,12 +15,13 @@ from driftwise.base.types import FeatureTable, Forgetting
 from driftwise.environments import LinearMdp
 from driftwise.environments.drift import Constant, Gradual, RandomWalk
 from driftwise.environments.planning import action_values, policy_values
+from driftwise.environments.world import Played
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.mdp_radii import MixtureRadius
+from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
 from tests.reference import oppo as textbook
-from tests.reference.plain_loop import Played, episodes
 
 AGENT: dict[str, Any] = dict(step_size=0.4, radius=0.3, ridge=0.7)
 
@@ -72,19 +73,19 @@ def assert_is_the_textbook(environment: LinearMdp, played: list[Played], **optio
 )
 def test_it_is_the_algorithm_of_its_paper(drift, parameters, definition):
     environment = make(drift=drift)
-    played = list(episodes(oppo(SPEC, **AGENT, **parameters), environment, 12, seed=3))
+    played = list(play(oppo(SPEC, **AGENT, **parameters), environment, 12, seed=3))
     assert_is_the_textbook(environment, played, **definition)
 
 
 def test_without_steps_it_plays_uniformly():
-    for one in episodes(oppo(SPEC, step_size=0, radius=0.3), make(), 5):
+    for one in play(oppo(SPEC, step_size=0, radius=0.3), make(), 5):
         np.testing.assert_allclose(one.plan.policy, 1 / SPEC.num_actions, rtol=0, atol=1e-15)
 
 
 def test_policies_are_probabilities_and_stay_finite_under_large_steps():
-    played = list(episodes(oppo(SPEC, step_size=500.0, radius=0.3), make(), 30))
+    played = list(play(oppo(SPEC, step_size=500.0, radius=0.3), make(), 30))
     for one in played:
-        assert np.isfinite(one.state.log_policy).all()
+        assert np.isfinite(one.carry.state.log_policy).all()
         np.testing.assert_allclose(one.plan.policy.sum(-1), 1, rtol=0, atol=1e-12)
     assert np.isclose(played[-1].plan.policy, 0).any()
 
@@ -97,7 +98,7 @@ def test_normalised_is_the_logarithm_of_a_distribution():
 def backup_gaps(agent: PolicyOptimisation, environment: LinearMdp) -> np.ndarray:
     """`Q_{k,h} − (r + P V_{k,h+1})`, with the transitions as they are."""
     gaps = []
-    for t, one in enumerate(episodes(agent, environment, NUM_EPISODES)):
+    for t, one in enumerate(play(agent, environment, NUM_EPISODES)):
         values = np.concatenate([np.sum(one.plan.policy * one.plan.q, -1), np.zeros((1, SPEC.num_states))])
         gaps.append(one.plan.q - action_values(environment.features, environment.model(t), values))
     return np.stack(gaps)
@@ -114,7 +115,7 @@ def test_estimates_are_optimistic_where_transitions_stand_still():
 def test_the_value_it_plans_with_is_never_below_that_of_its_policy():
     environment = make(drift=STATIONARY)
     agent = oppo(SPEC, step_size=0.3, radius=MixtureRadius(SPEC.horizon, NUM_EPISODES, scale=0.1))
-    for t, one in enumerate(episodes(agent, environment, NUM_EPISODES)):
+    for t, one in enumerate(play(agent, environment, NUM_EPISODES)):
         exact = policy_values(environment.features, environment.model(t), one.plan.policy)[0]
         assert (one.plan.value >= exact - 1e-12).all()
 
@@ -122,7 +123,7 @@ def test_the_value_it_plans_with_is_never_below_that_of_its_policy():
 def test_it_learns_how_the_anchors_mix():
     """In the second step of three: the last has no successor that counts."""
     environment = make(drift=STATIONARY)
-    *_, last = episodes(oppo(SPEC, step_size=0.1, radius=0.1, ridge=1e-3), environment, 300)
+    *_, last = play(oppo(SPEC, step_size=0.1, radius=0.1, ridge=1e-3), environment, 300)
     np.testing.assert_allclose(last.plan.weights[1], [1, 0], rtol=0, atol=0.25)
 
 
@@ -159,7 +160,7 @@ def test_a_grid_is_the_agents_one_by_one():
 
 def test_a_problem_without_kernels_is_refused_in_one_sentence():
     environment = make_bandit()
-    message = f"environment must tell rewards and measures, which the agent needs, got {environment!r}"
+    message = f"environment must have rewards and measures, which the agent needs, got {environment!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dw.simulate(oppo(BANDIT, step_size=0.1, radius=0.1), environment, num_episodes=3)
 

@@ -12,20 +12,21 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import q_ucb, restart_q_ucb
 from driftwise.algorithms.tabular.q_learning import OptimisticQLearning, StagedQLearning
+from driftwise.base.agent import Agent
 from driftwise.base.random import key
-from driftwise.base.types import Agent, Episode
+from driftwise.base.types import Episode
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments.drift import Abrupt, Constant
+from driftwise.simulation.play import play
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 from tests.reference import q_ucb as plain_q
 from tests.reference import restart_q_ucb as plain_staged
-from tests.reference.plain_loop import episodes
 
 ENVIRONMENTS = ["random_linear_mdp", "combination_lock"]
 
 
 def assert_are_the_tables(agent: Agent, environment: Any, tables: Any) -> None:
-    played = list(episodes(agent, environment, 120, seed=2))
+    played = list(play(agent, environment, 120, seed=2))
     for one, (q, v) in zip(played, tables([one.episode for one in played], SPEC), strict=True):
         np.testing.assert_allclose(one.plan.q, q, rtol=0, atol=1e-8)
         np.testing.assert_allclose(one.plan.values, v, rtol=0, atol=1e-8)
@@ -66,7 +67,7 @@ def test_stages_grow_by_a_share_of_the_horizon():
     grown = [3, 4, 5, 6, 8, 10, 13]
     ends = sorted(plain_staged.ends_of_stages(3, sum(grown)))
     assert np.diff([0, *ends]).tolist()[:7] == grown
-    agent, features = restart_q_ucb(SPEC, period=1000, scale=0.1), make().world().shown
+    agent, features = restart_q_ucb(SPEC, period=1000, scale=0.1), make().world().example
     state = agent.init(features)
     zeros = np.zeros(3, np.int32)
     episode = Episode(zeros, zeros, np.zeros((3, 12)), np.zeros(3), zeros)
@@ -74,20 +75,20 @@ def test_stages_grow_by_a_share_of_the_horizon():
     for _ in range(sum(grown)):
         if state.count[0, 0, 0] == 0:
             lengths.append(int(state.length[0, 0, 0]))
-        state = agent.update(state, agent.plan(state, features, key(0)), episode)
+        state = agent.update(state, features, agent.plan(state, features, key(0)), episode)
     assert lengths == grown
     assert (state.length[:, 1:] == 3).all()
 
 
 def test_an_epoch_starts_as_the_first_did():
-    played = list(episodes(restart_q_ucb(SPEC, period=20, scale=0.01), make(), 41))
+    played = list(play(restart_q_ucb(SPEC, period=20, scale=0.01), make(), 41))
     for again in (20, 40):
         np.testing.assert_array_equal(played[again].plan.q, played[0].plan.q)
         assert not np.array_equal(played[again - 1].plan.q, played[0].plan.q)
 
 
 def test_within_an_epoch_q_only_falls():
-    played = list(episodes(restart_q_ucb(SPEC, period=1000, scale=0.02), make(), 80))
+    played = list(play(restart_q_ucb(SPEC, period=1000, scale=0.02), make(), 80))
     falls = [late.plan.q - early.plan.q for early, late in itertools.pairwise(played)]
     assert np.max(falls) <= 0
     assert np.min(falls) < 0
@@ -95,7 +96,7 @@ def test_within_an_epoch_q_only_falls():
 
 def test_restarts_that_never_come_change_nothing():
     plain, other = (
-        episodes(restart_q_ucb(SPEC, period=period, scale=0.02), make(), NUM_EPISODES)
+        play(restart_q_ucb(SPEC, period=period, scale=0.02), make(), NUM_EPISODES)
         for period in (NUM_EPISODES, 10**9)
     )
     for one, same in zip(plain, other, strict=True):

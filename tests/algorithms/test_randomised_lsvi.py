@@ -11,16 +11,18 @@ import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_rlsvi
 from driftwise.algorithms.forgetting_options import forgetting_of
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.random import keys_of
-from driftwise.base.types import Agent, Forgetting
+from driftwise.base.types import Forgetting
 from driftwise.environments import LinearMdp, random_linear_mdp
+from driftwise.environments.world import Played
 from driftwise.parts.exploration import TruncatedThompson
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.play import play
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, restart_period
 from tests.examples import NUM_EPISODES, SPEC, make
 from tests.reference import opt_rlsvi as textbook
-from tests.reference.plain_loop import Played, episodes
 
 TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
 TRUSTED = 1e6  # no norm is that large
@@ -45,7 +47,7 @@ def small(seed: int = 0) -> LinearMdp:
 
 
 def played(agent: Agent, environment: LinearMdp, num_episodes: int = NUM_EPISODES) -> list[Played]:
-    return list(episodes(agent, environment, num_episodes))
+    return list(play(agent, environment, num_episodes))
 
 
 def assert_play_alike(left: Agent, right: Agent, environment: LinearMdp) -> None:
@@ -61,7 +63,7 @@ def test_it_equals_the_textbook_with_the_same_draws(name, seed, lower, upper):
     options: dict[str, Any] = dict(scale=0.5, lower=lower, upper=upper, ridge=0.7)
     agent = opt_rlsvi(environment.spec, **options, **chosen)
     history = []
-    for t, one in enumerate(episodes(agent, environment, 26, seed=seed)):
+    for t, one in enumerate(play(agent, environment, 26, seed=seed)):
         if t % 5 == 0:
             for_plan = keys_of(random.fold(random.key(seed), 0), t)[1]
             draws = random.normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
@@ -77,7 +79,7 @@ def test_the_textbook_comparison_meets_trust_doubt_and_what_is_between():
     norms = []
     table = environment.world().table
     for one in played(agent, environment, 26):
-        inverse = np.linalg.inv(one.state.gram)
+        inverse = np.linalg.inv(one.carry.state.gram)
         norms.append(np.sqrt(np.einsum("nd,hde,ne->hn", table.values, inverse, table.values)))
     for share in (np.less(norms, 0.3), np.greater(norms, 0.7)):
         assert 0.05 < share.mean() < 0.9
@@ -111,7 +113,8 @@ def test_between_the_thresholds_it_goes_linearly_from_the_draw_to_the_most():
     table = environment.world().table
     first = played(agent, environment, 1)[0]
     paid = first.episode._replace(rewards=np.ones(SPEC.horizon))
-    plan = agent.plan(agent.update(agent.init(table), first.plan, paid), table, random.key(0))
+    learnt = agent.update(agent.init(table), table, first.plan, paid)
+    plan = agent.plan(learnt, table, random.key(0))
     at = -1, paid.states[-1], paid.actions[-1]
     share = (np.sqrt(0.5) - 0.5) / 0.4
     np.testing.assert_allclose(plan.q[at], share * 1 + (1 - share) * 0.5, rtol=1e-12)

@@ -26,9 +26,10 @@ from driftwise.algorithms import (
 from driftwise.algorithms.unknown_variation.restarting import Restarting
 from driftwise.environments import Environment
 from driftwise.environments.drift import Abrupt
+from driftwise.environments.world import Played
 from driftwise.parts.detectors import Cusum, Glr
+from driftwise.simulation.play import play
 from tests.examples import BANDIT, NUM_EPISODES, SPEC, make, make_bandit
-from tests.reference.plain_loop import Played, episodes
 
 KEY = np.zeros(2, dtype=np.uint32)  # agents with upper confidence bounds draw nothing when they plan
 GLR = Glr(noise_scale=0.15, delta=0.9, window=16)
@@ -41,7 +42,7 @@ PROBLEMS: dict[str, tuple[Any, Environment]] = {
 
 def played(agent: Restarting, environment: Environment) -> list[Played]:
     """Episodes with states of their own."""
-    return [copy.deepcopy(one) for one in episodes(agent, environment, NUM_EPISODES, seed=1)]
+    return [copy.deepcopy(one) for one in play(agent, environment, NUM_EPISODES, seed=1)]
 
 
 def assert_same(left: Any, right: Any) -> None:
@@ -74,18 +75,18 @@ def mean_residual(one: Played) -> float:
 def test_after_an_alarm_it_is_a_fresh_agent_with_a_fresh_detector(problem, detector, watch, plain):
     """Replayed: plans, states and alarms since the last alarm are those of agents that began there."""
     base, environment = PROBLEMS[problem]
-    shown = environment.world().shown
-    fresh_base, fresh_detector = base.init(shown), detector.init(np.zeros(()))
+    example = environment.world().example
+    fresh_base, fresh_detector = base.init(example), detector.init(np.zeros(()))
     alone, watching, alarms = copy.deepcopy(fresh_base), fresh_detector, 0
     for one in played(change_detection(base, detector=detector, watch=watch), environment):
         if problem == "mdp":
-            np.testing.assert_array_equal(one.plan.q, base.plan(alone, shown, KEY).q)
-        alone = base.update(alone, one.plan._replace(extra=one.plan.extra.inner), one.episode)
+            np.testing.assert_array_equal(one.plan.q, base.plan(alone, example, KEY).q)
+        alone = base.update(alone, one.features, one.plan._replace(drawn=one.plan.drawn.inner), one.episode)
         watching, alarm = detector.detect(watching, np.asarray(plain(one)), KEY[0])
-        assert bool(alarm) == bool(one.state.alarm)
+        assert bool(alarm) == bool(one.carry.state.alarm)
         if alarm:
             alone, watching, alarms = copy.deepcopy(fresh_base), detector.init(np.zeros(())), alarms + 1
-        assert_same(one.state.base, alone)
+        assert_same(one.carry.state.base, alone)
     assert 0 < alarms < NUM_EPISODES
 
 
@@ -97,7 +98,7 @@ def test_what_the_detector_sees_is_what_it_says(problem):
     base, environment = {**PROBLEMS, "doubting": DOUBTING}[problem]
     for watch, plain in (("rewards", mean_reward), ("residuals", mean_residual)):
         agent = Restarting(base, GLR, watch)
-        for one in episodes(agent, environment, 10):
+        for one in play(agent, environment, 10):
             np.testing.assert_allclose(agent.observed(one.plan, one.episode), plain(one), rtol=0, atol=1e-12)
 
 
@@ -130,9 +131,9 @@ def test_alarms_follow_a_change_and_are_seldom_without_one():
 
 
 def test_a_plan_that_waits_holds_no_state():
-    agent, shown = change_detection(sw_lsvi_ucb(SPEC, length=500, radius=0.4)), make().world().shown
-    state = agent.init(shown)
-    held = sum(leaf.nbytes for leaf in jax.tree.leaves(agent.plan(state, shown, KEY).extra))
+    agent, example = change_detection(sw_lsvi_ucb(SPEC, length=500, radius=0.4)), make().world().example
+    state = agent.init(example)
+    held = sum(leaf.nbytes for leaf in jax.tree.leaves(agent.plan(state, example, KEY).drawn))
     assert 10 * held < sum(leaf.nbytes for leaf in jax.tree.leaves(state))
 
 

@@ -20,10 +20,10 @@ from driftwise.environments.drift import Abrupt, Constant
 from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.simulation.play import play
 from driftwise.theory.tabular_tuning import log_term, memory, restart_period
 from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 from tests.reference import ucbvi as textbook
-from tests.reference.plain_loop import episodes
 
 FORGETTING: dict[str, tuple[dict[str, Any], Any]] = {
     "none": ({}, lambda t, tau: 1.0),
@@ -45,7 +45,7 @@ def assert_is_the_textbook(
     most = [SPEC.horizon - h if agent.clip == "tight" else SPEC.horizon for h in range(SPEC.horizon)]
     history: list[Episode] = []
     previous, met = None, False
-    for t, one in enumerate(episodes(agent, environment, num_episodes, seed=3)):
+    for t, one in enumerate(play(agent, environment, num_episodes, seed=3)):
         q, estimates = textbook.q_values(
             history,
             SPEC,
@@ -91,7 +91,7 @@ def test_bernsteins_last_sum_falls_with_the_visits_of_successors(forgetting, wei
 def test_pairs_never_visited_promise_all_that_can_be_had():
     ceilings: list[tuple[Any, list[float]]] = [("paper", [3.0, 3.0, 3.0]), ("tight", [3.0, 2.0, 1.0])]
     for clip, most in ceilings:
-        one, *_ = episodes(ucbvi(SPEC, scale=1.0, clip=clip), make(), 1)
+        one, *_ = play(ucbvi(SPEC, scale=1.0, clip=clip), make(), 1)
         assert (one.plan.q == np.array(most)[:, None, None]).all()
 
 
@@ -101,8 +101,8 @@ def test_pairs_never_visited_promise_all_that_can_be_had():
     [dict(rate=1.0), dict(length=NUM_EPISODES), dict(length=NUM_EPISODES + 9), dict(period=NUM_EPISODES)],
 )
 def test_forgetting_nothing_is_the_plain_algorithm(parameters, bonus):
-    plain = episodes(ucbvi(SPEC, scale=SMALL[bonus], bonus=bonus), make(), NUM_EPISODES)
-    other = episodes(ucbvi(SPEC, scale=SMALL[bonus], bonus=bonus, **parameters), make(), NUM_EPISODES)
+    plain = play(ucbvi(SPEC, scale=SMALL[bonus], bonus=bonus), make(), NUM_EPISODES)
+    other = play(ucbvi(SPEC, scale=SMALL[bonus], bonus=bonus, **parameters), make(), NUM_EPISODES)
     for one, same in zip(plain, other, strict=True):
         np.testing.assert_array_equal(one.plan.q, same.plan.q)
         np.testing.assert_array_equal(one.episode.actions, same.episode.actions)
@@ -115,7 +115,8 @@ def q_once_left(agent: CountingValueIteration, num_episodes: int) -> list[float]
     seen = []
     for states in np.array([[0, 0, 0]] + [[1, 1, 1]] * num_episodes):
         episode = Episode(states, np.zeros(3, int), np.zeros((3, 12)), np.zeros(3), states)
-        state = agent.update(state, agent.plan(state, features, np.zeros(2, np.uint32)), episode)
+        plan = agent.plan(state, features, np.zeros(2, np.uint32))
+        state = agent.update(state, features, plan, episode)
         seen.append(agent.plan(state, features, np.zeros(2, np.uint32)).q[2, 0, 0])
     return seen
 
@@ -137,7 +138,7 @@ def test_what_was_not_visited_for_long_is_doubted_again():
 
 
 def test_a_window_remembers_states_and_actions_not_tables():
-    state = ucbvi(SPEC, scale=1.0, length=7).init(make().world().shown)
+    state = ucbvi(SPEC, scale=1.0, length=7).init(make().world().example)
     samples = state.moments.memory.samples
     of_a_slot = sum(field[0].size for field in samples)
     assert of_a_slot == SPEC.horizon * (SPEC.num_states + SPEC.num_actions + 2)
@@ -146,18 +147,18 @@ def test_a_window_remembers_states_and_actions_not_tables():
 def test_without_a_ridge_lsvi_ucb_on_one_hot_features_has_the_same_values():
     environment = make("combination_lock", rewards="bernoulli")
     near = lsvi_ucb(SPEC, radius=7 * SPEC.horizon * 0.02, ridge=1e-12)
-    features = environment.world().shown
+    features = environment.world().example
     state, key = near.init(features), np.zeros(2, np.uint32)
-    for one in episodes(ucbvi(SPEC, scale=0.02), environment, NUM_EPISODES):
+    for one in play(ucbvi(SPEC, scale=0.02), environment, NUM_EPISODES):
         plan = near.plan(state, features, key)
         np.testing.assert_allclose(one.plan.values, plan.values, rtol=0, atol=1e-8)
-        state = near.update(state, plan, one.episode)
+        state = near.update(state, features, plan, one.episode)
 
 
 def test_monotone_values_only_fall():
     for monotone in (True, False):
         played = [
-            one.plan.q for one in episodes(ucbvi(SPEC, scale=0.01, monotone=monotone), make(), NUM_EPISODES)
+            one.plan.q for one in play(ucbvi(SPEC, scale=0.01, monotone=monotone), make(), NUM_EPISODES)
         ]
         rises = max(float((late - early).max()) for early, late in itertools.pairwise(played))
         assert (rises <= 0) == monotone

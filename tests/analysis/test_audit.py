@@ -10,7 +10,7 @@ import pytest
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.audit import LEMMAS, audit_agent, audit_experiment, builtin_experiments, worst_of
 from driftwise.analysis.audit.findings import Finding, beyond_chance
-from driftwise.analysis.audit.playing import play
+from driftwise.analysis.audit.playing import traced
 from driftwise.analysis.audit.setting import bias_bound, setting_of, with_theory_radius
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.environments import random_linear_mdp
@@ -232,7 +232,7 @@ def test_a_matrix_that_is_not_used_is_not_checked() -> None:
 def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
     setting = setting_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
     seen: list[np.ndarray] = []
-    trace = play(setting, lambda snapshot: seen.append(snapshot.width[0]))
+    trace = traced(setting, lambda snapshot: seen.append(snapshot.width[0]))
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
 
 

@@ -15,18 +15,17 @@ from driftwise.base.arrays import namespace
 from driftwise.base.part import PARTS, from_config, is_part, number, part, to_config
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric
 from driftwise.environments.drift import Constant
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import Exploration, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
+from driftwise.simulation.play import play
 from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.reference.plain_loop import episodes
 
 
 @part
-class Softmax:
+class Softmax(Exploration):
     """What a user might add: Boltzmann exploration."""
 
     temperature: Numeric = number(above=0)
-    uses_gram_sq = False
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return namespace(inverse).zeros((inverse.shape[0], features.values.shape[0]), dtype=inverse.dtype)
@@ -144,6 +143,6 @@ def test_a_users_exploration_runs_in_both_engines_and_over_a_grid():
     assert result.values.shape == (2, NUM_RUNS, NUM_EPISODES)
     for i, temperature in enumerate((0.1, 0.5)):
         alone = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Softmax(temperature))
-        plain = [one.record.value for one in episodes(alone, environment, NUM_EPISODES)]
+        plain = [one.record.value for one in play(alone, environment, NUM_EPISODES)]
         np.testing.assert_allclose(result.values[i, 0], plain, rtol=0, atol=1e-9)
     assert not np.allclose(result.values[0], result.values[1])

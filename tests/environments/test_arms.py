@@ -191,7 +191,9 @@ def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
         assert there(table)[played].all()
         # a reward that punishes what is there: an index of 0 for the others would win
         arm = np.array(played[-1:])
-        state = agent.update(state, plan, Episode(here, arm, table.values[arm], np.array([-5.0]), here))
+        state = agent.update(
+            state, table, plan, Episode(here, arm, table.values[arm], np.array([-5.0]), here)
+        )
 
 
 def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():

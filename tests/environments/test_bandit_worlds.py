@@ -12,14 +12,14 @@ from driftwise.environments import linear_bandit
 from driftwise.environments.arms import FixedArms, FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, SphereWalk, abrupt_path
 from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, Thompson, Ucb, Uniform
-from tests.bandits import EXAMPLES, noise, play, there
+from tests.bandits import EXAMPLES, noise, play_rounds, there
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("exploration", [Ucb(0.5), Thompson(0.5), EpsilonGreedy(0.3)], ids=str)
 def test_regret_is_the_best_mean_less_the_mean_of_the_policy(name, exploration):
     total = 0.0
-    for arms, plan, record, _, theta in play(EXAMPLES[name], exploration, 60):
+    for arms, plan, record, _, theta in play_rounds(EXAMPLES[name], exploration, 60):
         means = [sum(x * weight for x, weight in zip(arm, theta, strict=True)) for arm in arms.values]
         best = max(mean for mean, present in zip(means, there(arms), strict=True) if present)
         value = sum(p * mean for p, mean in zip(plan.policy[0, 0], means, strict=True))
@@ -32,7 +32,7 @@ def test_regret_is_the_best_mean_less_the_mean_of_the_policy(name, exploration):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_an_agent_learns_from_is_the_arm_it_played(name):
-    for arms, plan, record, episode, _ in play(EXAMPLES[name], Thompson(0.5), 20):
+    for arms, plan, record, episode, _ in play_rounds(EXAMPLES[name], Thompson(0.5), 20):
         (arm,) = episode.actions
         np.testing.assert_array_equal(episode.features[0], arms.values[arm])
         assert plan.policy[0, 0, arm] > 0
@@ -42,7 +42,9 @@ def test_what_an_agent_learns_from_is_the_arm_it_played(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_all_agents_meet_the_same_arms_and_the_same_noise(name):
     environment = EXAMPLES[name]
-    one, other = (play(environment, exploration, 40) for exploration in (Uniform(), RandomisedUcb(0.5)))
+    one, other = (
+        play_rounds(environment, exploration, 40) for exploration in (Uniform(), RandomisedUcb(0.5))
+    )
     assert any(a.episode.actions != b.episode.actions for a, b in zip(one, other, strict=True))
     for a, b in zip(one, other, strict=True):
         for x, y in zip(jax.tree.leaves(a.arms), jax.tree.leaves(b.arms), strict=True):
@@ -53,7 +55,9 @@ def test_all_agents_meet_the_same_arms_and_the_same_noise(name):
 
 def test_noise_is_normal_with_the_stated_deviation_and_differs_between_rounds_and_runs():
     environment = linear_bandit(arms=orthogonal_arms(2), path=Rotation(0.0, 1.0, 9), noise_scale=0.3)
-    drawn = np.array([[noise(one) for one in play(environment, Uniform(), 250, run=run)] for run in range(2)])
+    drawn = np.array(
+        [[noise(one) for one in play_rounds(environment, Uniform(), 250, run=run)] for run in range(2)]
+    )
     num = drawn.size
     assert len(np.unique(drawn)) == num
     assert abs(drawn.mean()) < 5 * 0.3 / math.sqrt(num)
@@ -68,7 +72,7 @@ def test_coins_pay_nought_or_one_with_the_bias_of_the_arm_and_one_toss_decides_f
         coin = linear_bandit(
             arms=FixedArms([[bias]]), path=abrupt_path([[1.0]], ()), rewards="bernoulli", noise_scale=9.0
         )
-        rewards = np.array([one.record.reward for one in play(coin, Uniform(), num)])
+        rewards = np.array([one.record.reward for one in play_rounds(coin, Uniform(), num)])
         assert set(rewards.tolist()) == {0.0, 1.0}
         assert abs(rewards.mean() - bias) < 5 * math.sqrt(bias * (1 - bias) / num)
         paid.append(rewards)
@@ -77,11 +81,13 @@ def test_coins_pay_nought_or_one_with_the_bias_of_the_arm_and_one_toss_decides_f
 
 def test_without_noise_the_reward_is_the_mean():
     environment = linear_bandit(arms=FreshArms(4, 2), path=Rotation(0.0, 1.0, 9), noise_scale=0)
-    assert [noise(one) for one in play(environment, Uniform(), 10)] == pytest.approx([0.0] * 10, abs=1e-15)
+    assert [noise(one) for one in play_rounds(environment, Uniform(), 10)] == pytest.approx(
+        [0.0] * 10, abs=1e-15
+    )
 
 
 def test_a_walk_on_the_sphere_can_be_the_path():
     environment = linear_bandit(arms=orthogonal_arms(3), path=SphereWalk(3, 0.1, seed=1))
     assert all(
-        one.record.optimal == pytest.approx(one.theta.max()) for one in play(environment, Uniform(), 5)
+        one.record.optimal == pytest.approx(one.theta.max()) for one in play_rounds(environment, Uniform(), 5)
     )

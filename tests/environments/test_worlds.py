@@ -9,11 +9,13 @@ import pytest
 
 from driftwise.algorithms import uniform
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.types import Array, FeatureTable, Key, Plan
-from driftwise.environments.models.linear_mdp_world import Inputs
+from driftwise.environments.models.linear_mdp import Inputs
+from driftwise.environments.world import Played
+from driftwise.simulation.play import play
 from tests.examples import SPEC, agent, make
 from tests.reference import planning
-from tests.reference.plain_loop import Played, episodes
 
 NUM_EPISODES = 400
 RETURN = 20  # from this episode on the example's drift stays at its first anchor
@@ -21,13 +23,14 @@ RETURN = 20  # from this episode on the example's drift stays at its first ancho
 
 @pytest.fixture(scope="module")
 def at_random() -> list[Played]:
-    return list(episodes(uniform(SPEC), make(rewards="bernoulli"), NUM_EPISODES))
+    return list(play(uniform(SPEC), make(rewards="bernoulli"), NUM_EPISODES))
 
 
 @pytest.mark.parametrize("rewards", ["mean", "bernoulli"])
 def test_an_episode_is_consistent_with_the_model_and_its_record(rewards):
     environment = make(rewards=rewards)
-    for t, (plan, episode, record, _) in enumerate(episodes(agent("opt_wlsvi"), environment, 30)):
+    for t, one in enumerate(play(agent("opt_wlsvi"), environment, 30)):
+        plan, episode, record = one.plan, one.episode, one.record
         model = environment.model(t)
         mean, probability = planning.kernel(environment.features, model)
         np.testing.assert_array_equal(episode.states[1:], episode.successors[:-1])
@@ -80,20 +83,25 @@ def test_the_chances_of_a_plan_are_not_those_of_its_actions():
     probe = Probe()
     world = make().world()
     inputs = world.inputs(np.array([[1.0, 0.0]]))
-    world.play(probe, probe.init(world.shown), Inputs(*(leaf[0] for leaf in inputs)), random.key(0), 0)
+    world.advance(probe, world.begin(probe), Inputs(*(leaf[0] for leaf in inputs)), random.key(0), 0)
     assert len(set(probe.for_actions)) == SPEC.horizon
     assert not set(probe.for_actions) & set(random.uniform(probe.for_plan, 20, np.float64).tolist())
 
 
-class Probe:
+class Probe(Agent):
     """A uniform agent that notes what chances it was given."""
 
     spec = SPEC
 
     def __init__(self) -> None:
         self.agent = uniform(SPEC)
-        self.init, self.update = self.agent.init, self.agent.update
         self.for_actions: list[float] = []
+
+    def init(self, features: FeatureTable) -> Any:
+        return self.agent.init(features)
+
+    def update(self, state: Any, features: FeatureTable, plan: Plan, episode: Any) -> Any:
+        return self.agent.update(state, features, plan, episode)
 
     def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
         self.for_plan = key

@@ -12,8 +12,8 @@ from driftwise.base.types import Episode
 from driftwise.environments import LinearMdp
 from driftwise.online import Bandit, persistence
 from driftwise.online.episodic import EpisodicAgent
+from driftwise.simulation.play import play
 from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
-from tests.reference.plain_loop import episodes
 
 SEED = 5
 COUNTING = [name for name in PARAMETERS if ALGORITHMS[name].problem in ("tabular MDP", "metric MDP")]
@@ -31,11 +31,11 @@ def fitting_environment(name: str) -> LinearMdp:
 
 def online(name: str, environment: LinearMdp, **options: Any) -> EpisodicAgent:
     """The example agent of an algorithm, which is told what it needs."""
-    table = environment.world(tell=needs(name)).table
+    table = environment.world(needs=needs(name)).table
     knows = {each: getattr(table, each) for each in needs(name) if each in TOLD}
     if "positions" in knows:
         knows["positions"] = environment.positions
-    given = dict(features=environment.features, knows=knows) | options
+    given = dict(features=environment.features, known=knows) | options
     return EpisodicAgent(name, horizon=SPEC.horizon, seed=SEED, **given, **PARAMETERS[name])
 
 
@@ -78,7 +78,7 @@ def bits(state: Any) -> list[bytes | None]:
 def test_fed_with_the_episodes_of_a_run_it_does_what_that_run_did(name):
     environment = fitting_environment(name)
     learner, actions = online(name, environment), set()
-    for t, one in enumerate(episodes(agent(name), environment, NUM_EPISODES, seed=SEED)):
+    for t, one in enumerate(play(agent(name), environment, NUM_EPISODES, seed=SEED)):
         taken = led_through(learner, one.episode, rewards=rewards_told(name, environment, t))
         assert taken == one.episode.actions.tolist()
         np.testing.assert_allclose(learner.plan.q[:, : SPEC.num_states], one.plan.q, rtol=0, atol=1e-9)
@@ -230,7 +230,7 @@ def test_calls_out_of_turn_without_an_episode_are_refused():
         (dict(plan_every=0), "^plan_every must be a positive integer, got 0$"),
         (dict(rate=(0.9, 0.99)), "^rate must be a single number, got a grid, "),
         (
-            dict(knows=dict(psi=1)),
+            dict(known=dict(psi=1)),
             "^knows must be one of measures, initial, projection, positions, got 'psi'",
         ),
         (dict(algorithm="oppo", step_size=0.1, rate=None), r"^knows must have the measures .*, got \[\]$"),

@@ -177,7 +177,7 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
         ("opt_wlsvi", dict(tolerance=0.0), r"^tolerance must be a number in \(0, 1\], got 0.0$"),
         (
             "opt_wlsvi",
-            dict(knows=dict(psi=1)),
+            dict(known=dict(psi=1)),
             "^knows must be empty where .*, got 'psi'$",
         ),
         ("ucbvi", dict(memory=9), "^algorithm must be one of least squares for continuous states, got Count"),

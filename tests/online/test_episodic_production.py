@@ -185,8 +185,8 @@ def test_every_agent_has_a_summary_which_is_saved_with_it(name, tmp_path):
 def test_the_order_in_memory_of_what_it_is_given_does_not_matter_to_files(tmp_path):
     environment = fitting_environment("oppo")
     file, features = tmp_path / "agent.safetensors", np.asfortranarray(environment.features)
-    measures = np.asfortranarray(environment.world(tell=("measures",)).table.measures)
-    learner = online("oppo", environment, features=features, knows=dict(measures=measures))
+    measures = np.asfortranarray(environment.world(needs=("measures",)).table.measures)
+    learner = online("oppo", environment, features=features, known=dict(measures=measures))
     learner.save(file)
     assert bits(EpisodicAgent.load(file).state) == bits(learner.state)
 

@@ -13,6 +13,7 @@ from driftwise.algorithms import ALGORITHMS, build
 from driftwise.environments import LinearBandit
 from driftwise.online import Bandit, Decision
 from driftwise.parts.detectors import Glr
+from driftwise.simulation.play import play
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
@@ -24,7 +25,6 @@ from tests.examples import (
     wrapped,
 )
 from tests.reference import bandits
-from tests.reference.plain_loop import episodes
 from tests.streams import BANDITS, KNOWN
 
 
@@ -80,7 +80,7 @@ def test_every_algorithm_is_here_and_rounds_differ_in_size():
 @pytest.mark.parametrize("name", EVERY)
 def test_fed_with_the_rounds_of_a_run_it_decides_as_that_run_did(name, environment):
     agent, bandit = build(BANDIT, name, **EVERY[name]), online(name)
-    played = episodes(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED)
+    played = play(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED)
     arms = set()
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS[environment]), strict=True):
         assert decision.arm == one.episode.actions[0]
@@ -96,11 +96,11 @@ def test_fed_with_the_rounds_of_a_run_it_decides_as_that_run_did(name, environme
 def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
     given = wrapped(meta, base, BANDIT_PARAMETERS[base])
     bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, **given)
-    played = list(episodes(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
+    played = list(play(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
         assert decision.arm == one.episode.actions[0]
         assert abs(reward - one.record.reward) <= 1e-9
-    assert max(differences(bandit.state, played[-1].state)) <= 1e-9
+    assert max(differences(bandit.state, played[-1].carry.state)) <= 1e-9
 
 
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)

@@ -116,7 +116,7 @@ def test_with_equal_weights_the_error_is_that_of_a_mean(weight: float, num: int)
     assert found == pytest.approx((rewards.mean(), rewards.std(ddof=1) / np.sqrt(num)))
 
 
-def test_a_tiny_propensity_is_told_as_it_stops_learning(tmp_path: Path) -> None:
+def test_a_tiny_propensity_is_events_it_stops_learning(tmp_path: Path) -> None:
     columns = {name: list(values) for name, values in drawn(300).items()}
     usual = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
     assert usual.warning is None

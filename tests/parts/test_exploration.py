@@ -34,7 +34,7 @@ def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
     gram_sq = np.einsum("t,td,te->de", weights**2, phis, phis) + np.eye(4)
     gram, gram_sq = (np.repeat(matrix[None], steps, axis=0) for matrix in (gram, gram_sq))
     counted = (np.asarray(each) for each in (1.0, 6, weights.sum(), weights @ weights, 0))
-    moments = Moments(gram, gram_sq, np.zeros((steps, 4, 4)), *counted, ())
+    moments = Moments(gram, gram_sq, np.zeros((steps, 4, 4)), *counted, memory=())
     return moments, np.linalg.inv(gram)
 
 

@@ -24,9 +24,9 @@ from driftwise.parts.forgetting import (
     SlidingWindow,
 )
 from driftwise.parts.regression import empty_moments
+from driftwise.simulation.play import play
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
 from tests.reference.moments import weighted_moments
-from tests.reference.plain_loop import episodes
 
 NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
 TOLERANCE = 1e-9  # sums of at most a few hundred numbers of size one: rounding stays below 1e-13
@@ -184,7 +184,7 @@ def test_agents_that_never_forget_in_the_run_play_like_no_forgetting(forgetting)
     environment = make()
     never, late = (dw.LeastSquares(SPEC, f, Ucb(0.4)) for f in (NoForgetting(), forgetting))
     for a, b in zip(
-        episodes(never, environment, NUM_EPISODES), episodes(late, environment, NUM_EPISODES), strict=True
+        play(never, environment, NUM_EPISODES), play(late, environment, NUM_EPISODES), strict=True
     ):
         np.testing.assert_allclose(a.plan.q, b.plan.q, rtol=0, atol=TOLERANCE)
         np.testing.assert_array_equal(a.episode.actions, b.episode.actions)

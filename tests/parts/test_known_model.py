@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from driftwise.algorithms.linear_mdps.occupancy_descent import OccupancyDescent
 from driftwise.base import random
 from driftwise.environments import LinearMdp
 from driftwise.parts.known_model import GeometricResampling, KnownModel
@@ -25,7 +24,7 @@ def kernel_of(environment: LinearMdp) -> np.ndarray:
 
 
 def model_of(environment: LinearMdp) -> KnownModel:
-    return KnownModel.told(environment.world(tell=OccupancyDescent.needs).table)
+    return KnownModel.of(environment.world(needs=("measures", "initial")).table)
 
 
 def drawn_policy(seed: int) -> np.ndarray:

@@ -15,10 +15,10 @@ from driftwise.environments.drift import Abrupt
 from driftwise.parts.exploration import Greedy, Uniform
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.play import play
 from tests.examples import SPEC, STATIONARY, make
 from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
-from tests.reference.plain_loop import episodes
 
 TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
 KEY = random.key(0)
@@ -34,7 +34,7 @@ def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge)
     agent = opt_wlsvi(environment.spec, rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     options: dict[str, Any] = dict(rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     history = []
-    for t, played in enumerate(episodes(agent, environment, 26, seed=seed)):
+    for t, played in enumerate(play(agent, environment, 26, seed=seed)):
         if t % 5 == 0:
             expected = textbook.plan(history, environment.features, 3, **options)
             for name, wanted in expected._asdict().items():
@@ -49,7 +49,7 @@ def test_both_clips_bind_in_the_textbook_comparison():
     """Else the comparison above would say nothing about clipping."""
     environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, seed=1)
     options: dict[str, Any] = dict(rate=0.6, radius=2.0, ridge=0.3)
-    history = [one.episode for one in episodes(opt_wlsvi(environment.spec, **options), environment, 20)]
+    history = [one.episode for one in play(opt_wlsvi(environment.spec, **options), environment, 20)]
     paper, tight = (
         textbook.plan(history, environment.features, 3, **options, clip=clip) for clip in ("paper", "tight")
     )
@@ -65,9 +65,9 @@ def test_only_the_tight_clip_lifts_negative_values_to_zero(clip):
     table, key = _planning(environment)
     state = agent.init(table)
     history = []
-    for played in episodes(agent, environment, 10):
+    for played in play(agent, environment, 10):
         history.append(played.episode._replace(rewards=-np.ones(3)))
-        state = agent.update(state, played.plan, history[-1])
+        state = agent.update(state, table, played.plan, history[-1])
     plan = agent.plan(state, table, key)
     expected = textbook.plan(history, environment.features, 3, rate=0.9, radius=0.01, ridge=1.0, clip=clip)
     np.testing.assert_allclose(plan.q, expected.q, **TOLERANCE)
@@ -78,7 +78,7 @@ def test_engine_works_where_the_literal_weights_overflow():
     environment = random_linear_mdp(num_states=2, num_actions=2, dim=2, horizon=2)
     rate, num_episodes = 0.2, 470  # 0.2^−τ passes 10^308 at τ = 441
     agent = opt_wlsvi(environment.spec, rate=rate, radius=0.5)
-    played = list(episodes(agent, environment, num_episodes))
+    played = list(play(agent, environment, num_episodes))
     history = [one.episode for one in played[:-1]]
     options: dict[str, Any] = dict(rate=rate, radius=0.5, ridge=1.0)
     with pytest.raises(OverflowError):
@@ -107,9 +107,9 @@ def test_zero_bonus_with_exact_data_recovers_the_optimal_action_values():
 def test_zero_bonus_recovers_the_optimal_action_values_from_uniform_exploration():
     environment = random_linear_mdp(num_states=3, num_actions=2, dim=2, horizon=2, concentration=0.5)
     explorer = LeastSquares(environment.spec, NoForgetting(), Uniform(), ridge=1e-6)
-    *_, last = episodes(explorer, environment, 2000)
+    *_, last = play(explorer, environment, 2000)
     greedy = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-6)
-    plan = greedy.plan(last.state, *_planning(environment))
+    plan = greedy.plan(last.carry.state, *_planning(environment))
     q = planning.optimal(environment.features, environment.model(0))[1]
     # the last step's rewards are seen without noise; before it, transitions sampled 2000 times: about 0.03
     np.testing.assert_allclose(plan.q[-1], q[-1], rtol=0, atol=1e-6)
@@ -125,7 +125,7 @@ def test_optimistic_action_values_dominate_the_optimal_ones(norm, clip):
     for seed in range(6):
         environment = make(drift=STATIONARY, seed=seed)
         q = planning.optimal(environment.features, environment.model(0))[1]
-        for played in episodes(agent, environment, 25, seed=seed):
+        for played in play(agent, environment, 25, seed=seed):
             assert (played.plan.q >= q).all()
             assert (played.plan.value >= q[0].max(axis=-1)).all()
 
@@ -133,7 +133,7 @@ def test_optimistic_action_values_dominate_the_optimal_ones(norm, clip):
 def test_without_a_bonus_there_is_no_optimism():
     environment = make(drift=STATIONARY)
     q = planning.optimal(environment.features, environment.model(0))[1]
-    *_, last = episodes(lsvi_ucb(SPEC, radius=0), environment, 25)
+    *_, last = play(lsvi_ucb(SPEC, radius=0), environment, 25)
     assert (last.plan.q < q).any()
     np.testing.assert_array_equal(last.plan.bonus, 0)
 
@@ -146,7 +146,7 @@ def test_on_one_hot_features_the_regression_is_discounted_counting():
     visits = np.zeros((3, states, actions))
     reward_sums = np.zeros((3, states, actions))
     arrivals = np.zeros((3, states, actions, states))
-    for played in episodes(agent, environment, 40):
+    for played in play(agent, environment, 40):
         value = np.zeros(states)
         for h in reversed(range(3)):
             estimate = (reward_sums[h] + arrivals[h] @ value) / (visits[h] + ridge)
@@ -160,7 +160,7 @@ def test_on_one_hot_features_the_regression_is_discounted_counting():
             arrivals[h, s, a, s_next] += 1
         for h in range(3):
             counts = np.diag(visits[h].ravel() + ridge)
-            np.testing.assert_allclose(played.state.gram[h], counts, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(played.carry.state.gram[h], counts, rtol=0, atol=1e-9)
 
 
 def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
@@ -179,7 +179,7 @@ def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
         drift=Abrupt((60, 130)),
     )
     agent = opt_wlsvi(environment.spec, rate=0.93, radius=0.3, ridge=0.1)
-    played = episodes(agent, environment, 200)
+    played = play(agent, environment, 200)
     arms_of_engine = [int(one.episode.actions[0]) for one in played]
     means = np.repeat(thetas, [60, 70, 70], axis=0) @ arms.T
     rounds = [bandits.Round(arms, np.full(7, True), here, here) for here in means]

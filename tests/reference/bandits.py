@@ -14,7 +14,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.random import ENVIRONMENT
 from driftwise.environments import LinearBandit
-from driftwise.environments.models.linear_bandit_world import ARMS, NOISE
+from driftwise.environments.models.linear_bandit import ARMS, NOISE
 
 
 class Round(NamedTuple):

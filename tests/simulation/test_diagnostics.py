@@ -15,6 +15,7 @@ from driftwise.__main__ import main
 from driftwise.algorithms import opt_wlsvi
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.analysis.report import write_report
+from driftwise.base.part import stack
 from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
 from driftwise.parts.exploration import Ucb
@@ -27,7 +28,7 @@ from tests.telling import ALARMS, RESTARTS, telling
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 OF_BANDIT = BanditOverAgents(
-    tuple(opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)), exp3_p(2, num_rounds=6), 7
+    stack([opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)]), exp3_p(2, num_rounds=6), 7
 )
 
 

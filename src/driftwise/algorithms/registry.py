@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from driftwise.base.agent import Agent
 from driftwise.base.making import make
-from driftwise.base.types import Agent, Spec
+from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_kind
 
 P = ParamSpec("P")

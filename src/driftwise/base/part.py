@@ -2,14 +2,15 @@
 
 A part prints, compares, hashes, and maps to and from a plain dictionary. Its numeric fields may hold
 a grid (nested tuples of numbers); they become array leaves when the simulator compiles, so that
-changing a rate never compiles anew. All other fields are part of the program's structure.
+changing a rate never compiles anew. All other fields are part of the program's structure. A grid of parts has
+one representation: a part with a grid in its numbers.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -42,9 +43,13 @@ def choice(*choices: str, default: str) -> Any:
     return dataclasses.field(default=default, metadata={"choices": choices})
 
 
-def member(kind: type) -> Any:
-    """A field that takes another part, or anything else of one kind."""
-    return dataclasses.field(metadata={"kind": kind})
+def member(kind: type, *, stacked: bool = False) -> Any:
+    """A field that takes another part, or anything else of one kind; `stacked`, several of them as one.
+
+    Parts that are alike but for their numbers are stacked as one part, all of whose numbers have one axis
+    more, the first: see `stack` and `at`.
+    """
+    return dataclasses.field(metadata={"kind": kind, "stacked": stacked})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(number, choice, member))
@@ -93,41 +98,65 @@ def numeric_fields(cls: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)
 
 
-def require_alike(parts: Sequence[Any]) -> None:
-    """Refuse parts that differ in more than their numbers."""
+def stack(parts: Sequence[Any]) -> Any:
+    """Parts that are alike but for their numbers as one part, whose numbers are tuples over them."""
     first = parts[0]
     if any(type(each) is not type(first) for each in parts):
         raise ArgumentError("parts", "be of one kind", list(parts))
+    made = {}
     for field in dataclasses.fields(first):
         values = [getattr(each, field.name) for each in parts]
-        numbers = "numeric" in field.metadata and not any(is_part(value) for value in values)
         if all(is_part(value) for value in values):
-            require_alike(values)
-        elif not numbers and any(value != values[0] for value in values):
+            made[field.name] = stack(values)
+        elif "numeric" in field.metadata and not any(is_part(value) for value in values):
+            made[field.name] = tuple(values)
+        elif any(value != values[0] for value in values):
             raise ArgumentError("parts", "be alike but for their numbers", values, f"{field.name} {values!r}")
-
-
-def select(parts: Sequence[Any], index: Any) -> Any:
-    """The part at an index. It may be unknown to Python yet: then what differs becomes an array, at it."""
-    if isinstance(index, int | np.integer | np.ndarray):
-        return parts[int(index)]
-    first = parts[0]
-    made = object.__new__(type(first))
-    for field in dataclasses.fields(first):
-        values = [getattr(each, field.name) for each in parts]
-        if all(value == values[0] for value in values):
-            chosen = values[0]
-        elif is_part(values[0]):
-            chosen = select(values, index)
         else:
-            chosen = index.__array_namespace__().asarray(values)[index]
-        object.__setattr__(made, field.name, chosen)
+            made[field.name] = values[0]
+    return type(first)(**made)
+
+
+def at(stacked: Any, index: Any) -> Any:
+    """The part at an index of those that were stacked; the index may be unknown to Python yet."""
+    made = object.__new__(type(stacked))  # its numbers were checked, or are tracers
+    for field in dataclasses.fields(stacked):
+        value = getattr(stacked, field.name)
+        if is_part(value):
+            value = at(value, index)
+        elif "numeric" in field.metadata:
+            value = value[int(index) if isinstance(value, tuple) else index]
+        object.__setattr__(made, field.name, value)
     return made
+
+
+class Number(NamedTuple):
+    """A numeric field of a part, or of a part within."""
+
+    name: str
+    value: Numeric
+    num_own: int  # axes, the last ones, that the part keeps for itself: those of stacked members
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The shape of the grid that the field holds; empty for a single value."""
+        shape = np.shape(self.value)
+        return shape[: len(shape) - self.num_own]
+
+
+def numbers(value: Any, num_own: int = 0) -> Iterator[Number]:
+    """All numeric fields of a part and of the parts within, in the order of their fields."""
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if is_part(inner):
+            yield from numbers(inner, num_own + field.metadata.get("stacked", False))
+        elif "numeric" in field.metadata:
+            yield Number(field.name, inner, num_own)
 
 
 def grid_of(value: Any) -> dict[str, Numeric]:
     """Numbers of a part, and of the parts within, that hold several values, by the names of their fields."""
-    return dict(_grids(value))
+    return {each.name: each.value for each in numbers(value) if each.grid}
 
 
 def require_single(value: Any) -> None:
@@ -136,34 +165,25 @@ def require_single(value: Any) -> None:
         raise ArgumentError(name, "be a single number", values, f"a grid, {np.ravel(values).tolist()}")
 
 
-def _grids(value: Any) -> Iterator[tuple[str, Numeric]]:
-    for field in dataclasses.fields(value):
-        inner = getattr(value, field.name)
-        if is_part(inner):
-            yield from _grids(inner)
-        elif "numeric" in field.metadata and isinstance(inner, tuple):
-            yield field.name, inner
-
-
 def points(value: Any) -> tuple[Any, ...]:
     """A part with a grid in its numbers as single parts, one for each point, the last axis fastest."""
-    grids = list(_grids(value))
     try:
-        shape = np.broadcast_shapes(*(np.shape(each) for _, each in grids))
+        shape = np.broadcast_shapes(*(each.grid for each in numbers(value)))
     except ValueError:
-        told = " and ".join(f"{name} {each!r}" for name, each in grids)
-        raise ArgumentError("grids", "have shapes that fit each other", dict(grids), told) from None
+        listed = " and ".join(f"{name} {each!r}" for name, each in grid_of(value).items())
+        raise ArgumentError("grids", "have shapes that fit each other", value, listed) from None
     return tuple(_point(value, shape, index) for index in np.ndindex(shape))
 
 
-def _point(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
+def _point(value: Any, shape: tuple[int, ...], index: tuple[int, ...], num_own: int = 0) -> Any:
     changes = {}
     for field in dataclasses.fields(value):
         inner = getattr(value, field.name)
         if is_part(inner):
-            changes[field.name] = _point(inner, shape, index)
+            changes[field.name] = _point(inner, shape, index, num_own + field.metadata.get("stacked", False))
         elif "numeric" in field.metadata and isinstance(inner, tuple):
-            changes[field.name] = np.broadcast_to(inner, shape)[index].item()
+            own = np.shape(inner)[len(np.shape(inner)) - num_own :]
+            changes[field.name] = np.broadcast_to(inner, shape + own)[index].tolist()
     return dataclasses.replace(value, **changes)
 
 

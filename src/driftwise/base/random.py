@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.arrays import namespace
-from driftwise.base.types import Array, Key, Plan
+from driftwise.base.types import Array, Key
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -145,9 +145,3 @@ def choose(cumulative: Array, u: Array) -> Array:
     below = xp.astype(cumulative <= xp.asarray(u)[..., None] * cumulative[..., -1:], xp.int32)
     index = xp.sum(below, axis=-1, dtype=xp.int32)
     return xp.minimum(index, xp.asarray(cumulative.shape[-1] - 1, dtype=xp.int32))
-
-
-def act_by_policy(plan: Plan, h: int | Array, state: Array, u: Array) -> Array:
-    """The action drawn from the plan's policy."""
-    probabilities = plan.policy[h, state]
-    return choose(namespace(probabilities).cumulative_sum(probabilities), u)

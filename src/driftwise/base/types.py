@@ -75,7 +75,7 @@ class Variation:
 
 
 class FeatureTable(NamedTuple):
-    """What an episode shows of all state-action pairs, flattened state by state to `N = S·A` rows.
+    """All state-action pairs of an episode, flattened state by state to `N = S·A` rows.
 
     The last five fields are there for agents that name them in `needs`.
     """
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
     q: Array  # [H, S, A]
     policy: Array  # [H, S, A] probabilities
     values: Array  # [H, S] what the agent believes can be had from each step on
-    extra: Any = None  # what the agent's own update needs besides
+    drawn: Any = None  # what was drawn for it, if `update` needs that again
 
     @property
     def value(self) -> Array:
@@ -169,55 +169,3 @@ class Radius(Protocol):
     def given(self, moments: Moments) -> Array:
         """One radius, or one for each step: `[]` or `[H]`."""
         ...
-
-
-@runtime_checkable
-class Exploration(Protocol):
-    """How the estimate φᵀw becomes an index, and the index a policy."""
-
-    @property
-    def uses_gram_sq(self) -> bool:
-        """Whether `perturb` looks at `gram_sq`, so that it has to be kept."""
-        ...
-
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        """What is added to φᵀw, for every step and state-action pair: [H, N]."""
-        ...
-
-    def policy(self, q: Array) -> Array:
-        """Action probabilities from the index, over the last axis; −∞ marks actions that are not there."""
-        ...
-
-
-@runtime_checkable
-class Doubting(Protocol):
-    """An exploration that does not trust estimates far from the data."""
-
-    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
-        """How much of φᵀw is replaced by the most that can be had from a step on: `[H, N]`, in [0, 1]."""
-        ...
-
-
-@runtime_checkable
-class Agent(Protocol):
-    """Plan at the start of an episode, act in it, learn from it. States are opaque to the caller.
-
-    An agent that has to be told more than features says so in an attribute `needs`: a tuple of the names
-    `"rewards"`, `"measures"`, `"initial"`, `"projection"`, `"positions"` of a `FeatureTable`, or
-    `"shared_steps"`: that transitions do not depend on the step, `"fixed_transitions"`: that they do not
-    drift, or `"continuing"`: that there are no episodes.
-
-    An agent that does something worth a look may have a method `diagnostics(state)`: numbers by name for the
-    episode last learnt from, given the state after it. Engines record them beside the regret.
-    """
-
-    @property
-    def spec(self) -> Spec: ...
-
-    def init(self, features: FeatureTable) -> Any: ...
-
-    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan: ...
-
-    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array: ...
-
-    def update(self, state: Any, plan: Plan, episode: Episode) -> Any: ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,47 +13,41 @@ from driftwise.base.types import Spec, Variation
 from driftwise.environments.world import World
 
 
-@runtime_checkable
-class Environment(Protocol):
-    """A path of models. It holds no metrics: regret comes from exact values.
+class Environment(ABC):
+    """A path of models. It holds no metrics: regret comes from exact values."""
 
-    One without episodes says so in an attribute `continuing` that is true: a step takes the place of an
-    episode, and its regret may be negative.
-    """
-
-    @property
-    def name(self) -> str:
-        """What tables and files call it."""
-        ...
+    name: str  # what tables and files call it
+    config: Mapping[str, Any]  # how it was made, for manifests
+    continuing: bool = False  # no episodes: a step takes the place of one, and its regret may be negative
 
     @property
-    def config(self) -> Mapping[str, Any]:
-        """How it was made, for manifests."""
-        ...
+    @abstractmethod
+    def spec(self) -> Spec:
+        """The sizes of the problem."""
 
-    @property
-    def spec(self) -> Spec: ...
-
-    def described(self, name: str, config: Mapping[str, Any]) -> Any:
+    def described(self, name: str, config: Mapping[str, Any]) -> Self:
         """The same environment under another name, made as `config` says."""
-        ...
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "config", config)
+        return twin
 
+    @abstractmethod
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """What sets the episodes `[T]` apart, checked: `[T, ...]`, for `World.inputs`."""
-        ...
 
+    @abstractmethod
     def changes(self, num_episodes: int) -> tuple[int, ...]:
         """Episodes before `num_episodes` at which the model jumps."""
-        ...
 
+    @abstractmethod
     def variation(self, num_episodes: int) -> Variation:
         """How much the model moves in the first `num_episodes` episodes."""
-        ...
 
-    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> World:
-        """The environment as arrays; `tell` is what an agent `needs`, refused if the environment lacks it."""
-        ...
+    @abstractmethod
+    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> World:
+        """The environment as arrays, with what an agent `needs` in its tables; refused if it is not known."""
 
+    @abstractmethod
     def digest(self) -> str:
-        """What tells it from other environments, whatever their names."""
-        ...
+        """A text that tells it from other environments, whatever their names."""

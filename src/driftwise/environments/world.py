@@ -1,50 +1,55 @@
-"""What engines ask of a world."""
+"""What engines ask of an environment as arrays: one episode of one agent, written once for every engine."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from driftwise.base.types import Agent, Array, Episode, FeatureTable, Key
+from driftwise.base.agent import Agent
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan
 
 
 class Record(NamedTuple):
-    """What is kept of an episode."""
+    """The outcome of an episode."""
 
     reward: Array  # sum of the rewards seen
     value: Array  # exact V^π of the first state
     optimal: Array  # exact V* there
 
 
-class Standing(NamedTuple):
-    """What a run carries on if there are no episodes: the agent's state, and where it stands."""
+class Carry(NamedTuple):
+    """What a run carries from one episode to the next."""
 
-    learnt: Any
-    position: Array
+    state: Any  # the agent's
+    position: Array | None = None  # where it stands, if there are no episodes
 
 
-def learnt(carried: Any) -> Any:
-    """The agent's state, of what a run carries from episode to episode."""
-    return carried.learnt if isinstance(carried, Standing) else carried
+class Played(NamedTuple):
+    """One episode as it was played, in full."""
+
+    before: Any  # the agent's state before it
+    features: FeatureTable  # what was known to the agent
+    plan: Plan
+    episode: Episode
+    record: Record
+    carry: Carry  # into the next episode
 
 
 class World(Protocol):
     """An environment as a named tuple of arrays, of one library and one precision."""
 
     @property
-    def shown(self) -> FeatureTable:
-        """Features of the shape and type that agents will meet."""
+    def example(self) -> FeatureTable:
+        """A table of the shape and type that agents will meet."""
         ...
 
-    def begin(self, agent: Agent) -> Any:
-        """What a run carries from episode to episode: the agent's state, or a `Standing` with it."""
+    def begin(self, agent: Agent) -> Carry:
+        """The carry into the first episode."""
         ...
 
     def inputs(self, path: Array) -> Any:
         """What is the same for all runs: of each episode of the path `[T, …]`, leaves `[T, …]`."""
         ...
 
-    def play(
-        self, agent: Agent, state: Any, inputs: Any, run_key: Key, t: Any
-    ) -> tuple[Any, Record, Episode]:
+    def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> Played:
         """Episode `t` with its own `inputs`: plan, act, learn; and evaluate the plan's policy exactly."""
         ...

@@ -14,9 +14,10 @@ from decimal import Decimal
 from typing import Any
 
 from driftwise.algorithms import ALGORITHMS
+from driftwise.base.agent import Agent
 from driftwise.base.making import dotted, errors_under, make
 from driftwise.base.part import CONFIGURABLE, grid_of, require_single
-from driftwise.base.types import Agent, Variation
+from driftwise.base.types import Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.experiments.experiment import Experiment, require_table

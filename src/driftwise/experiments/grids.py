@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from driftwise.base.agent import Agent
 from driftwise.base.part import to_config
-from driftwise.base.types import Agent
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result, over_curves
 

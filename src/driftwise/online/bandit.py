@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms import build
+from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
-from driftwise.base.types import Agent, Spec
+from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.online import persistence, snapshots
 from driftwise.online.engines import engine_of, looks_at_arms
@@ -71,9 +72,8 @@ class Bandit:
     def _start(
         self, algorithm: str, agent: Agent, seed: int, max_pending: int, expire_after: int | None
     ) -> None:
-        needs = getattr(agent, "needs", ())
-        if needs:
-            found = f"{algorithm!r}, which has to be told {' and '.join(needs)}"
+        if agent.needs:
+            found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
             raise ArgumentError("algorithm", "learn from what it earns alone", algorithm, found)
         if not looks_at_arms(agent):
             raise ArgumentError(

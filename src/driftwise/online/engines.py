@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan
 from driftwise.base.random import ACTING, PLANNING
-from driftwise.base.types import Agent, Episode, FeatureTable, Key, Moments, Plan, Sample
+from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample
 from driftwise.parts.exploration import Ucb, tie_tolerance
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
@@ -21,13 +22,13 @@ TIE = tie_tolerance(np.dtype(np.float64))
 
 
 class Choice(NamedTuple):
-    """What is learnt from when the reward comes."""
+    """A decision, with all that is learnt from when its reward comes."""
 
     arm: int
     value: float  # the arm's index
-    bonus: float  # what of it is exploration
+    bonus: float  # the part of it that is exploration
     features: np.ndarray  # [d] of the arm
-    plan: Plan | None  # if the agent learns with it
+    planned: tuple[FeatureTable, Plan] | None  # what `update` is given, if the agent learns by its plans
 
 
 class Luck:
@@ -84,7 +85,8 @@ class Planned:
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
         try:
-            plan = self.agent.plan(self.state, FeatureTable(arms), self.luck.for_plan(number))
+            table = FeatureTable(arms.copy())
+            plan = self.agent.plan(self.state, table, self.luck.for_plan(number))
         except np.linalg.LinAlgError:
             raise not_finite(self.agent) from None
         if not np.isfinite(plan.q).all():
@@ -92,13 +94,14 @@ class Planned:
         arm = int(plan.policy[0, 0].argmax())
         if plan.policy[0, 0, arm] != 1:  # else nothing is left to chance
             arm = int(self.agent.act(plan, 0, 0, self.luck.for_action(number)))
-        return Choice(arm, plan.q.item(0, 0, arm), plan.bonus.item(0, 0, arm), arms[arm].copy(), plan)
+        index, bonus = plan.q.item(0, 0, arm), plan.bonus.item(0, 0, arm)
+        return Choice(arm, index, bonus, table.values[arm], (table, plan))
 
     def learn(self, choice: Choice, reward: float) -> None:
         taken = np.array([choice.arm], dtype=np.int32)
         episode = Episode(NOTHING, taken, choice.features[None], np.array([reward]), NOTHING)
-        assert choice.plan is not None
-        self.state = self.agent.update(self.state, choice.plan, episode)
+        assert choice.planned is not None
+        self.state = self.agent.update(self.state, *choice.planned, episode)
 
 
 class Direct:

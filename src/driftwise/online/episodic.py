@@ -11,9 +11,10 @@ import numpy as np
 
 from driftwise.algorithms import build
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.part import require_single
 from driftwise.base.random import keys_of
-from driftwise.base.types import Agent, Spec
+from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import persistence
 from driftwise.online.bandit import LARGEST_REWARD
@@ -29,6 +30,7 @@ from driftwise.parts.least_squares import LeastSquares
 class Playing(NamedTuple):
     """An episode under way."""
 
+    table: FeatureTable
     plan: Any
     choices: np.ndarray  # [H] uniform numbers that actions are drawn with
     state: Any
@@ -60,8 +62,8 @@ class EpisodicAgent:
     `end()` the rest is not known: it is left out, and the last step keeps the value of the state it led to.
 
     `plan_every` lets plain least squares act on the same plan for some episodes, as planning is what costs.
-    Algorithms that have to be told `measures`, `initial` chances, a `projection` or `positions` get them
-    in `knows`, and mean `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of
+    Algorithms that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and
+    mean `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of
     turn a `RuntimeError`, and neither changes anything. Calls are made by one thread.
 
     `begin` raises a `FloatingPointError` where the sums give no finite weights. It would do so again: go on
@@ -78,7 +80,7 @@ class EpisodicAgent:
         memory: int | None = None,
         tolerance: float = 1e-6,
         plan_every: int = 1,
-        knows: Mapping[str, Any] | None = None,
+        known: Mapping[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
         mapped = callable(features)
@@ -86,24 +88,23 @@ class EpisodicAgent:
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
         agent = build(spec, algorithm, **parameters)
         require_single(agent)
-        states.require_enough(getattr(agent, "needs", ()))
+        states.require_enough(agent.needs)
         if mapped:
             agent = remembering(agent, memory=memory, tolerance=tolerance)
-        self._start(agent, states, {} if knows is None else knows, plan_every=plan_every, seed=seed)
+        self._start(agent, states, {} if known is None else known, plan_every=plan_every, seed=seed)
 
     def _start(
-        self, agent: Agent, states: States, knows: Mapping[str, Any], *, plan_every: int, seed: int
+        self, agent: Agent, states: States, known: Mapping[str, Any], *, plan_every: int, seed: int
     ) -> None:
         self.agent, self.states = agent, states
-        self._needs: tuple[str, ...] = getattr(agent, "needs", ())
-        self._told = states.told(agent.spec.horizon, self._needs, knows)
-        self._knows = {name: np.array(each, dtype=np.float64) for name, each in knows.items()}
+        self._table = states.table(agent.spec.horizon, agent.needs, known)
+        self._known = {name: np.array(each, dtype=np.float64) for name, each in known.items()}
         self.plan_every = require_count("plan_every", plan_every)
         if self.plan_every > 1 and not isinstance(agent, (LeastSquares, RememberedLeastSquares)):
             raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
         self.seed = require_count("seed", seed, at_least=0)
         self._key = random.fold(random.key(self.seed), 0)
-        self._state = agent.init(self._told)
+        self._state = agent.init(self._table)
         self._plan: Any = None
         self._playing: Playing | None = None
         self._episode = 0
@@ -144,18 +145,19 @@ class EpisodicAgent:
         return summarise(self.agent, self._state, self._episode, self._gauge)
 
     def begin(self, state: Any, *, rewards: Any = None) -> None:
-        """Start an episode in a state; `rewards` `[H, S, A]` are for algorithms that are told mean ones."""
+        """Start an episode in a state; mean `rewards` `[H, S, A]` are for algorithms that need them."""
         if self._playing is not None:
             raise RuntimeError("begin must come after the end of an episode, which is under way; see end()")
         first = self.states.checked("state", state)
-        told = self.states.with_rewards(self._told, rewards, needed="rewards" in self._needs)
+        needed = "rewards" in self.agent.needs
+        table = self.states.with_rewards(self._table, rewards, needed=needed)
         _, for_plan, for_actions = keys_of(self._key, self._episode)
         plan = self._plan
         if self._episode % self.plan_every == 0:
-            plan = self._made_plan(told, for_plan)
+            plan = self._made_plan(table, for_plan)
         choices = random.uniform(for_actions, self.horizon, np.float64)
         self._plan = plan
-        self._playing = Playing(plan, choices, first, None, ())
+        self._playing = Playing(table, plan, choices, first, None, ())
 
     def act(self) -> int:
         """Choose the action of this step."""
@@ -192,7 +194,7 @@ class EpisodicAgent:
         if self._playing is not None:
             raise RuntimeError("save must come between episodes, and one is under way; see end()")
         plan = self._plan if self._episode % self.plan_every else None
-        settings = self._knows, self.plan_every, self.seed, self._episode, self._gauge
+        settings = self._known, self.plan_every, self.seed, self._episode, self._gauge
         persistence.write(path, stored_as(Kept(self.agent, self.states, *settings, self._state, plan)))
 
     @classmethod
@@ -209,7 +211,7 @@ class EpisodicAgent:
     def restored(cls, stored: persistence.Stored, features: FeatureMap | None = None) -> EpisodicAgent:
         """The agent in a file."""
         kept, made = kept_in(stored, features), cls.__new__(cls)
-        made._start(kept.agent, kept.states, kept.knows, plan_every=kept.plan_every, seed=kept.seed)
+        made._start(kept.agent, kept.states, kept.known, plan_every=kept.plan_every, seed=kept.seed)
         made._state, made._plan, made._episode = kept.state, kept.plan, kept.num_episodes
         made._gauge = kept.gauge
         return made
@@ -222,7 +224,7 @@ class EpisodicAgent:
             plan, episode = self.states.episode(playing.plan, steps)
             gauge = copy.copy(self._gauge)
             watch(gauge, plan, episode, num_predicted)
-            state = self.agent.update(self._state, plan, episode)
+            state = self.agent.update(self._state, playing.table, plan, episode)
         self._state, self._gauge, self._playing = state, gauge, None
         self._episode += 1
 
@@ -235,10 +237,10 @@ class EpisodicAgent:
             raise RuntimeError(f"{call} must come after begin, as no episode is under way")
         return self._playing
 
-    def _made_plan(self, told: Any, key: Any) -> Any:
+    def _made_plan(self, table: FeatureTable, key: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
-                plan = self.agent.plan(self._state, told, key)
+                plan = self.agent.plan(self._state, table, key)
         except np.linalg.LinAlgError:
             plan = None
         if plan is None or not np.isfinite(plan.weights).all():

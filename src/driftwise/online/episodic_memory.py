@@ -6,22 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import spd_inverse, write
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import choose
-from driftwise.base.types import (
-    Doubting,
-    Exploration,
-    FeatureTable,
-    Forgetting,
-    Key,
-    Moments,
-    Plan,
-    Sample,
-    Spec,
-)
+from driftwise.base.types import FeatureTable, Forgetting, Key, Moments, Plan, Sample, Spec
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.parts.exploration import Thompson, TruncatedThompson
+from driftwise.parts.exploration import Exploration, Thompson, TruncatedThompson
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.regression import empty_moments, linear
 
@@ -53,13 +44,13 @@ class MemoryPlan(NamedTuple):
     weights: np.ndarray  # [H, d]
     inverse: np.ndarray  # [H, d, d]
     moments: Moments
-    drawn: np.ndarray | None  # [H, d] what a draw adds to the weights
+    shift: np.ndarray | None  # [H, d] a draw that is added to the weights
     key: Key
     bonus: Any = None  # [H, 1, A]
     q: Any = None
     policy: Any = None
     values: Any = None  # [H, 1]
-    extra: Any = None
+    drawn: Any = None
 
     value = Plan.value
     values_ahead = Plan.values_ahead
@@ -69,13 +60,14 @@ class MemoryPlan(NamedTuple):
         exploration, table, here = self.maker.exploration, FeatureTable(rows), slice(h, h + 1)
         gram_sq = None if self.moments.gram_sq is None else self.moments.gram_sq[here]
         step = self.moments._replace(gram=self.moments.gram[here], gram_sq=gram_sq)
-        if self.drawn is None:
+        if self.shift is None:
             bonus = exploration.perturb(self.inverse[here], step, table, self.key)[0]
         else:
-            bonus = linear(table, self.drawn[h])
+            bonus = linear(table, self.shift[h])
         q = linear(table, self.weights[h]) + bonus
-        if isinstance(exploration, Doubting):
-            share = exploration.doubt(self.inverse[here], step, table)[0]
+        doubt = exploration.doubt(self.inverse[here], step, table)
+        if doubt is not None:
+            share = doubt[0]
             doubted = share * (len(self.weights) - h) + (1 - share) * q
             q, bonus = doubted, bonus + (doubted - q)
         return q, bonus
@@ -89,7 +81,7 @@ class MemoryPlan(NamedTuple):
 
 
 @part
-class RememberedLeastSquares:
+class RememberedLeastSquares(Agent):
     """`LeastSquares` over the newest `memory` episodes, for states that are known by their features alone.
 
     For `h = H … 1`, over the episodes τ that are remembered, with the weights ω of `forgetting`:
@@ -126,12 +118,12 @@ class RememberedLeastSquares:
     def plan(self, state: MemoryState, features: FeatureTable, key: Key) -> Any:
         moments, weights = self.moments(state), np.zeros((self.spec.horizon, self.spec.dim))
         inverse = spd_inverse(moments.gram)
-        drawn = None
+        shift = None
         if isinstance(
             self.exploration, (Thompson, TruncatedThompson)
         ):  # linear in φ, drawn for all steps at once
-            drawn = self.exploration.perturb(inverse, moments, FeatureTable(np.eye(self.spec.dim)), key)
-        plan = MemoryPlan(self, weights, inverse, moments, drawn, key)
+            shift = self.exploration.perturb(inverse, moments, FeatureTable(np.eye(self.spec.dim)), key)
+        plan = MemoryPlan(self, weights, inverse, moments, shift, key)
         weighted = state.features * _weights(state)[:, None]
         values = np.zeros(self.memory)
         for h in reversed(range(self.spec.horizon)):
@@ -145,7 +137,7 @@ class RememberedLeastSquares:
         index, _ = plan.index_at(h, state)
         return choose(np.cumsum(plan.maker.exploration.policy(index)), uniform)
 
-    def update(self, state: MemoryState, plan: Any, episode: Any) -> MemoryState:
+    def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Any) -> MemoryState:
         slot = int(state.clock.tick % self.memory)
         clock = state.clock._replace(cross=write(state.clock.cross.copy(), (0, 1 + slot), 0.0))
         return MemoryState(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, to_config
 from driftwise.base.random import key
-from driftwise.base.types import Agent
 from driftwise.online.episodic_memory import MemoryPlan
 from driftwise.online.episodic_states import FeatureMap, MappedStates, States, TableOfStates
 from driftwise.online.gauge import Gauge
@@ -24,7 +24,7 @@ class Kept(NamedTuple):
 
     agent: Agent
     states: States
-    knows: Mapping[str, Any]
+    known: Mapping[str, Any]
     plan_every: int
     seed: int
     num_episodes: int
@@ -44,7 +44,7 @@ def stored_as(kept: Kept) -> Stored:
         "num_episodes": kept.num_episodes,
         "has_plan": kept.plan is not None,
     }
-    given = {f"knows.{name}": each for name, each in kept.knows.items()} | kept.states.tensors
+    given = {f"known.{name}": each for name, each in kept.known.items()} | kept.states.tensors
     tensors = {name: np.array(each, order="C") for name, each in given.items()}  # files know no other
     tensors["gauge"] = np.array(dataclasses.astuple(kept.gauge), dtype=np.float64)
     arrays = enumerate(leaves((kept.state, _made_by(None, kept.plan))))
@@ -62,16 +62,16 @@ def kept_in(stored: Stored, features: FeatureMap | None) -> Kept:
             f"features must be of {want[0]} actions and {want[1]} dimensions, as those of the agent that was "
             f"saved, got {have[0]} and {have[1]}"
         )
-    knows = {name.removeprefix("knows."): each for name, each in tensors.items() if name.startswith("knows.")}
-    told = states.told(agent.spec.horizon, getattr(agent, "needs", ()), knows)
-    state, plan = agent.init(told), None
+    known = {name.removeprefix("known."): each for name, each in tensors.items() if name.startswith("known.")}
+    table = states.table(agent.spec.horizon, agent.needs, known)
+    state, plan = agent.init(table), None
     if description["has_plan"]:
-        plan = _made_by(None, agent.plan(state, told, key(0)))  # of the same shapes
+        plan = _made_by(None, agent.plan(state, table, key(0)))  # of the same shapes
     arrays = [tensors[f"kept.{i}"] for i in range(sum(name.startswith("kept.") for name in tensors))]
     state, plan = with_leaves((state, plan), arrays)
     plan_every, seed, num_episodes = (description[name] for name in ("plan_every", "seed", "num_episodes"))
     count, *rest = tensors["gauge"].tolist()
-    settings = knows, plan_every, seed, num_episodes, Gauge(int(count), *rest)
+    settings = known, plan_every, seed, num_episodes, Gauge(int(count), *rest)
     return Kept(agent, states, *settings, state, _made_by(agent, plan))
 
 

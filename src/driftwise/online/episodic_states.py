@@ -52,14 +52,14 @@ class States(Protocol):
     tensors: dict[str, np.ndarray]
 
     def require_enough(self, needs: Sequence[str]) -> None:
-        """Refuse algorithms that need more than can be told."""
+        """Refuse algorithms that need more than can be known."""
         ...
 
-    def told(self, horizon: int, needs: Sequence[str], knows: Mapping[str, Any]) -> FeatureTable:
-        """What the agent is told of all states, with what it needs besides."""
+    def table(self, horizon: int, needs: Sequence[str], known: Mapping[str, Any]) -> FeatureTable:
+        """The features of all states, with what the agent needs besides."""
         ...
 
-    def with_rewards(self, told: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
+    def with_rewards(self, table: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
         """The same with the mean rewards of an episode."""
         ...
 
@@ -72,8 +72,8 @@ class States(Protocol):
         ...
 
 
-class _Known(NamedTuple):
-    """What an agent may be told, and how the state is added in which nothing can be earned."""
+class _Field(NamedTuple):
+    """The shape of what an agent may need, and how the state is added in which nothing can be earned."""
 
     shape: tuple[int | None, ...]
     extended: Callable[[np.ndarray], np.ndarray]
@@ -109,32 +109,32 @@ class TableOfStates:
     def require_enough(self, needs: Sequence[str]) -> None:
         pass
 
-    def told(self, horizon: int, needs: Sequence[str], knows: Mapping[str, Any]) -> FeatureTable:
-        known = {
-            "measures": _Known((None, horizon, self.dim, self.nowhere), _with_column),
-            "initial": _Known((self.nowhere,), _with_zeros),
-            "projection": _Known((self.nowhere, self.nowhere), _with_zeros),
-            "positions": _Known((self.nowhere, self.num_actions, 2), _with_far_state),
+    def table(self, horizon: int, needs: Sequence[str], known: Mapping[str, Any]) -> FeatureTable:
+        fields = {
+            "measures": _Field((None, horizon, self.dim, self.nowhere), _with_column),
+            "initial": _Field((self.nowhere,), _with_zeros),
+            "projection": _Field((self.nowhere, self.nowhere), _with_zeros),
+            "positions": _Field((self.nowhere, self.num_actions, 2), _with_far_state),
         }
-        for name in knows:
-            require_choice("knows", name, list(known))
+        for name in known:
+            require_choice("known", name, list(fields))
         table = feature_table(self._features)
-        for name in (each for each in needs if each in known):
-            if name not in knows:
-                raise ArgumentError("knows", f"have the {name} that the algorithm needs", sorted(knows))
-            given = require_array(name, knows[name], known[name].shape)
-            table = table._replace(**{name: known[name].extended(given)})
-        if "rewards" in needs:  # until the first episode tells them
+        for name in (each for each in needs if each in fields):
+            if name not in known:
+                raise ArgumentError("known", f"have the {name} that the algorithm needs", sorted(known))
+            given = require_array(name, known[name], fields[name].shape)
+            table = table._replace(**{name: fields[name].extended(given)})
+        if "rewards" in needs:  # until the first episode has them
             table = table._replace(rewards=np.zeros((horizon, len(table.values))))
         return table
 
-    def with_rewards(self, told: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
-        _require_told(rewards, needed=needed)
+    def with_rewards(self, table: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
+        _require_rewards(rewards, needed=needed)
         if not needed:
-            return told
-        assert told.rewards is not None
-        given = require_array("rewards", rewards, (len(told.rewards), self.nowhere, self.num_actions))
-        return told._replace(rewards=np.pad(given, [(0, 0), (0, 1), (0, 0)]).reshape(len(given), -1))
+            return table
+        assert table.rewards is not None
+        given = require_array("rewards", rewards, (len(table.rewards), self.nowhere, self.num_actions))
+        return table._replace(rewards=np.pad(given, [(0, 0), (0, 1), (0, 0)]).reshape(len(given), -1))
 
     def checked(self, name: str, state: Any) -> int:
         number = require_count(name, scalar(state), at_least=0)
@@ -168,18 +168,16 @@ class MappedStates:
     def require_enough(self, needs: Sequence[str]) -> None:
         if needs:
             expected = "learn from what it earns alone where states cannot be counted"
-            raise ArgumentError(
-                "algorithm", expected, needs, f"one that has to be told {' and '.join(needs)}"
-            )
+            raise ArgumentError("algorithm", expected, needs, f"one that needs {' and '.join(needs)}")
 
-    def told(self, horizon: int, needs: Sequence[str], knows: Mapping[str, Any]) -> FeatureTable:
-        for name in knows:
-            raise ArgumentError("knows", "be empty where states cannot be counted", name)
+    def table(self, horizon: int, needs: Sequence[str], known: Mapping[str, Any]) -> FeatureTable:
+        for name in known:
+            raise ArgumentError("known", "be empty where states cannot be counted", name)
         return FeatureTable(self.nowhere)
 
-    def with_rewards(self, told: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
-        _require_told(rewards, needed=needed)
-        return told
+    def with_rewards(self, table: FeatureTable, rewards: Any, *, needed: bool) -> FeatureTable:
+        _require_rewards(rewards, needed=needed)
+        return table
 
     def checked(self, name: str, state: Any) -> np.ndarray:
         rows = require_array(f"features of {name}", self.features(state), self.nowhere.shape)
@@ -201,9 +199,9 @@ def _in_unit_ball(features: np.ndarray) -> np.ndarray:
     return features
 
 
-def _require_told(rewards: Any, *, needed: bool) -> None:
+def _require_rewards(rewards: Any, *, needed: bool) -> None:
     if needed != (rewards is not None):
-        expected = "given, as the algorithm is told the mean ones" if needed else "left out"
+        expected = "given, as the algorithm needs the mean ones" if needed else "left out"
         raise ArgumentError("rewards", f"be {expected}", rewards)
 
 

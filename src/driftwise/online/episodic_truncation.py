@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from driftwise.base.part import is_part
+from driftwise.base.agent import Wrapper
+from driftwise.base.part import points
 from driftwise.base.types import Forgetting
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.episodic_memory import RememberedLeastSquares
@@ -26,7 +27,7 @@ def remembering(agent: Any, *, memory: int | None, tolerance: float) -> Any:
         if not isinstance(base, LeastSquares):
             raise ArgumentError("algorithm", "be one of least squares for continuous states", base)
     if memory is None:
-        memory = max(slots(base.forgetting, tolerance) for base in bases)
+        memory = max(slots(each.forgetting, tolerance) for base in bases for each in points(base))
     return _replaced(agent, require_count("memory", memory))
 
 
@@ -79,32 +80,16 @@ def truncation_error(
     return once * sum(growth**j for j in range(horizon)) if lost else 0.0
 
 
-def _members(agent: Any) -> dict[str, tuple[Any, ...]]:
-    """The agents that an agent wraps, by field."""
-    fields = {field.name: getattr(agent, field.name) for field in dataclasses.fields(agent)}
-    listed = {name: value if isinstance(value, tuple) else (value,) for name, value in fields.items()}
-    return {name: each for name, each in listed.items() if each and all(map(_is_agent, each))}
-
-
-def _is_agent(value: Any) -> bool:
-    return is_part(value) and hasattr(value, "plan")
-
-
 def _bases(agent: Any) -> Iterator[Any]:
-    wrapped = _members(agent)
-    if not wrapped:
+    """The agents within an agent that wrap no other one."""
+    if isinstance(agent, Wrapper):
+        yield from _bases(agent.base)
+    else:
         yield agent
-    for each in wrapped.values():
-        for inner in each:
-            yield from _bases(inner)
 
 
 def _replaced(agent: Any, memory: int) -> Any:
-    if isinstance(agent, LeastSquares):
-        parts = agent.spec, agent.forgetting, agent.exploration
-        return RememberedLeastSquares(*parts, memory, agent.ridge, agent.clip)
-    changes = {}
-    for name, each in _members(agent).items():
-        made = tuple(_replaced(inner, memory) for inner in each)
-        changes[name] = made if isinstance(getattr(agent, name), tuple) else made[0]
-    return dataclasses.replace(agent, **changes)
+    if isinstance(agent, Wrapper):
+        return dataclasses.replace(agent, base=_replaced(agent.base, memory))  # pyright: ignore[reportArgumentType]
+    parts = agent.spec, agent.forgetting, agent.exploration
+    return RememberedLeastSquares(*parts, memory, agent.ridge, agent.clip)

@@ -14,7 +14,7 @@ from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
 from driftwise.algorithms.unknown_variation.multi_scale import MasterState
 from driftwise.algorithms.unknown_variation.restarting import RestartingState
 from driftwise.base.arrays import map_tree
-from driftwise.base.part import select
+from driftwise.base.part import at
 from driftwise.base.types import Moments
 from driftwise.online.gauge import Gauge
 from driftwise.online.pending import Pending
@@ -77,7 +77,7 @@ def _(state: RestartingState, agent: Any) -> Moments:
 
 @acting.register
 def _(state: BlockState, agent: Any) -> Moments:
-    return acting(state.base, select(agent.arms, state.arm))
+    return acting(state.base, at(agent.base, state.arm))
 
 
 @acting.register

@@ -29,7 +29,7 @@ def taken(engine: Engine, pending: Pending, gauge: Gauge) -> Tensors:
         "pending.values": np.array([each[1:3] for each in waiting], dtype=np.float64),
         "pending.features": np.array([each.features for each in waiting], dtype=np.float64),
     }
-    plans = [leaves(each.plan) for each in waiting]
+    plans = [leaves(each.planned) for each in waiting]
     for i, column in enumerate(zip(*plans, strict=True)):
         tensors |= _packed(f"plans.{i}", column)
     return tensors
@@ -53,12 +53,12 @@ def _waiting(tensors: Tensors, engine: Engine) -> Iterable[tuple[int, Choice]]:
     if not ids:
         return
     features = tensors["pending.features"]
-    like = engine.choose(np.zeros((1, features.shape[1])), 0).plan
+    like = engine.choose(np.zeros((1, features.shape[1])), 0).planned
     columns = [_unpacked(f"plans.{i}", tensors) for i in range(len(leaves(like)))]
     for place, number in enumerate(ids):
-        plan = with_leaves(like, (column[place] for column in columns))
+        planned = with_leaves(like, (column[place] for column in columns))
         value, bonus = values[place]
-        yield number, Choice(arms[place], value, bonus, features[place].copy(), plan)
+        yield number, Choice(arms[place], value, bonus, features[place].copy(), planned)
 
 
 def _packed(name: str, arrays: Sequence[np.ndarray]) -> Tensors:

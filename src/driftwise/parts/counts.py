@@ -15,11 +15,11 @@ def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> 
     """No visits: `gram` is `[H, S, A, 1, 1]` and `cross` `[H, S, A, 1, 1+S]`, of the features' type."""
     xp, dtype = namespace(features.values), features.values.dtype
     nowhere = xp.zeros(spec.horizon, dtype=xp.int32)
-    shown = visits(spec, Episode(nowhere, nowhere, None, xp.zeros(spec.horizon, dtype=dtype), nowhere))
+    sample = visits(spec, Episode(nowhere, nowhere, None, xp.zeros(spec.horizon, dtype=dtype), nowhere))
     shape = (spec.horizon, spec.num_states, spec.num_actions, 1)
-    everywhere = shown._replace(features=xp.broadcast_to(shown.features, shape))
+    everywhere = sample._replace(features=xp.broadcast_to(sample.features, shape))
     moments = empty_moments(everywhere, spec.num_states, 0.0, gram_sq=False)
-    return forgetting.init(moments, shown)
+    return forgetting.init(moments, sample)
 
 
 def visits(spec: Spec, episode: Episode) -> Sample:

@@ -15,7 +15,7 @@ class Detector(Protocol):
     """Watches one number an episode, and says when the past is over."""
 
     @property
-    def told_as(self) -> tuple[str, ...]:
+    def events(self) -> tuple[str, ...]:
         """The names under which results have its alarms."""
         ...
 
@@ -54,7 +54,7 @@ class Glr:
     Piecewise-Stationary Bandits", JMLR 2022, with the threshold of its experiments.
     """
 
-    told_as = ("alarms", "restarts")
+    events = ("alarms", "restarts")
 
     noise_scale: Numeric = number(above=0, default=0.5)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
@@ -109,7 +109,7 @@ class Cusum:
     Bandit Problem", AAAI 2018.
     """
 
-    told_as = ("alarms", "restarts")
+    events = ("alarms", "restarts")
 
     warmup: Numeric = number(at_least=1, integer=True, default=50)
     slack: Numeric = number(at_least=0, default=0.1)
@@ -137,7 +137,7 @@ class RandomRestart:
     The honest baseline of all that restart: what they gain over it, they gain by knowing when.
     """
 
-    told_as = ("restarts",)
+    events = ("restarts",)
 
     probability: Numeric = number(at_least=0, at_most=1)
 

@@ -1,8 +1,9 @@
-"""Exploration: what is added to the estimate φᵀw, and how an index becomes a policy."""
+"""Exploration: a perturbation of the estimate φᵀw, and the policy that acts on the sum."""
 
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +16,32 @@ from driftwise.base.validation import ArgumentError
 from driftwise.parts.regression import linear, matvec, quadratic
 
 
+class Exploration(ABC):
+    """How the estimate φᵀw becomes an index, and the index a policy."""
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        """Whether `perturb` looks at `gram_sq`, so that it has to be kept."""
+        return False
+
+    @abstractmethod
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        """The perturbation of φᵀw for every step and state-action pair: `[H, N]`."""
+
+    def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array | None:
+        """The share of φᵀw that is replaced by the most that can be had from a step on: `[H, N]` in [0, 1].
+
+        None trusts every estimate.
+        """
+        return None
+
+    def policy(self, q: Array) -> Array:
+        """Action probabilities from the index, over the last axis; −∞ marks actions that are not there."""
+        return greedy_policy(q)
+
+
 @part
-class Ucb:
+class Ucb(Exploration):
     """Optimism: a radius β times the width of the confidence ellipsoid in direction φ.
 
     `norm="sandwich"` uses `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, the estimator's standard deviation but for the ridge in Λ̃;
@@ -33,12 +58,9 @@ class Ucb:
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
 
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
-
 
 @part
-class RandomisedUcb:
+class RandomisedUcb(Exploration):
     """A radius that is scaled by chance: `Z β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)` with one Z for all actions and states.
 
     `Z = |N(0, 1)|` (`sign="folded"`: always optimistic) or `Z = N(0, 1)` (`sign="signed"`).
@@ -58,29 +80,26 @@ class RandomisedUcb:
             draw = namespace(inverse).abs(draw)
         return draw * radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
 
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
-
 
 @part
-class Thompson:
+class Thompson(Exploration):
     """A parameter drawn around the estimate: `w + a Λ⁻¹ Λ̃^(1/2) z` with `z ~ N(0, I)`, one for each step.
 
     The root is Cholesky's, `Λ̃ = LLᵀ`: the draw has the covariance `a² Λ⁻¹ Λ̃ Λ⁻¹`.
     """
 
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
-    uses_gram_sq = True
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        return True
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return drawn(self.scale, inverse, moments, features, key)
 
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
-
 
 @part
-class TruncatedThompson:
+class TruncatedThompson(Exploration):
     """Thompson sampling that is optimistic wherever the draw cannot be trusted.
 
     Where `√(φᵀΛ⁻¹φ)` is at most `lower` the drawn value counts, where it is at least `upper` the most that
@@ -90,7 +109,10 @@ class TruncatedThompson:
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
     lower: Numeric = number(at_least=0)
     upper: Numeric = number(at_least=0)
-    uses_gram_sq = True
+
+    @property
+    def uses_gram_sq(self) -> bool:
+        return True
 
     def __post_init__(self) -> None:
         if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
@@ -107,29 +129,20 @@ class TruncatedThompson:
         share = (norms - lower) / xp.where(gap > 0, gap, xp.ones_like(gap))
         return xp.where(gap > 0, xp.clip(share, 0, 1), xp.astype(norms > lower, norms.dtype))
 
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
-
 
 @part
-class Greedy:
+class Greedy(Exploration):
     """No exploration."""
-
-    uses_gram_sq = False
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return _nothing(inverse, features)
 
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
-
 
 @part
-class EpsilonGreedy:
+class EpsilonGreedy(Exploration):
     """With probability ε an action drawn uniformly, else a greedy one."""
 
     epsilon: Numeric = number(at_least=0, at_most=1)
-    uses_gram_sq = False
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return _nothing(inverse, features)
@@ -139,10 +152,8 @@ class EpsilonGreedy:
 
 
 @part
-class Uniform:
+class Uniform(Exploration):
     """Every action with the same probability, whatever was learnt."""
-
-    uses_gram_sq = False
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return _nothing(inverse, features)
@@ -186,7 +197,7 @@ def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
 def width(
     inverse: Array, moments: Moments, features: FeatureTable, norm: Literal["sandwich", "single"]
 ) -> Array:
-    """Of the confidence ellipsoid in the direction of each φ: `[H, N]`."""
+    """Width of the confidence ellipsoid in the direction of each φ: `[H, N]`."""
     xp = namespace(inverse)
     if norm == "single" or moments.gram_sq is None:  # where Λ̃ = Λ, and Λ⁻¹ΛΛ⁻¹ = Λ⁻¹
         squared = quadratic(features, inverse)

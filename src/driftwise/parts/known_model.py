@@ -21,7 +21,7 @@ class KnownModel(NamedTuple):
     initial: Array  # [S]
 
     @classmethod
-    def told(cls, features: FeatureTable) -> KnownModel:
+    def of(cls, features: FeatureTable) -> KnownModel:
         """The model of an agent that needs `measures`, `initial` and `fixed_transitions`."""
         assert features.measures is not None
         phi = features.values

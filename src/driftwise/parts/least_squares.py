@@ -9,13 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import after, namespace, scan, spd_inverse
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import (
     Array,
     Episode,
-    Exploration,
     FeatureTable,
     Forgetting,
     Key,
@@ -25,11 +24,12 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
+from driftwise.parts.exploration import Exploration
 from driftwise.parts.regression import empty_moments, linear, matvec
 
 
 @part
-class LeastSquares:
+class LeastSquares(Agent):
     """Backward induction on the weighted ridge regression of every step.
 
     For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
@@ -38,7 +38,7 @@ class LeastSquares:
     `clip="paper"` is `min(·, H)` (Algorithm 1, line 8); `"tight"` is `[0, H−h+1]`, the range that values of
     step h can have, which keeps optimism; `"range"` is `[0, H]`; `"none"` leaves values as they are.
 
-    `rewards="known"` takes the episode's rewards as they are told and learns transitions only.
+    `rewards="known"` takes the episode's rewards as known and learns transitions only.
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
     on h.
@@ -57,18 +57,17 @@ class LeastSquares:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it has to be told besides features."""
-        told = {
+        asked = {
             "rewards": self.rewards == "known",
             "projection": self.successors == "features",
             "shared_steps": self.steps == "shared",
         }
-        return tuple(name for name, needed in told.items() if needed)
+        return tuple(name for name, needed in asked.items() if needed)
 
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
         steps = xp.zeros(self.spec.horizon, dtype=dtype)
-        shown = Sample(
+        sample = Sample(
             features=xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype),
             reward=steps,
             successor=xp.zeros(self.spec.horizon, dtype=xp.int32),
@@ -77,8 +76,8 @@ class LeastSquares:
         num_successors = (
             self.spec.num_states if self.spec.horizon > 1 else 0
         )  # what follows the last step is 0
-        moments = empty_moments(shown, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
-        return self.forgetting.init(moments, shown)
+        moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
+        return self.forgetting.init(moments, sample)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = pooled(state) if self.steps == "shared" else state
@@ -86,14 +85,10 @@ class LeastSquares:
         gram_sq = None if moments.gram_sq is None else after(moments.gram_sq, inverse)
         moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
-        doubts = getattr(self.exploration, "doubt", None)
-        doubt = None if doubts is None else doubts(inverse, moments, features)
+        doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: Moments, plan: Plan, episode: Episode) -> Moments:
+    def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         rewards = episode.rewards
         count = namespace(rewards).ones(rewards.shape, dtype=rewards.dtype)
         sample = Sample(episode.features, rewards, episode.successors, count)

@@ -16,12 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.jax_backend import register_parts
-from driftwise.base.types import Agent, Array
+from driftwise.base.part import numbers
+from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
-from driftwise.environments.world import Record, World, learnt
+from driftwise.environments.world import Record, World
 
-Recorded = tuple[Record, dict[str, Array]]  # of an episode: what happened, and what the agent tells of it
+Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the agent's diagnostics
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
@@ -55,23 +57,28 @@ def own_settings(device: Any) -> Iterator[None]:
 def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
     register_parts()
-    values, structure = jax.tree.flatten(agent, is_leaf=lambda value: isinstance(value, tuple))
-    leaves = [np.asarray(value) for value in values]
+    listed = list(numbers(agent))
     try:
-        grid = np.broadcast_shapes(*(leaf.shape for leaf in leaves))
+        grid = np.broadcast_shapes(*(each.grid for each in listed))
     except ValueError:
-        shapes = ", ".join(str(leaf.shape) for leaf in leaves if leaf.ndim)
+        shapes = ", ".join(str(each.grid) for each in listed if each.grid)
         raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
-    with np.errstate(over="ignore", under="ignore"):
-        cast = [leaf.astype(np.int64 if leaf.dtype.kind in "iu" else dtype) for leaf in leaves]
-    for leaf, kept in zip(leaves, cast, strict=True):
-        lost = ~np.isfinite(kept) | ((kept == 0) & (leaf != 0))
-        if lost.any():
-            raise ValueError(
-                f"agent: its parameters must fit into {dtype}, got {leaf[lost].flat[0].item()!r}"
-            )
-    flat = [np.broadcast_to(leaf, grid).reshape(-1) for leaf in cast]
+    flat = []
+    for each in listed:
+        kept = _cast(np.asarray(each.value), dtype)
+        own = kept.shape[len(each.grid) :]
+        flat.append(np.broadcast_to(kept, grid + own).reshape(-1, *own))
+    structure = jax.tree.structure(agent, is_leaf=lambda value: isinstance(value, tuple))
     return grid, jax.tree.unflatten(structure, flat)
+
+
+def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(over="ignore", under="ignore"):
+        kept = values.astype(np.int64 if values.dtype.kind in "iu" else dtype)
+    lost = ~np.isfinite(kept) | ((kept == 0) & (values != 0))
+    if lost.any():
+        raise ValueError(f"agent: its parameters must fit into {dtype}, got {values[lost].flat[0].item()!r}")
+    return kept
 
 
 @jax.jit
@@ -87,12 +94,6 @@ def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any
         return jax.vmap(lambda _: world.begin(agent))(keys)
 
     return jax.vmap(over_runs, axis_size=grid_size)(agents)
-
-
-def diagnosed(agent: Agent, state: Any) -> dict[str, Array]:
-    """What an agent tells of the episode that it has just learnt from; most tell nothing."""
-    tell: Callable[[Any], dict[str, Array]] | None = getattr(agent, "diagnostics", None)
-    return {} if tell is None else tell(learnt(state))
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state")
@@ -119,13 +120,15 @@ def play_chunk(
 
         def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Recorded]:
             here = jax.tree.map(lambda leaf: leaf[i], inputs)
-            state, record, _ = world.play(agent, state, here, key, begin + i)
-            return state, (record, diagnosed(agent, state))
+            played = world.advance(agent, state, here, key, begin + i)
+            return played.carry, (played.record, agent.diagnostics(played.carry.state))
 
         state, new = over_all(one)(agents, state, keys)
         return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
 
     empty = jnp.zeros((len(path), grid_size, len(keys)), path.dtype)
-    told = jax.eval_shape(over_all(lambda agent, state, _: diagnosed(agent, state)), agents, state, keys)
-    recorded = Record(empty, empty, empty), dict.fromkeys(told, empty)
+    named = jax.eval_shape(
+        over_all(lambda agent, carry, _: agent.diagnostics(carry.state)), agents, state, keys
+    )
+    recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
     return jax.lax.fori_loop(0, count, episode, (state, recorded))

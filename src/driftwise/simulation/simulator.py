@@ -18,9 +18,9 @@ import jax
 import numpy as np
 
 from driftwise.base import random
+from driftwise.base.agent import Agent
 from driftwise.base.part import is_part, to_config
 from driftwise.base.provenance import provenance
-from driftwise.base.types import Agent
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
 from driftwise.environments.environment import Environment
 from driftwise.simulation.program import find_device, init_states, lower, own_settings, play_chunk, run_keys
@@ -137,9 +137,8 @@ class Simulation:
 
         started = time.perf_counter()
         self._dtype = np.dtype(precision)
-        self._tell: tuple[str, ...] = getattr(agent, "needs", ())
-        if self._tell:
-            environment.world(self._dtype, tell=self._tell)  # which says so if it lacks any of it
+        if agent.needs:
+            environment.world(self._dtype, needs=agent.needs)  # which says so if it lacks any of it
         self._grid, self._lowered = lower(agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         points = -(-self.num_episodes // self.record_every)
@@ -164,7 +163,7 @@ class Simulation:
         if self._state is not None:
             return
         with own_settings(self._device):
-            self._world = jax.device_put(self.environment.world(self._dtype, tell=self._tell))
+            self._world = jax.device_put(self.environment.world(self._dtype, needs=self.agent.needs))
             self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
             self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
 
@@ -262,13 +261,13 @@ class Simulation:
         }
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
-        state = jax.device_get(self._state) if keep_state else None
+        state = jax.device_get(self._state.state) if keep_state else None
         return Result(
             **{name: means.pop(name) for name in CURVES},
             diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()},
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
-            signed=getattr(self.environment, "continuing", False),
+            signed=self.environment.continuing,
             manifest=dict(**self.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
         )
 

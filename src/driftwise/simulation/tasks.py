@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.checkpoints import checkpoint_name, simulate_from

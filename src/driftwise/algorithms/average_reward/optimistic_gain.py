@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.count_radii import CountRadius
@@ -28,16 +28,17 @@ class Epoch(NamedTuple):
 
 
 class GainState(NamedTuple):
-    """What was counted, and the epoch."""
+    """Counts, the epoch of the coming step, and a look at that of the last one."""
 
     moments: Moments  # gram [1, S, A, 1, 1], cross [1, S, A, 1, 1+S]
     epoch: Epoch
-    over: Array  # whether the epoch is
     age: Array  # steps since everything was last forgotten
+    began: Array  # 1 if an epoch began with the last step, else 0
+    span: Array  # of the relative values that the last step acted on
 
 
 @part
-class OptimisticGain:
+class OptimisticGain(Agent):
     r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
 
     An epoch starts with the samples that are not forgotten: rewards are taken to be `min(1, r̂ + radius)`,
@@ -56,7 +57,10 @@ class OptimisticGain:
     transition_radius: CountRadius = member(CountRadius)
     period: Numeric = number(at_least=0, integer=True, default=0)
     max_iterations: int = MAX_ITERATIONS
-    needs = ("continuing",)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("continuing",)
 
     def __post_init__(self) -> None:
         if self.spec.horizon != 1:
@@ -65,33 +69,31 @@ class OptimisticGain:
 
     def init(self, features: FeatureTable) -> GainState:
         xp, dtype = namespace(features.values), features.values.dtype
-        pairs = xp.zeros((self.spec.num_states, self.spec.num_actions), dtype=dtype)
-        epoch = Epoch(pairs, pairs, pairs, pairs[:, 0], pairs[0, 0], pairs, pairs)
         moments = empty_counts(self.spec, self.forgetting, features)
-        return GainState(moments, epoch, xp.asarray(True), xp.zeros_like(moments.tick))
+        age, nothing = xp.zeros_like(moments.tick), xp.zeros((), dtype=dtype)
+        return GainState(moments, self._begun(moments, age, xp.asarray(True)), age, nothing, nothing)
 
     def plan(self, state: GainState, features: FeatureTable, key: Key) -> Plan:
-        epoch = where_tree(state.over, self._begun(state), state.epoch)
-        xp = namespace(epoch.q)
+        xp, epoch = namespace(state.epoch.q), state.epoch
         weights = xp.zeros((1, self.spec.dim), dtype=epoch.q.dtype)
         values = xp.zeros_like(epoch.values) + epoch.gain
-        return Plan(weights, epoch.bonus[None], epoch.q[None], epoch.policy[None], values[None], epoch)
+        return Plan(weights, epoch.bonus[None], epoch.q[None], epoch.policy[None], values[None])
 
-    def _begun(self, state: GainState) -> Epoch:
-        """The epoch that starts now; of no meaning unless the last one is over."""
-        counts, cross = state.moments.gram[0, :, :, 0, 0], state.moments.cross[0, :, :, 0, :]
+    def _begun(self, moments: Moments, age: Array, wanted: Array) -> Epoch:
+        """The epoch that starts after so many samples; of no meaning unless it is `wanted`."""
+        counts, cross = moments.gram[0, :, :, 0, 0], moments.cross[0, :, :, 0, :]
         xp, num_states = namespace(counts), self.spec.num_states
         at_least_one = xp.maximum(counts, xp.ones_like(counts))
         mean, kernel = cross[..., 0] / at_least_one, cross[..., 1:] / at_least_one[..., None]
-        unseen, times = counts == 0, (state.age, state.moments.tick)
+        unseen, times = counts == 0, (age, moments.tick)
         optimistic = xp.clip(mean + self.reward_radius.given(counts, *times), None, 1)
         reward = xp.where(unseen, xp.ones_like(mean), optimistic)
         best = extended_value_iteration(
             reward,
             xp.where(unseen[..., None], xp.ones_like(kernel) / num_states, kernel),
             xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.given(counts, *times)),
-            tolerance=1 / xp.sqrt(xp.astype(state.age + 1, counts.dtype)),
-            wanted=state.over,
+            tolerance=1 / xp.sqrt(xp.astype(age + 1, counts.dtype)),
+            wanted=wanted,
             max_iterations=self.max_iterations,
         )
         first = xp.argmax(greedy_policy(best.q), axis=-1)
@@ -99,12 +101,8 @@ class OptimisticGain:
         none = xp.zeros_like(counts)
         return Epoch(best.q, reward - mean, policy, best.values, best.high, counts, none)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: GainState, plan: Plan, episode: Episode) -> GainState:
-        epoch: Epoch = plan.extra
-        xp = namespace(epoch.q)
+    def update(self, state: GainState, features: FeatureTable, plan: Plan, episode: Episode) -> GainState:
+        xp, epoch = namespace(state.epoch.q), state.epoch
         moments = self.forgetting.update(state.moments, visits(self.spec, episode))
         epoch = epoch._replace(visits=epoch.visits + visited(self.spec, episode)[0])
         forgotten = xp.all(moments.gram == 0)
@@ -113,10 +111,15 @@ class OptimisticGain:
         doubled = xp.any(epoch.visits[here] >= xp.maximum(epoch.known[here], xp.ones_like(epoch.known[here])))
         period = xp.asarray(self.period)
         due = (period > 0) & (age % xp.where(period > 0, period, 1) == 0)
-        return GainState(moments, epoch, forgotten | due | doubled, age)
+        over = forgotten | due | doubled
+        return GainState(
+            moments,
+            where_tree(over, self._begun(moments, age, over), epoch),
+            age,
+            began=xp.astype(xp.sum(epoch.visits) == 1, epoch.q.dtype),
+            span=xp.max(epoch.values) - xp.min(epoch.values),
+        )
 
     def diagnostics(self, state: GainState) -> dict[str, Array]:
-        """Whether an epoch began, and the span of the relative values it acts on."""
-        xp, epoch = namespace(state.epoch.q), state.epoch
-        began = xp.astype(xp.sum(epoch.visits) == 1, epoch.q.dtype)
-        return {"epochs": began, "span": xp.max(epoch.values) - xp.min(epoch.values)}
+        """Whether an epoch began, and the span of the relative values it acted on."""
+        return {"epochs": state.began, "span": state.span}

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.types import Exploration, Forgetting, Numeric, Radius, Spec
+from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
+from driftwise.parts.exploration import Exploration
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
 

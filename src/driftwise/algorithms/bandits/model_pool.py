@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
 from driftwise.base.part import member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.parts.exploration import Ucb, greedy_policy
 from driftwise.parts.forgetting import NoForgetting
@@ -35,7 +36,7 @@ class PoolState(NamedTuple):
 
 
 @part
-class ModelPool:
+class ModelPool(Wrapper):
     r"""Act on the model of least badness; drop models that predict badly, and begin anew when none is good.
 
     A prediction is wrong if $|x^\top\hat\theta_m - r| > B_m(x) + \varepsilon$, for the model's own bonus
@@ -51,7 +52,7 @@ class ModelPool:
     `window` of a grid, as a power of two.
     """
 
-    model: LeastSquares = member(LeastSquares)
+    base: LeastSquares = member(LeastSquares)
     margin: Numeric = number(at_least=0)
     window: Numeric = number(at_least=1, integer=True, default=200)
     discard_level: Numeric = number(above=0, at_most=1, default=0.01)
@@ -61,8 +62,8 @@ class ModelPool:
     longest_window: int = 0
 
     def __post_init__(self) -> None:
-        require_kind("model.forgetting", self.model.forgetting, NoForgetting)
-        require_kind("model.exploration", self.model.exploration, Ucb)
+        require_kind("base.forgetting", self.base.forgetting, NoForgetting)
+        require_kind("base.exploration", self.base.exploration, Ucb)
         if (self.spec.num_states, self.spec.horizon) != (1, 1):
             raise ArgumentError("spec", "be a bandit's, with one state and one step", self.spec)
         object.__setattr__(self, "capacity", require_count("capacity", self.capacity))
@@ -72,17 +73,13 @@ class ModelPool:
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
     @property
-    def spec(self) -> Spec:
-        return self.model.spec
-
-    @property
     def ring_length(self) -> int:
         """One more than a window holds: the newest judgement is in before the oldest is out."""
         return self.longest_window + 1
 
     def init(self, features: FeatureTable) -> PoolState:
         xp = namespace(features.values)
-        empty = self.model.init(features)
+        empty = self.base.init(features)
         counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
         models = map_tree(
             lambda leaf: xp.zeros((self.capacity, *leaf.shape[1:]), dtype=leaf.dtype) + leaf, empty
@@ -98,7 +95,7 @@ class ModelPool:
         )
 
     def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
-        return self.model.plan(self.acting(state), features, key)
+        return self.base.plan(self.acting(state), features, key)
 
     def acting(self, state: PoolState) -> Moments:
         """What the model of least badness has learnt."""
@@ -109,10 +106,7 @@ class ModelPool:
         slot = _oldest_best(merit, state.created)
         return map_tree(lambda leaf: leaf[slot][None], state.models)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return self.model.act(plan, h, state, uniform)
-
-    def update(self, state: PoolState, plan: Plan, episode: Episode) -> PoolState:
+    def update(self, state: PoolState, features: FeatureTable, plan: Plan, episode: Episode) -> PoolState:
         wrong = self._mispredicts(state.models, episode)
         learns = namespace(wrong).astype(state.alive & ~wrong, state.tick.dtype)
         return self._replace_bad(self._judged(state, wrong), self._learnt(state.models, episode, learns))
@@ -122,13 +116,13 @@ class ModelPool:
         pulled = FeatureTable(episode.features)
         inverse = spd_inverse(models.gram)
         predicted = linear(pulled, matvec(inverse, models.cross[..., 0]))[:, 0]
-        bonus = self.model.exploration.perturb(inverse, models, pulled, NO_KEY)[:, 0]
+        bonus = self.base.exploration.perturb(inverse, models, pulled, NO_KEY)[:, 0]
         return namespace(predicted).abs(predicted - episode.rewards) > bonus + self.margin
 
     def _learnt(self, models: Moments, episode: Episode, learns: Array) -> Moments:
         count = namespace(learns).astype(learns, models.gram.dtype)
         sample = Sample(episode.features, episode.rewards, episode.successors, count)
-        return self.model.forgetting.update(models, sample)._replace(
+        return self.base.forgetting.update(models, sample)._replace(
             tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
         )
 
@@ -151,7 +145,7 @@ class ModelPool:
         create = ~xp.any(alive & (surely < self.admit_share * self.discard_level))
         slot = _oldest_best(xp.where(alive, badness, FREE), state.created)
         new = create & (xp.arange(self.capacity) == slot)
-        empty = self.model.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
+        empty = self.base.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
         return state._replace(
             models=map_tree(
                 lambda fresh, old: xp.where(new.reshape((-1, *[1] * (old.ndim - 1))), fresh, old),

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import identity_like, namespace, repeat_while, scan, spd_inverse, vecdot
 from driftwise.base.part import member, number, part
-from driftwise.base.random import act_by_policy, fold, uniform
+from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.parts.known_model import InverseCovariance, KnownModel
 from driftwise.parts.regression import matvec
@@ -25,13 +26,6 @@ class DescentState(NamedTuple):
     tick: Array  # episodes since the last start
 
 
-class Descended(NamedTuple):
-    """What an update needs of its plan."""
-
-    dual: Array  # [H, d]
-    inverse: Array  # [H, d, d]
-
-
 class Primal(NamedTuple):
     """What dual variables `Z` stand for."""
 
@@ -41,7 +35,7 @@ class Primal(NamedTuple):
 
 
 @part
-class OccupancyDescent:
+class OccupancyDescent(Agent):
     r"""Exponential weights on the occupancy measures of a known model.
 
     After each episode `θ̂_h = Σ_h⁺ φ_h r_h`, where `Σ_h` is the covariance of features under the policy that
@@ -60,7 +54,10 @@ class OccupancyDescent:
     exploration: Numeric = number(above=0, at_most=1)
     covariance: InverseCovariance = member(InverseCovariance)
     period: Numeric = number(at_least=0, integer=True, default=0)
-    needs = ("measures", "initial", "fixed_transitions")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("measures", "initial", "fixed_transitions")
 
     def init(self, features: FeatureTable) -> DescentState:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -68,7 +65,7 @@ class OccupancyDescent:
         return DescentState(zero, zero, xp.asarray(0, dtype=xp.int64))
 
     def plan(self, state: DescentState, features: FeatureTable, key: Key) -> Plan:
-        xp, model = namespace(state.dual), KnownModel.told(features)
+        xp, model = namespace(state.dual), KnownModel.of(features)
         shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
         even = xp.ones(shape, dtype=state.dual.dtype) / self.spec.num_actions
         prior = model.occupancy(even)
@@ -77,22 +74,21 @@ class OccupancyDescent:
         inverse = self.covariance.inverse(model, policy, self.exploration, fold(key, 1))
         explores = uniform(fold(key, 0), 1, even.dtype)[0] < self.exploration
         policy = xp.where(explores, even, policy)
-        weights, q, values = self.evaluated(model, policy, state)
-        return Plan(weights, xp.zeros_like(q), q, policy, values, Descended(dual, inverse))
+        q, values = self.evaluated(model, policy, state)
+        return Plan(dual, xp.zeros_like(q), q, policy, values, drawn=inverse)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: DescentState, plan: Plan, episode: Episode) -> DescentState:
+    def update(
+        self, state: DescentState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> DescentState:
         xp = namespace(state.dual)
-        found: Descended = plan.extra
-        rewards = state.rewards + matvec(found.inverse, episode.features) * episode.rewards[:, None]
+        inverse: Array = plan.drawn
+        rewards = state.rewards + matvec(inverse, episode.features) * episode.rewards[:, None]
         tick = state.tick + 1
         goes_on = xp.where(tick == xp.asarray(self.period), 0, 1)
-        return DescentState(goes_on * rewards, goes_on * found.dual, goes_on * tick)
+        return DescentState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
 
-    def evaluated(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array, Array]:
-        """Weights, action values and values of a policy if rewards are the mean of their estimates."""
+    def evaluated(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array]:
+        """Action values and values of a policy if rewards are the mean of their estimates."""
         xp = namespace(policy)
         rewards = state.rewards / xp.maximum(state.tick, 1)
 
@@ -101,7 +97,7 @@ class OccupancyDescent:
             weights = rewards + measures @ value
             q = (model.features @ weights).reshape(policy.shape)
             value = xp.sum(policy * q, axis=-1)
-            return value, (weights, q, value)
+            return value, (q, value)
 
         nothing = xp.zeros_like(model.initial)
         return scan(step, nothing, (policy, rewards, model.measures), reverse=True)[1]

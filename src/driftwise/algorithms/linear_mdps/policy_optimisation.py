@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan, spd_inverse
 from driftwise.base.part import member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import (
     Array,
     Episode,
@@ -37,10 +37,10 @@ class PolicyState(NamedTuple):
 
 
 @part
-class PolicyOptimisation:
+class PolicyOptimisation(Agent):
     r"""Mirror descent on the policy, with an optimistic estimate of its action values.
 
-    The kernels `ψ_j` of J anchors are told, and so are the rewards of the episode, once it is played. For
+    The kernels `ψ_j` of J anchors are known, and so are the rewards of the episode, once it is played. For
     `h = H … 1` the anchors predict `φ_h(s,a)_j = Σ_s' ψ_j(s'|s,a) V_{h+1}(s')`, and
     `Q_h = clip(r_h + φ_hᵀw_h + β √(φ_hᵀΛ_h⁻¹φ_h), [0, H−h+1])`, `V_h = Σ_a π_h Q_h`. The regression behind
     `w_h` and `Λ_h` is of the values `V_{h+1}(s')` that were met on the predictions `φ_h` made for them. Then
@@ -54,22 +54,25 @@ class PolicyOptimisation:
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     ridge: Numeric = number(above=0, default=1.0)
     policy_period: Numeric = number(at_least=0, integer=True, default=0)
-    needs = ("rewards", "measures")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("rewards", "measures")
 
     def init(self, features: FeatureTable) -> PolicyState:
         measures: Array = features.measures
         xp = namespace(measures)
         num_anchors, horizon, _, num_states = measures.shape
         steps = xp.zeros(horizon, dtype=measures.dtype)
-        shown = Sample(
+        sample = Sample(
             features=xp.zeros((horizon, num_anchors), dtype=measures.dtype),
             reward=steps,
             successor=xp.zeros(horizon, dtype=xp.int32),
             count=steps,
         )
-        moments = empty_moments(shown, 0, self.ridge, gram_sq=False)
+        moments = empty_moments(sample, 0, self.ridge, gram_sq=False)
         even = xp.zeros((horizon, num_states, self.spec.num_actions), dtype=measures.dtype)
-        return PolicyState(self.forgetting.init(moments, shown), normalised(even))
+        return PolicyState(self.forgetting.init(moments, sample), normalised(even))
 
     def plan(self, state: PolicyState, features: FeatureTable, key: Key) -> Plan:
         xp, moments = namespace(state.log_policy), state.moments
@@ -88,23 +91,21 @@ class PolicyOptimisation:
             index = rewards + linear(predictions, weights) + bonus
             q = xp.reshape(xp.clip(index, 0, most), (num_states, num_actions))
             value = xp.sum(policy * q, axis=-1)
-            return value, (xp.reshape(bonus, q.shape), q, value, predictions.values)
+            return value, (xp.reshape(bonus, q.shape), q, value)
 
         measures = xp.moveaxis(features.measures, 1, 0)  # [H, J, d, S]
         xs = (policy, features.rewards, measures, inverse, weights, radius, most)
         start = xp.zeros(num_states, dtype=policy.dtype)
-        _, (bonus, q, values, predictions) = scan(step, start, xs, reverse=True)
-        return Plan(weights, bonus, q, policy, values, predictions)
+        _, (bonus, q, values) = scan(step, start, xs, reverse=True)
+        return Plan(weights, bonus, q, policy, values)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: PolicyState, plan: Plan, episode: Episode) -> PolicyState:
+    def update(self, state: PolicyState, features: FeatureTable, plan: Plan, episode: Episode) -> PolicyState:
         xp = namespace(plan.q)
-        horizon, _, num_actions = plan.q.shape
-        steps = xp.arange(horizon)
+        measures: Array = features.measures
+        ahead = xp.concat([plan.values[1:], xp.zeros_like(plan.values[:1])])  # [H, S]
+        backed = xp.sum(xp.moveaxis(measures, 1, 0) * ahead[:, None, None, :], axis=-1)  # [H, J, d]
         sample = Sample(
-            features=plan.extra[steps, episode.states * num_actions + episode.actions],
+            features=matvec(backed, episode.features),  # φᵀμ_j V: the predictions for the pairs visited
             reward=plan.values_ahead(episode.successors),
             successor=episode.successors,
             count=xp.ones_like(episode.rewards),

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.exploration import greedy_policy
@@ -24,7 +24,7 @@ class PartitionState(NamedTuple):
 
 
 @part
-class AdaptiveQLearning:
+class AdaptiveQLearning(Agent):
     """Q-learning on a partition of the unit square that becomes finer where there are visits.
 
     At the t-th visit of a square `Q ← (1−α)Q + α(r + V_{h+1}(s') + radius/√t)`, with `α = (H+1)/(H+t)`; Q
@@ -38,7 +38,10 @@ class AdaptiveQLearning:
     spec: Spec = member(Spec)
     radius: Numeric = number(at_least=0)
     period: Numeric = number(at_least=0, integer=True, default=0)
-    needs = ("positions",)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("positions",)
 
     def init(self, features: FeatureTable) -> PartitionState:
         positions: Array = features.positions
@@ -52,13 +55,13 @@ class AdaptiveQLearning:
         values = xp.minimum(xp.max(q, axis=-1), spec.horizon)
         bonus = self._bonus(xp.maximum(state.count, 1.0)).reshape(q.shape)
         weights = xp.zeros((spec.horizon, 0), dtype=q.dtype)
-        return Plan(weights, bonus, q, greedy_policy(q), values, extra=features.positions)
+        return Plan(weights, bonus, q, greedy_policy(q), values)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: PartitionState, plan: Plan, episode: Episode) -> PartitionState:
-        xp, horizon, positions = namespace(state.q), self.spec.horizon, plan.extra
+    def update(
+        self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> PartitionState:
+        positions: Array = features.positions
+        xp, horizon = namespace(state.q), self.spec.horizon
         pair, steps = episode.states * self.spec.num_actions + episode.actions, np.arange(self.spec.horizon)
         depth, count = state.depth[steps, pair][:, None], state.count[steps, pair][:, None] + 1
         sides = xp.astype(1 << depth, positions.dtype)[..., None]  # how many of them make one

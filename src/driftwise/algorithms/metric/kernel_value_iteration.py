@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import (
     Array,
     Episode,
@@ -33,7 +33,7 @@ class KernelState(NamedTuple):
 
 
 @part
-class KernelValueIteration:
+class KernelValueIteration(Agent):
     r"""Backward induction on kernel-weighted means, with a bonus for what has few visits nearby.
 
     A visit of `v` counts `κ(u, v) = exp(−ρ(u, v)²/2σ²)` times at every pair `u`, so that each pair has a
@@ -52,19 +52,22 @@ class KernelValueIteration:
     lipschitz: Numeric = number(at_least=0)
     ridge: Numeric = number(above=0, default=0.05)
     bias_scale: Numeric = number(at_least=0, default=1.0)
-    needs = ("positions",)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("positions",)
 
     def init(self, features: FeatureTable) -> KernelState:
         positions: Array = features.positions
         xp, dtype, horizon = namespace(positions), positions.dtype, self.spec.horizon
         nowhere = xp.zeros(horizon, dtype=xp.int32)
-        shown = self._sample(
+        sample = self._sample(
             Episode(nowhere, nowhere, None, xp.zeros(horizon, dtype=dtype), nowhere), positions
         )
-        everywhere = shown._replace(features=xp.ones((horizon, len(positions), 1), dtype=dtype))
+        everywhere = sample._replace(features=xp.ones((horizon, len(positions), 1), dtype=dtype))
         moments = empty_moments(everywhere, self.spec.num_states, self.ridge, gram_sq=False)
         visited = xp.zeros((horizon, len(positions)), dtype=xp.bool)
-        return KernelState(self.forgetting.init(moments, shown), visited)
+        return KernelState(self.forgetting.init(moments, sample), visited)
 
     def plan(self, state: KernelState, features: FeatureTable, key: Key) -> Plan:
         xp, spec = namespace(state.visited), self.spec
@@ -86,13 +89,11 @@ class KernelValueIteration:
         xs = (count, cross, bonus, state.visited, most)
         _, (q, policy, values) = scan(step, start, xs, reverse=True)
         weights = xp.zeros((spec.horizon, 0), dtype=count.dtype)
-        return Plan(weights, bonus.reshape(q.shape), q, policy, values, extra=features.positions)
+        return Plan(weights, bonus.reshape(q.shape), q, policy, values)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: KernelState, plan: Plan, episode: Episode) -> KernelState:
-        xp, positions = namespace(state.visited), plan.extra
+    def update(self, state: KernelState, features: FeatureTable, plan: Plan, episode: Episode) -> KernelState:
+        positions: Array = features.positions
+        xp = namespace(state.visited)
         moments = self.forgetting.update(state.moments, self._sample(episode, positions))
         here = self._pair(episode)[:, None] == xp.arange(len(positions))
         return KernelState(moments, state.visited | here)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from driftwise.algorithms.tabular.acting import highest, require_all_actions
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.counts import empty_counts, visits
@@ -36,7 +36,7 @@ class Counts(NamedTuple):
 
 
 @part
-class CountingValueIteration:
+class CountingValueIteration(Agent):
     """Backward induction on empirical means, with a bonus for what was seldom visited.
 
     For `h = H … 1`: `Q_h = min(r̂_h + p̂_h V_{h+1} + c b_h, H)` where there were visits, else `H`;
@@ -49,7 +49,7 @@ class CountingValueIteration:
     are at most one. The bonus takes `N`, since the other number stays as it is while a pair is not visited:
     what was learnt long ago would never be doubted.
 
-    `clip="tight"` has `H−h+1` in the place of `H`. `rewards="known"` takes the episode's rewards as told,
+    `clip="tight"` has `H−h+1` in the place of `H`. `rewards="known"` takes the episode's rewards as known,
     and `steps="shared"` pools the visits of all steps, for models that do not depend on h. `monotone` keeps Q
     from rising, `Q_t ≤ Q_{t−1}`: for worlds that stand still.
     """
@@ -73,9 +73,8 @@ class CountingValueIteration:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it has to be told besides features."""
-        told = {"rewards": self.rewards == "known", "shared_steps": self.steps == "shared"}
-        return tuple(name for name, needed in told.items() if needed)
+        asked = {"rewards": self.rewards == "known", "shared_steps": self.steps == "shared"}
+        return tuple(name for name, needed in asked.items() if needed)
 
     def init(self, features: FeatureTable) -> CountingState:
         require_all_actions(features)
@@ -106,10 +105,9 @@ class CountingValueIteration:
         _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)
         return Plan(xp.zeros((self.spec.horizon, 0), dtype=dtype), bonus, q, policy, values)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: CountingState, plan: Plan, episode: Episode) -> CountingState:
+    def update(
+        self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> CountingState:
         moments = self.forgetting.update(state.moments, visits(self.spec, episode))
         return CountingState(moments, None if state.bound is None else plan.q)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from driftwise.algorithms.tabular.acting import highest, require_all_actions
+from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.random import act_by_policy
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.parts.counts import visited
 from driftwise.parts.exploration import greedy_policy
@@ -21,7 +21,7 @@ class QState(NamedTuple):
 
 
 @part
-class OptimisticQLearning:
+class OptimisticQLearning(Agent):
     """Every visit moves Q towards what was met, with a bonus that shrinks with the visits.
 
     At the t-th visit `Q ← (1−α)Q + α(r + V_{h+1}(s') + b)`, with `α = (H+1)/(H+t)`, `b = c√(H³ι/t)` and
@@ -46,10 +46,7 @@ class OptimisticQLearning:
         bonus = xp.where(state.count > 0, width, ceilings)
         return greedy_plan(state.q, bonus, ceilings)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: QState, plan: Plan, episode: Episode) -> QState:
+    def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:
         xp, horizon = namespace(state.q), self.spec.horizon
         here = visited(self.spec, episode)
         count = state.count + here
@@ -73,7 +70,7 @@ class StagedState(NamedTuple):
 
 
 @part
-class StagedQLearning:
+class StagedQLearning(Agent):
     """Q-learning in stages that grow by `1 + 1/H`, begun anew after every `period` episodes.
 
     A stage of a pair ends at its `n = e_i`-th visit, `e_1 = H` and `e_{i+1} = ⌊(1+1/H)e_i⌋`. Then
@@ -94,10 +91,7 @@ class StagedQLearning:
     def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
         return greedy_plan(state.q, state.bonus, state.q)
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return act_by_policy(plan, h, state, uniform)
-
-    def update(self, state: StagedState, plan: Plan, episode: Episode) -> StagedState:
+    def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
         xp, horizon = namespace(state.q), self.spec.horizon
         here = visited(self.spec, episode)
         total, count = state.total + here * met(plan, episode), state.count + here

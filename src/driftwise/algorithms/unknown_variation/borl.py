@@ -8,8 +8,9 @@ from typing import Any, Literal
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
-from driftwise.base.part import grid_of, is_part, points
-from driftwise.base.types import Agent, Numeric, Spec
+from driftwise.base.agent import Agent
+from driftwise.base.part import grid_of, is_part, points, stack
+from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.exp3 import Exp3, Form, exp3_p
 from driftwise.theory.tuning import borl_block_length, borl_rates, opt_wlsvi_radius
@@ -87,7 +88,7 @@ def over_blocks(
     for arm in arms:
         for name, values in grid_of(arm).items():
             raise ArgumentError("base", f"have a single {name} in each of its agents", values)
-    return BanditOverAgents(tuple(arms), chooser, block_length, num_episodes, low, high)
+    return BanditOverAgents(stack(arms), chooser, block_length, num_episodes, low, high)
 
 
 def blocks_of(block_length: Blocks, *, dim: int, num_episodes: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from driftwise.algorithms.unknown_variation.fresh import shown_to_init
 from driftwise.algorithms.unknown_variation.rewards import require_range, to_unit
+from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree, namespace, where_tree, write
 from driftwise.base.part import member, number, part
 from driftwise.base.random import fold, uniform
-from driftwise.base.types import Agent, Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
 from driftwise.base.validation import require_count
 
 SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
@@ -36,16 +36,15 @@ class MasterState(NamedTuple):
     restarted: Array  # whether the last round ended in a restart
 
 
-class Round(NamedTuple):
-    """What a plan says besides."""
+class Draw(NamedTuple):
+    """Draws for the schedule of a round."""
 
-    chances: Array  # [M] uniform, for what is scheduled
-    shown: FeatureTable  # to an instance that begins
-    inner: Any  # the `extra` of the acting instance's own plan
+    chances: Array  # [M] uniform
+    inner: Any  # the acting instance's own
 
 
 @part
-class Master:
+class Master(Wrapper):
     r"""Multi-scale instances of `base`, and a restart of all when one of two tests fails.
 
     A block of order $n$ has $2^n$ rounds. In its round $\tau = 0, 1, \dots$ an instance of every order $m
@@ -78,14 +77,6 @@ class Master:
         object.__setattr__(self, "num_orders", require_count("num_orders", self.num_orders))
         require_range(self.low, self.high)
 
-    @property
-    def spec(self) -> Spec:
-        return self.base.spec
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return getattr(self.base, "needs", ())
-
     def init(self, features: FeatureTable) -> MasterState:
         xp = namespace(features.values)
         none = xp.zeros((), dtype=features.values.dtype)
@@ -103,18 +94,15 @@ class Master:
 
     def plan(self, state: MasterState, features: FeatureTable, key: Key) -> Plan:
         chances = uniform(fold(key, SCHEDULE), self.num_orders, features.values.dtype)
-        shown = shown_to_init(features)
-        *_, acting = self._acting(state, chances, shown)
+        *_, acting = self._acting(state, chances, features)
         plan = self.base.plan(acting, features, key)
-        return plan._replace(extra=Round(chances, shown, plan.extra))
+        return plan._replace(drawn=Draw(chances, plan.drawn))
 
-    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array:
-        return self.base.act(plan, h, state, uniform)
-
-    def update(self, state: MasterState, plan: Plan, episode: Episode) -> MasterState:
-        xp, told = namespace(state.gained), plan.extra
-        schedule, slot, acting = self._acting(state, told.chances, told.shown)
-        learnt = self.base.update(acting, plan._replace(extra=told.inner), episode)
+    def update(self, state: MasterState, features: FeatureTable, plan: Plan, episode: Episode) -> MasterState:
+        draw: Draw = plan.drawn
+        xp = namespace(state.gained)
+        schedule, slot, acting = self._acting(state, draw.chances, features)
+        learnt = self.base.update(acting, features, plan._replace(drawn=draw.inner), episode)
         reward = self._scaled(xp.sum(episode.rewards))
         optimistic = xp.clip(self._scaled(plan.value[episode.states[0]]), 0, 1)
         played = state._replace(
@@ -159,12 +147,14 @@ class Master:
             gained_before=xp.where(begins, state.gained, kept.gained_before),
         )
 
-    def _acting(self, state: MasterState, chances: Array, shown: FeatureTable) -> tuple[Schedule, Array, Any]:
+    def _acting(
+        self, state: MasterState, chances: Array, features: FeatureTable
+    ) -> tuple[Schedule, Array, Any]:
         """The schedule of the round, the shortest instance that covers it, and that instance's state."""
         schedule = self.scheduled(state, chances)
         slot = namespace(chances).argmax(schedule.end > state.age)
         kept = map_tree(lambda leaf: leaf[slot], state.bases)
-        return schedule, slot, where_tree(schedule.unused[slot], self.base.init(shown), kept)
+        return schedule, slot, where_tree(schedule.unused[slot], self.base.init(features), kept)
 
     def _fails(self, state: MasterState) -> Array:
         """Whether a test fails after the round by which `state` has grown older."""

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from driftwise.algorithms.unknown_variation.fresh import shown_to_init
+from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import fold, uniform
-from driftwise.base.types import Agent, Array, Episode, FeatureTable, Key, Plan, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.detectors import Detector
 
 CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
 
 
-class Watch(NamedTuple):
-    """What a plan says to the detector."""
+class Draw(NamedTuple):
+    """A draw for the detector, and the epoch in which it was made."""
 
     chance: Array
-    epoch: Array  # in which it was made
-    shown: FeatureTable  # to a base that begins anew
-    inner: Any  # the `extra` of the agent's own plan
+    epoch: Array
+    inner: Any  # the base's own
 
 
 class RestartingState(NamedTuple):
@@ -34,7 +33,7 @@ class RestartingState(NamedTuple):
 
 
 @part
-class Restarting:
+class Restarting(Wrapper):
     r"""`base`, which forgets everything whenever `detector` raises an alarm; so does the detector.
 
     `watch="rewards"` shows it the mean reward of an episode's steps. `watch="residuals"` shows it the mean
@@ -57,14 +56,6 @@ class Restarting:
                 "watch", "be 'rewards' around a base for problems without episodes", self.watch
             )
 
-    @property
-    def spec(self) -> Spec:
-        return self.base.spec
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return getattr(self.base, "needs", ())
-
     def init(self, features: FeatureTable) -> RestartingState:
         xp = namespace(features.values)
         nothing = xp.zeros((), dtype=features.values.dtype)
@@ -78,20 +69,19 @@ class Restarting:
     def plan(self, state: RestartingState, features: FeatureTable, key: Key) -> Plan:
         plan = self.base.plan(state.base, features, key)
         chance = uniform(fold(key, CHANCE), 1, features.values.dtype)[0]
-        return plan._replace(extra=Watch(chance, state.epoch, shown_to_init(features), plan.extra))
+        return plan._replace(drawn=Draw(chance, state.epoch, plan.drawn))
 
-    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array:
-        return self.base.act(plan, h, state, uniform)
-
-    def update(self, state: RestartingState, plan: Plan, episode: Episode) -> RestartingState:
-        told: Watch = plan.extra
-        xp, counts = namespace(episode.rewards), told.epoch == state.epoch
+    def update(
+        self, state: RestartingState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> RestartingState:
+        draw: Draw = plan.drawn
+        xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
         observed = self.observed(plan, episode)
-        seen, changed = self.detector.detect(state.detector, observed, told.chance)
+        seen, changed = self.detector.detect(state.detector, observed, draw.chance)
         detector, alarm = where_tree(counts, seen, state.detector), changed & counts
-        base = self.base.update(state.base, plan._replace(extra=told.inner), episode)
+        base = self.base.update(state.base, features, plan._replace(drawn=draw.inner), episode)
         return RestartingState(
-            base=where_tree(alarm, self.base.init(told.shown), base),
+            base=where_tree(alarm, self.base.init(features), base),
             detector=where_tree(alarm, self.detector.init(observed), detector),
             epoch=state.epoch + alarm,
             alarm=xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm)),
@@ -109,5 +99,5 @@ class Restarting:
         return xp.mean(xp.sign(error) * xp.maximum(excess, xp.zeros_like(excess)))
 
     def diagnostics(self, state: RestartingState) -> dict[str, Array]:
-        """That it began anew, by the names that the detector has for it."""
-        return dict.fromkeys(self.detector.told_as, state.alarm)
+        """Whether it began anew, by the names of the detector's events."""
+        return dict.fromkeys(self.detector.events, state.alarm)

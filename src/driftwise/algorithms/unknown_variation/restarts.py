@@ -6,7 +6,8 @@ from typing import Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.restarting import Restarting
-from driftwise.base.types import Agent, Numeric
+from driftwise.base.agent import Agent
+from driftwise.base.types import Numeric
 from driftwise.parts.detectors import Detector, Glr, RandomRestart
 
 

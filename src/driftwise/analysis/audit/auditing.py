@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from driftwise.analysis.audit.findings import Finding, Tally, as_json
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.playing import play
+from driftwise.analysis.audit.playing import traced
 from driftwise.analysis.audit.setting import Setting, setting_of, why_not_auditable, with_theory_radius
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.analysis.statistics.wording import counted
-from driftwise.base.types import Agent
+from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.experiments import Experiment
@@ -185,7 +185,7 @@ def _check_run(setting: Setting, tallies: list[Tally], run: int, *, seed: int, s
             if not tally.lemma.whole_run:
                 tally.add(run, tally.lemma.check(snapshot))
 
-    trace = play(setting, look, seed=seed, run=run, stride=stride)
+    trace = traced(setting, look, seed=seed, run=run, stride=stride)
     for tally in tallies:
         if tally.lemma.whole_run:
             tally.add(run, tally.lemma.check(trace))

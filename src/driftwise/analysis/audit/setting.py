@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.types import Agent, Model, Spec
+from driftwise.base.agent import Agent
+from driftwise.base.types import Model, Spec
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights

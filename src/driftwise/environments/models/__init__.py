@@ -1,1 +1,1 @@
-"""Worlds: environments as arrays, and one episode of one agent in them, written once for every engine."""
+"""Models: each a description that is checked, and beside it the world of arrays that engines run."""

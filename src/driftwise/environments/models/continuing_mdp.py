@@ -2,26 +2,73 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftwise.base.types import Spec, Variation
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace
+from driftwise.base.random import keys_of
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.environments.drift import Drift
+from driftwise.environments.environment import Environment
 from driftwise.environments.gain import diameter, optimal_gains, unreachable
-from driftwise.environments.models.continuing_mdp_world import ContinuingMdpWorld
-from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
 from driftwise.environments.models.tabular import checked_tables, tabular_mdp
+from driftwise.environments.world import Carry, Played, Record
 from driftwise.parts.regression import feature_table
 
 
+class Inputs(NamedTuple):
+    """What a step needs to know of its model."""
+
+    mixture: Array  # [J]
+    gain: Array  # the best one
+
+
+class ContinuingMdpWorld(NamedTuple):
+    """Anchors of the models; a step is an episode of one step that starts where the last one ended."""
+
+    table: FeatureTable
+    reward: Array  # [J, S, A]
+    cumulative_kernel: Array  # [J, S, A, S]
+    start: Array  # the first state
+    coin_rewards: Array  # whether rewards are coins of the mean's bias
+
+    @property
+    def example(self) -> FeatureTable:
+        return self.table
+
+    def begin(self, agent: Agent) -> Carry:
+        return Carry(agent.init(self.example), self.start)
+
+    def inputs(self, path: Array) -> Inputs:
+        return Inputs(path[:, :-1], path[:, -1])
+
+    def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
+        xp, dtype = namespace(self.reward), self.reward.dtype
+        here: Array = carry.position
+        for_environment, for_plan, for_action = keys_of(run_key, t)
+        plan = agent.plan(carry.state, self.table, for_plan)
+        luck = random.uniform(for_environment, 2, dtype)
+        action = agent.act(plan, 0, here, random.uniform(for_action, 1, dtype)[0])
+        mean = mix(inputs.mixture, self.reward)[here, action]
+        reward = xp.where(self.coin_rewards, xp.astype(luck[1] < mean, dtype), mean)
+        successor = random.choose(mix(inputs.mixture, self.cumulative_kernel)[here, action], luck[0])
+        features = self.table.values[here * self.reward.shape[-1] + action]
+        episode = Episode(here[None], action[None], features[None], reward[None], successor[None])
+        record = Record(reward, mean, inputs.gain)
+        learnt = Carry(agent.update(carry.state, self.table, plan, episode), successor)
+        return Played(carry.state, self.table, plan, episode, record, learnt)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ContinuingMdp:
+class ContinuingMdp(Environment):
     """A path of communicating MDPs. A run is one walk through it; a step takes the place of an episode.
 
     Regret of a step is the best gain of its MDP less the mean reward of the action taken: it may be negative,
@@ -53,13 +100,6 @@ class ContinuingMdp:
             if missing is not None:
                 found = f"no way from state {missing[0]} to state {missing[1]} in anchor {anchor}"
                 raise ArgumentError("tables", "be communicating", self.tables, found)
-
-    def described(self, name: str, config: Mapping[str, Any]) -> ContinuingMdp:
-        """The same environment under another name, made as `config` says."""
-        twin = copy.copy(self)
-        object.__setattr__(twin, "name", name)
-        object.__setattr__(twin, "config", config)
-        return twin
 
     def __repr__(self) -> str:
         return f"ContinuingMdp({self.name!r}, {self.spec}, drift={self.tables.drift})"
@@ -105,11 +145,11 @@ class ContinuingMdp:
         """`max_{s,a} |r_{t+1} − r_t|` and `max_{s,a} ‖p_{t+1} − p_t‖₁` of the first `num_episodes` steps."""
         return self.tables.variation(num_episodes, norm="pairs")
 
-    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> ContinuingMdpWorld:
+    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> ContinuingMdpWorld:
         """The environment as arrays; all there is to tell is that it goes on, with the same step."""
-        unknown = [name for name in tell if name not in ("continuing", "shared_steps")]
+        unknown = [name for name in needs if name not in ("continuing", "shared_steps")]
         if unknown:
-            raise ArgumentError("environment", f"tell {' and '.join(unknown)}, which the agent needs", self)
+            raise ArgumentError("environment", f"have {' and '.join(unknown)}, which the agent needs", self)
         return ContinuingMdpWorld(
             table=feature_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.types import Spec, Variation
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace
+from driftwise.base.random import keys_of
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
     require_array,
@@ -20,15 +22,54 @@ from driftwise.base.validation import (
     require_kind,
     require_number,
 )
-from driftwise.environments.arms import Arms
-from driftwise.environments.models.linear_bandit_world import LinearBanditWorld
+from driftwise.environments.arms import Arms, Sampler
+from driftwise.environments.environment import Environment
 from driftwise.environments.paths import ParameterPath
+from driftwise.environments.world import Carry, Played, Record
+
+ARMS, NOISE = 0, 1  # below the purpose of the environment
+
+
+class LinearBanditWorld(NamedTuple):
+    """Arms, and what hides their rewards."""
+
+    arms: Sampler
+    example: FeatureTable  # the arms of some round
+    noise_scale: Array
+    coin_rewards: Array  # whether rewards are coins of the mean's bias; noise comes on top
+
+    def begin(self, agent: Agent) -> Carry:
+        return Carry(agent.init(self.example))
+
+    def inputs(self, path: Array) -> Array:
+        return path
+
+    def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> Played:
+        xp, theta, dtype = namespace(inputs), inputs, inputs.dtype
+        for_environment, for_plan, for_action = keys_of(run_key, t)
+        arms = self.arms.draw(random.fold(for_environment, ARMS))
+        luck = random.uniform(random.fold(for_environment, NOISE), 3, dtype)
+        noise = self.noise_scale * random.gaussian(luck[:1], luck[1:2])[0]
+
+        plan = agent.plan(carry.state, arms, for_plan)
+        start = xp.asarray(0, dtype=xp.int32)
+        arm = agent.act(plan, 0, start, random.uniform(for_action, 1, dtype)[0])
+        means = xp.sum(arms.values * theta, axis=-1)
+        mean, features = means[arm], arms.values[arm]
+        reward = xp.where(self.coin_rewards, xp.astype(luck[2] < mean, dtype), mean) + noise
+
+        best = xp.max(means if arms.present is None else xp.where(arms.present, means, -xp.inf))
+        record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
+        episode = Episode(start[None], arm[None], features[None], reward[None], start[None])
+        learnt = Carry(agent.update(carry.state, arms, plan, episode))
+        return Played(carry.state, arms, plan, episode, record, learnt)
+
 
 TOLERANCE = 1e-8  # of probabilities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearBandit:
+class LinearBandit(Environment):
     """A path of linear bandits: in round `t` an arm with features `x` pays `xᵀθ(t)` in the mean.
 
     Regret is exact: the best mean of the round's arms, less the mean of the policy's.
@@ -59,13 +100,6 @@ class LinearBandit:
             raise ArgumentError("path", f"have the arms' dimension {self.arms.dim}", self.path.dim)
         if self.rewards == "bernoulli" and self.arms.all_features is None:
             raise ArgumentError("rewards", "be 'gaussian' for arms that are drawn", self.rewards)
-
-    def described(self, name: str, config: Mapping[str, Any]) -> LinearBandit:
-        """The same environment under another name, made as `config` says."""
-        twin = copy.copy(self)
-        object.__setattr__(twin, "name", name)
-        object.__setattr__(twin, "config", config)
-        return twin
 
     def __repr__(self) -> str:
         return f"LinearBandit({self.name!r}, {self.spec}, path={self.path})"
@@ -103,10 +137,10 @@ class LinearBandit:
         num_episodes = require_count("num_episodes", num_episodes)
         return float(np.linalg.norm(self.at(np.arange(num_episodes)), axis=-1).max())
 
-    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearBanditWorld:
+    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearBanditWorld:
         """The environment as arrays."""
-        if tell:
-            raise ArgumentError("environment", f"tell {' and '.join(tell)}, which the agent needs", self)
+        if needs:
+            raise ArgumentError("environment", f"have {' and '.join(needs)}, which the agent needs", self)
         sampler = self.arms.sampler(dtype)
         return LinearBanditWorld(
             arms=sampler,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Model, Spec
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace, scan, sweep_over
+from driftwise.base.random import keys_of
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
 from driftwise.base.validation import (
     ArgumentError,
     require_array,
@@ -20,15 +23,95 @@ from driftwise.base.validation import (
 )
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
-from driftwise.environments.models.linear_mdp_world import LinearMdpWorld
+from driftwise.environments.environment import Environment
+from driftwise.environments.models.checks import TOLERANCE, check_all, check_models, projection
+from driftwise.environments.world import Carry, Played, Record
 from driftwise.parts.regression import feature_table
 
+MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
+
+
+class Inputs(NamedTuple):
+    """What an episode needs to know of its model."""
+
+    mixture: Array  # [J]
+    optimal_values: Array  # [S] V* of the first step
+
+
+class LinearMdpWorld(NamedTuple):
+    """Anchors of the models, with what sampling needs precomputed."""
+
+    table: FeatureTable
+    theta: Array  # [J, H, d]
+    mu: Array  # [J, H, d, S]
+    cumulative_mu: Array  # [J, H, d, S], so that φᵀ of it is the cumulative distribution
+    cumulative_initial: Array  # [S]
+    coin_rewards: Array  # whether rewards are coins of the mean's bias
+
+    @property
+    def example(self) -> FeatureTable:
+        return self.table._replace(rewards=self.theta[0] @ self.table.values.T)
+
+    @property
+    def features(self) -> Array:
+        """`[S, A, d]`."""
+        num_states, dim = self.mu.shape[-1], self.mu.shape[-2]
+        return namespace(self.mu).reshape(self.table.values, (num_states, -1, dim))
+
+    def model(self, mixture: Array) -> Model:
+        return Model(mix(mixture, self.theta), mix(mixture, self.mu))
+
+    def begin(self, agent: Agent) -> Carry:
+        return Carry(agent.init(self.example))
+
+    def inputs(self, path: Array) -> Inputs:
+        def optimal(mixture: Array) -> Array:
+            return planning.optimal_values(self.features, self.model(mixture))[0]
+
+        return Inputs(path, sweep_over(optimal, path, at_once=max(1, MODEL_ENTRIES // self.mu[0].size)))
+
+    def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
+        xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
+        horizon = self.theta.shape[1]
+        for_environment, for_plan, for_actions = keys_of(run_key, t)
+        model = self.model(inputs.mixture)
+        cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
+
+        table = self.table._replace(rewards=model.theta @ self.table.values.T)
+        plan = agent.plan(carry.state, table, for_plan)
+        luck = random.uniform(for_environment, 1 + 2 * horizon, dtype)
+        choices = random.uniform(for_actions, horizon, dtype)
+        start = random.choose(self.cumulative_initial, luck[0])
+
+        def step(s: Array, x: tuple) -> tuple[Array, tuple]:
+            h, theta, cumulative, for_next, for_reward, for_action = x
+            action = agent.act(plan, h, s, for_action)
+            phi = features[s, action]
+            mean = xp.sum(phi * theta)
+            reward = xp.where(self.coin_rewards, xp.astype(for_reward < mean, dtype), mean)
+            successor = random.choose(xp.sum(phi[:, None] * cumulative, axis=0), for_next)
+            return successor, (s, action, phi, reward, successor)
+
+        steps = xp.arange(horizon)
+        xs = (steps, model.theta, cumulative_mu, luck[1::2], luck[2::2], choices)
+        _, visited = scan(step, start, xs)
+        episode = Episode(*visited)
+        value = planning.policy_values(features, model, plan.policy)[0, start]
+        record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
+        learnt = Carry(agent.update(carry.state, table, plan, episode))
+        return Played(carry.state, table, plan, episode, record, learnt)
+
+
+def mix(weights: Array, anchors: Array) -> Array:
+    """`Σ_j c_j · anchors[j]`."""
+    return namespace(anchors).tensordot(weights, anchors, axes=1)
+
+
 RewardKind = Literal["mean", "bernoulli"]
-TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearMdp:
+class LinearMdp(Environment):
     """A path of linear MDPs. It holds models and no metrics; regret comes from exact planning.
 
     Args:
@@ -75,7 +158,7 @@ class LinearMdp:
         check_models(features, theta, mu, initial)
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
-            away = np.abs(mu - mu @ _projection(psi)).max()
+            away = np.abs(mu - mu @ projection(psi)).max()
             if away > TOLERANCE:
                 raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
             psi.setflags(write=False)
@@ -83,19 +166,12 @@ class LinearMdp:
         if self.positions is not None:
             positions = require_array("positions", self.positions, (num_states, num_actions, None))
             where = ("state", "action", "coordinate")
-            _check_all(positions, "positions", "coordinate", "in [0, 1]", where, low=0.0, high=1.0)
+            check_all(positions, "positions", "coordinate", "in [0, 1]", where, low=0.0, high=1.0)
             if positions.shape[-1] == 2:
                 of_state = positions[..., 0] - positions[:, :1, 0]
-                _check_all(of_state, "positions", "shift of the state", "0", where[:2], low=0.0, high=0.0)
+                check_all(of_state, "positions", "shift of the state", "0", where[:2], low=0.0, high=0.0)
             positions.setflags(write=False)
             object.__setattr__(self, "positions", positions)
-
-    def described(self, name: str, config: Mapping[str, Any]) -> LinearMdp:
-        """The same environment under another name, made as `config` says."""
-        twin = copy.copy(self)
-        object.__setattr__(twin, "name", name)
-        object.__setattr__(twin, "config", config)
-        return twin
 
     def __repr__(self) -> str:
         return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
@@ -111,8 +187,8 @@ class LinearMdp:
         if episodes.ndim != 1:
             raise ArgumentError("episodes", "be a list of episodes", episodes)
         weights = require_array("drift", self.drift.mixture(episodes), (len(episodes), len(self.theta)))
-        _check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
-        _check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
+        check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
+        check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
         return weights
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
@@ -123,27 +199,27 @@ class LinearMdp:
         """Episodes before `num_episodes` at which the model jumps."""
         return tuple(self.drift.changes(num_episodes))
 
-    def world(self, dtype: Any = np.float64, *, tell: tuple[str, ...] = ()) -> LinearMdpWorld:
+    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearMdpWorld:
         """The environment as arrays, with what an agent asks to be told in its table."""
         table = feature_table(self.features, dtype)
-        if "shared_steps" in tell and (self.mu != self.mu[:, :1]).any():
+        if "shared_steps" in needs and (self.mu != self.mu[:, :1]).any():
             raise ArgumentError(
                 "environment", "have transitions that do not depend on the step, which the agent needs", self
             )
-        if "fixed_transitions" in tell and (self.mu != self.mu[:1]).any():
+        if "fixed_transitions" in needs and (self.mu != self.mu[:1]).any():
             raise ArgumentError(
                 "environment", "have transitions that do not drift, which the agent needs", self
             )
-        if "continuing" in tell:
+        if "continuing" in needs:
             raise ArgumentError("environment", "be without episodes, which the agent needs", self)
-        if "measures" in tell:
+        if "measures" in needs:
             table = table._replace(measures=self.mu.astype(dtype))
-        if "initial" in tell:
+        if "initial" in needs:
             table = table._replace(initial=self.initial.astype(dtype))
-        if "projection" in tell:
+        if "projection" in needs:
             psi = self._known("successor_features")
-            table = table._replace(projection=_projection(psi).astype(dtype))
-        if "positions" in tell:
+            table = table._replace(projection=projection(psi).astype(dtype))
+        if "positions" in needs:
             positions = self._known("positions")
             table = table._replace(positions=positions.reshape(-1, positions.shape[-1]).astype(dtype))
         return LinearMdpWorld(
@@ -177,52 +253,3 @@ class LinearMdp:
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
         """How much the model moves in the first `num_episodes` episodes; see `planning.variation`."""
         return planning.variation(self, num_episodes, **options)
-
-
-def _projection(psi: np.ndarray) -> np.ndarray:
-    """`Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
-    return psi @ np.linalg.pinv(psi)
-
-
-def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
-    """Raise a `ValueError` that says what keeps these arrays from being linear MDPs."""
-    dim = features.shape[-1]
-    norms = np.linalg.norm(features, axis=-1)
-    _check_all(norms, "features", "norm", "at most 1", ("state", "action"), high=1.0)
-    _check_all(initial, "initial", "probability", "at least 0", ("state",), low=0.0)
-    _check_all(initial.sum(), "initial", "sum", "1", (), low=1.0, high=1.0)
-    where = ("anchor", "step")
-    root = np.sqrt(dim)
-    at_most = f"at most sqrt(dim) = {root:g}"
-    _check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
-    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
-    _check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
-    pair = (*where, "state", "action")
-    rewards = np.einsum("sad,jhd->jhsa", features, theta)
-    _check_all(rewards, "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
-    mass = np.einsum("sad,jhd->jhsa", features, mu.sum(-1))
-    _check_all(mass, "mu", "sum of the transition probabilities", "1", pair, low=1.0, high=1.0)
-    if features.min() >= 0 and mu.min() >= 0:
-        return  # every probability is a sum of non-negative terms
-    for j, h in np.ndindex(*mu.shape[:2]):
-        prefix = f"mu (anchor {j}, step {h})"
-        names = ("state", "action", "next state")
-        _check_all(features @ mu[j, h], prefix, "transition probability", "at least 0", names, low=0.0)
-
-
-def _check_all(
-    values: np.ndarray,
-    name: str,
-    what: str,
-    expected: str,
-    axes: tuple[str, ...],
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-) -> None:
-    bad = np.argwhere((values < low - TOLERANCE) | (values > high + TOLERANCE))
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        place = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
-        where = f"{what} at {place}" if place else what
-        raise ValueError(f"{name}: {where} is {values[index]:.6g}, expected {expected}")

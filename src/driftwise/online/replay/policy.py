@@ -38,9 +38,9 @@ class Policy:
             raise ValueError(str(not_finite(self.agent)))
         return plan
 
-    def learn(self, plan: Plan, features: np.ndarray, action: int, reward: float) -> None:
-        """Take in an event that was planned for."""
+    def learn(self, plan: Plan, actions: np.ndarray, action: int, reward: float) -> None:
+        """Take in an event that was planned for, with the features of all actions."""
         taken = np.array([action], dtype=np.int32)
-        episode = Episode(NOTHING, taken, features[None], np.array([reward]), NOTHING)
+        episode = Episode(NOTHING, taken, actions[action][None], np.array([reward]), NOTHING)
         with np.errstate(all="ignore"):
-            self._state = self.agent.update(self._state, plan, episode)
+            self._state = self.agent.update(self._state, FeatureTable(actions), plan, episode)

@@ -224,7 +224,7 @@ class _Replayer:
         event = Event(reward, weight, float(chances @ predictions), float(predictions[arm]), accepted)
         self._model.learn(context, arm, reward)
         if accepted and not 0 < self._frozen <= self._round:
-            self._policy.learn(plan, features[arm], arm, reward)
+            self._policy.learn(plan, features, arm, reward)
             self.learnt += 1
         self._round += 1
         return event

@@ -1,0 +1,71 @@
+"""The agent protocol: everything that engines, metas and checks ask of an agent."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from driftwise.base.arrays import namespace
+from driftwise.base.random import choose
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Spec
+
+
+class Agent(ABC):
+    """Plans at the start of an episode, acts in it, learns from it.
+
+    An agent is a part; its state is a named tuple of arrays that nobody else looks into. All that changes
+    between episodes happens in `update`, and all that is drawn is drawn in `plan`: rewards may come late.
+    """
+
+    spec: Spec
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of what has to be known besides features.
+
+        `"rewards"`, `"measures"`, `"initial"`, `"projection"` and `"positions"` are fields of a
+        `FeatureTable`. `"shared_steps"` asks for transitions that do not depend on the step,
+        `"fixed_transitions"` for those that do not drift, `"continuing"` for a problem without episodes.
+        """
+        return ()
+
+    @abstractmethod
+    def init(self, features: FeatureTable) -> Any:
+        """The state before anything was seen, of the features' array library and precision."""
+
+    @abstractmethod
+    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
+        """The plan of an episode with these features."""
+
+    @abstractmethod
+    def update(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Any:
+        """The state after an episode, given the features and the plan it was played with.
+
+        It may consume the state.
+        """
+
+    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
+        """The action in step `h`, drawn from the plan's policy with a number that is uniform in [0, 1)."""
+        probabilities = plan.policy[h, state]
+        return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
+
+    def diagnostics(self, state: Any) -> dict[str, Array]:
+        """Numbers by name about the episode last learnt from; engines record them beside the regret."""
+        return {}
+
+
+class Wrapper(Agent):
+    """An agent around another one, its `base`."""
+
+    base: Any
+
+    @property
+    def spec(self) -> Spec:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.spec
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self.base.needs
+
+    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
+        return self.base.act(plan, h, state, uniform)
