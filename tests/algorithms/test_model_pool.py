@@ -169,6 +169,6 @@ def test_only_models_whose_bonus_judges_them_form_a_pool():
     forgetful = LeastSquares(SPEC, ExponentialWeights(0.9), Ucb(1.0))
     sampled = LeastSquares(SPEC, NoForgetting(), Thompson(1.0))
     mdp = LeastSquares(Spec(2, 2, 2, 1), NoForgetting(), Ucb(1.0))
-    for model, name in ((forgetful, "model.forgetting"), (sampled, "model.exploration"), (mdp, "spec")):
+    for model, name in ((forgetful, "base.forgetting"), (sampled, "base.exploration"), (mdp, "spec")):
         with pytest.raises(ValueError, match=f"{name} must be"):
             ModelPool(model, margin=1.0)
