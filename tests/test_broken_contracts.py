@@ -114,7 +114,7 @@ def like(cls: type, name: str) -> Agent:
 @pytest.mark.parametrize(
     ("cls", "said"),
     [
-        (Careless, r"^policy must be probabilities"),
+        (Careless, r"^policy must hold probabilities"),
         (Restless, r"^the simulator must equal NumPy, got value"),
         (Forgetful, r"^agent must survive the way to_config and back"),
         (Nameless, r"^agent must print its own name, got an agent"),
@@ -131,7 +131,7 @@ def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):
 
 @pytest.mark.parametrize(("name", "policy"), [("lsvi_ucb", r"\[0. 1.\]"), ("uniform", r"\[0.5 0.5\]")])
 def test_an_agent_whose_actions_ignore_its_policy_is_told_so(name, policy):
-    said = rf"^act must draw from the policy {policy}, got action 0 at .* and shares \[1. 0.\]"
+    said = rf"^act must draw from the policy {policy}, got action 0 and shares \[1. 0.\]"
     with pytest.raises(ContractError, match=said):
         check_agent(like(Stubborn, name), make(), num_episodes=10)
 
@@ -243,7 +243,7 @@ def growing(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
         (rebuilt(Backward), "^variation must not be negative"),
         (rebuilt(Brief), r"^variation must have K − 1 moves, got shape \(18,\)"),
         (make().described("random_linear_mdp", {**make().config, "seed": 5}), "^config must make the same"),
-        (altered(fading), "^play must be the same for the same key"),
+        (altered(fading), "^advance must be the same for the same key"),
         (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
         (altered(lambda world, _: Boastful(*world)), r"^V\* must be exact, got .* away in episode 0"),
     ],

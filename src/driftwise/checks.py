@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from driftwise.algorithms import uniform
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
+from driftwise.base.validation import ArgumentError
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.environments.world import Played
 from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
@@ -66,7 +67,7 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
         twin = ENVIRONMENTS[environment.name](**config)
         _require(twin.digest() == environment.digest(), "config must make the same environment again")
     agent = uniform(environment.spec)
-    twice = zip(*(play(agent, environment, num_episodes=num_episodes) for _ in "ab"), strict=True)
+    twice = zip(*(_played(agent, environment, num_episodes) for _ in "ab"), strict=True)
     for t, (played, other) in enumerate(twice):
         record = played.record
         _require(record == other.record, "advance must be the same for the same key")
@@ -117,7 +118,7 @@ def check_agent(
     start = _layout(environment.world(needs=agent.needs).begin(agent))
     lowest = np.inf
     for run in range(num_runs):
-        for t, played in enumerate(play(agent, environment, num_episodes=num_episodes, seed=seed, run=run)):
+        for t, played in enumerate(_played(agent, environment, num_episodes, seed=seed, run=run)):
             where = f"in episode {t} of run {run}"
             _check_plan(agent, played, where)
             for name, compiled in (("value", first.values), ("reward", first.returns)):
@@ -151,12 +152,18 @@ def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], wh
         _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
 
 
+def _played(agent: Agent, environment: Environment, num_episodes: int, **address: int) -> Iterator[Played]:
+    """A run, episode by episode; a plan that is none is a broken contract."""
+    try:
+        yield from play(agent, environment, num_episodes, **address)
+    except ArgumentError as error:
+        raise ContractError(str(error)) from None
+
+
 def _check_plan(agent: Agent, played: Played, where: str) -> None:
-    """A plan's policy are probabilities, and actions are drawn from it."""
+    """Actions are drawn from the plan's policy."""
     plan, episode = played.plan, played.episode
     policy = np.asarray(plan.policy)
-    sound = policy.min() >= 0 and np.abs(policy.sum(-1) - 1).max() <= TOLERANCE
-    _require(bool(sound), f"policy must be probabilities, got {policy} {where}")
     for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
         here = policy[h, state]
         tried = [agent.act(plan, h, state, u) for u in UNIFORMS]

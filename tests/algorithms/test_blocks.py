@@ -20,6 +20,7 @@ from driftwise.base.types import Episode, FeatureTable, Plan
 from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
 from driftwise.simulation.play import play
+from driftwise.simulation.program import play_chunk
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 
 ARMS = tuple(
@@ -171,6 +172,15 @@ def test_a_plan_that_waits_holds_no_state():
 def test_windows_of_one_capacity_can_be_arms():
     windows = (sw_lsvi_ucb(SPEC, length=5, radius=0.4), sw_lsvi_ucb(SPEC, length=8, radius=0.4))
     check_agent(over(windows), make(), num_episodes=20)
+
+
+def test_other_numbers_in_the_arms_compile_nothing_anew():
+    dw.simulate(over(), make(), **OPTIONS)
+    before = play_chunk._cache_size()  # pyright: ignore[reportFunctionMemberAccess]
+    other = tuple(opt_wlsvi(SPEC, rate=rate, radius=0.2) for rate in (0.6, 0.8, 0.95))
+    assert over(other) != over()
+    dw.simulate(over(other), make(), **OPTIONS)
+    assert play_chunk._cache_size() == before  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def test_it_survives_the_way_to_json_and_back():

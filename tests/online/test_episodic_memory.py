@@ -156,7 +156,7 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
         load(tmp_path / "agent.safetensors", features=MAP)
 
 
-@pytest.mark.parametrize("lost", ["gauge", "kept.0", "knows.measures"])
+@pytest.mark.parametrize("lost", ["gauge", "kept.0", "known.measures"])
 def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
     file = tmp_path / "agent.safetensors"
     online("oppo", make()).save(file)
@@ -178,7 +178,7 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
         (
             "opt_wlsvi",
             dict(known=dict(psi=1)),
-            "^knows must be empty where .*, got 'psi'$",
+            "^known must be empty where .*, got 'psi'$",
         ),
         ("ucbvi", dict(memory=9), "^algorithm must be one of least squares for continuous states, got Count"),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),

@@ -29,7 +29,7 @@ from tests.streams import BANDITS, KNOWN
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """What an algorithm has to be told besides arms and rewards."""
+    """What an algorithm needs besides arms and rewards."""
     return getattr(build(BANDIT, name, **KNOWN[name]), "needs", ())
 
 
@@ -315,9 +315,9 @@ def test_bad_settings_are_named_in_one_sentence(changed, message):
 
 
 @pytest.mark.parametrize("name", [name for name in KNOWN if needs(name)])
-def test_an_algorithm_that_has_to_be_told_more_is_refused(name):
-    told = " and ".join(needs(name))
-    sentence = f"^algorithm must learn from what it earns alone, got '{name}', which has to be told {told}$"
+def test_an_algorithm_that_needs_more_is_refused(name):
+    needed = " and ".join(needs(name))
+    sentence = f"^algorithm must learn from what it earns alone, got '{name}', which needs {needed}$"
     with pytest.raises(ValueError, match=sentence):
         Bandit(name, dim=BANDIT.dim, **KNOWN[name])
 

@@ -62,7 +62,8 @@ class BanditOverAgents(Wrapper):
         if not is_part(self.base):
             raise ArgumentError("base", "be an agent of driftwise.algorithms", self.base)
         for each in numbers(self.base):
-            if np.shape(each.value)[:1] != (self.chooser.num_arms,):
+            shape = np.shape(each.value)
+            if shape[: len(shape) - each.num_own][-1:] != (self.chooser.num_arms,):
                 expected = f"have one number for each of the {self.chooser.num_arms} arms"
                 raise ArgumentError("base", expected, each.value, f"{each.name} {each.value!r}")
         require_range(self.low, self.high)
