@@ -29,7 +29,7 @@ from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, Lin
 from driftwise.environments.world import Played
 from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
 from driftwise.simulation.play import play
-from driftwise.simulation.program import play_chunk
+from driftwise.simulation.program import num_programs
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.simulator import simulate
 
@@ -107,9 +107,9 @@ def check_agent(
     _require(type(agent).__name__ in repr(agent), f"agent must print its own name, got {agent!r}")
     sizes: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
     first = simulate(agent, environment, **sizes, keep_state=True)
-    programs = _num_programs()
+    programs = num_programs()
     second = simulate(agent, environment, **sizes)
-    _require(_num_programs() == programs, "a second call must not compile anything")
+    _require(num_programs() == programs, "a second call must not compile anything")
     for name in CURVES:
         same = np.array_equal(getattr(first, name), getattr(second, name))
         _require(same, f"{name} must be the same for the same seed")
@@ -195,11 +195,6 @@ def _iterated(environment: ContinuingMdp, t: int) -> Optimum:
         wanted=np.True_,
         max_iterations=100_000,
     )
-
-
-def _num_programs() -> int:
-    """How often the simulator was compiled in this process."""
-    return play_chunk._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _layout(state: Any) -> list[tuple[tuple[int, ...], np.dtype]]:

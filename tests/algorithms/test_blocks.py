@@ -20,7 +20,7 @@ from driftwise.base.types import Episode, FeatureTable, Plan
 from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
 from driftwise.simulation.play import play
-from driftwise.simulation.program import play_chunk
+from driftwise.simulation.program import num_programs
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 
 ARMS = tuple(
@@ -176,11 +176,11 @@ def test_windows_of_one_capacity_can_be_arms():
 
 def test_other_numbers_in_the_arms_compile_nothing_anew():
     dw.simulate(over(), make(), **OPTIONS)
-    before = play_chunk._cache_size()  # pyright: ignore[reportFunctionMemberAccess]
+    before = num_programs()
     other = tuple(opt_wlsvi(SPEC, rate=rate, radius=0.2) for rate in (0.6, 0.8, 0.95))
     assert over(other) != over()
     dw.simulate(over(other), make(), **OPTIONS)
-    assert play_chunk._cache_size() == before  # pyright: ignore[reportFunctionMemberAccess]
+    assert num_programs() == before
 
 
 def test_it_survives_the_way_to_json_and_back():

@@ -132,3 +132,8 @@ def play_chunk(
     )
     recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
     return jax.lax.fori_loop(0, count, episode, (state, recorded))
+
+
+def num_programs() -> int:
+    """The number of programs that were compiled in this process to play episodes."""
+    return play_chunk._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
