@@ -152,7 +152,7 @@ def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], wh
         _require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
 
 
-def _played(agent: Agent, environment: Environment, num_episodes: int, **address: int) -> Iterator[Played]:
+def _played(agent: Agent, environment: Environment, num_episodes: int, **address: Any) -> Iterator[Played]:
     """A run, episode by episode; a plan that is none is a broken contract."""
     try:
         yield from play(agent, environment, num_episodes, **address)
