@@ -18,8 +18,8 @@ from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments.gain import diameter
 from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
-from driftwise.parts.count_radii import CountRadius, Phases
 from driftwise.parts.detectors import Cusum
+from driftwise.parts.radii import CountRadius, Phases
 from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
@@ -167,15 +167,15 @@ def test_before_anything_is_forgotten_all_forgettings_are_none():
 
 def test_a_widening_may_change_from_phase_to_phase():
     counts, age = np.array([[0.0, 4.0]]), np.asarray(2)
-    late = CountRadius(1.0, 2.0, 3.0, lateness=5.0).given(counts, age, np.asarray(9))
+    late = CountRadius(1.0, 2.0, 3.0, lateness=5.0).at(counts, age, np.asarray(9))
     np.testing.assert_allclose(
         late, 3 * np.sqrt((1 + 2 * np.log(3) + 5 * np.log(8)) / np.array([[1.0, 4.0]]))
     )
     radius = CountRadius(1.0, 2.0, 3.0, Phases((5, 7), (0.1, 0.2, 0.3)))
     root = 3 * np.sqrt((1 + 2 * np.log(3)) / np.array([[1.0, 4.0]]))
     for tick, widening in ((4, 0.1), (5, 0.2), (6, 0.2), (7, 0.3), (99, 0.3)):
-        np.testing.assert_allclose(radius.given(counts, age, np.asarray(tick)), root + widening)
-    assert CountRadius(1.0, widening=Phases((), (0.4,))).given(counts, age, np.asarray(9))[0, 0] == 1.4
+        np.testing.assert_allclose(radius.at(counts, age, np.asarray(tick)), root + widening)
+    assert CountRadius(1.0, widening=Phases((), (0.4,))).at(counts, age, np.asarray(9))[0, 0] == 1.4
 
 
 def test_regret_is_the_gain_less_the_reward_whatever_is_recorded_and_wherever_it_is_cut():

@@ -31,7 +31,7 @@ from driftwise.environments.arms import ContextArms, FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, Sinusoid, SphereWalk, abrupt_path
 from driftwise.environments.world import Played
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import WeightedRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play
 from tests.reference import bandits
 
@@ -110,7 +110,7 @@ def test_counting_bounds_the_determinant():
 
 
 def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
-    radius = WeightedRadius(0.9, 0.3, norm_bound=0.8, delta=0.1, num_rounds=NUM_ROUNDS, spread="horizon")
+    radius = ConfidenceRadius(0.3, norm_bound=0.8, delta=0.1, shares=NUM_ROUNDS)
     agent, textbook = opt_wlsvi(SPEC, rate=0.9, radius=radius, ridge=0.5), PAIRS["d_lin_ucb"][1]
     expected = [step.arm for step in bandits.play(textbook, bandits.rounds(FRESH, NUM_ROUNDS))]
     assert arms_of(agent, FRESH) == expected

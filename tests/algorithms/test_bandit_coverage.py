@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
+from driftwise.base.arrays import map_tree
 from driftwise.base.types import Forgetting, Moments, Radius, Sample
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WeightedRadius, WindowRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.parts.regression import empty_moments
 
 
 def crossed(
-    radii: dict[str, Radius],
+    radii: Mapping[str, Radius],
     forgetting: Forgetting,
     *,
     dim: int,
@@ -41,7 +43,7 @@ def crossed(
         solved = np.linalg.solve(gram_of_squares(moments), error[..., None])[..., 0]
         norm = np.sqrt(np.einsum("ri,ri->r", error, solved))
         for name, radius in radii.items():
-            left[name] |= norm > radius.given(moments)
+            left[name] |= norm > radius.at(moments)
         towards = (estimate - theta) if t % 2 else rng.normal(size=(num_runs, dim))
         phi = towards / np.linalg.norm(towards, axis=1, keepdims=True)
         reward = phi @ theta + rng.normal(size=num_runs)
@@ -50,21 +52,24 @@ def crossed(
 
 
 COVERED = {
-    "none": (NoForgetting(), SelfNormalisedRadius, dict()),
-    "counted": (NoForgetting(), CountingRadius, dict()),
-    "restarts": (PeriodicRestart(10), CountingRadius, dict(period=10, num_epochs=15)),
-    "more restarts": (PeriodicRestart(10), SelfNormalisedRadius, dict(period=10, spread="anytime")),
-    "window": (SlidingWindow(20), WindowRadius, dict(length=20, spread="horizon", num_rounds=150)),
-    "weights": (ExponentialWeights(0.9), WeightedRadius, dict(rate=0.9, spread="horizon", num_rounds=150)),
-    "anytime": (ExponentialWeights(0.9), WeightedRadius, dict(rate=0.9, spread="anytime")),
+    "none": (NoForgetting(), dict(shares=1, information="determinant")),
+    "counted": (NoForgetting(), dict(shares=1)),
+    "restarts": (PeriodicRestart(10), dict(shares=15)),
+    "more restarts": (PeriodicRestart(10), dict(spread="epochs", information="determinant")),
+    "window": (SlidingWindow(20), dict(shares=150)),
+    "weights": (ExponentialWeights(0.9), dict(shares=150)),
+    "anytime": (ExponentialWeights(0.9), dict(spread="rounds")),
 }
 
 
 @pytest.mark.parametrize("name", COVERED)
 def test_the_parameter_stays_in_all_sets_as_often_as_stated(name):
     """δ = 0.2. A third of the radius does not suffice, so that the test sees more than a wide set."""
-    forgetting, kind, options = COVERED[name]
-    radii = {str(scale): kind(noise_scale=1.0, delta=0.2, scale=scale, **options) for scale in (1.0, 1 / 3)}
+    forgetting, options = COVERED[name]
+    radii = {
+        str(scale): ConfidenceRadius(noise_scale=1.0, delta=0.2, scale=scale, **options)
+        for scale in (1.0, 1 / 3)
+    }
     shares = crossed(
         radii,
         forgetting,
@@ -79,12 +84,10 @@ def test_the_parameter_stays_in_all_sets_as_often_as_stated(name):
 
 
 LONG = {
-    "weights": (ExponentialWeights(0.9), {WeightedRadius: dict(rate=0.9, num_rounds=20_000)}),
-    "window": (SlidingWindow(10), {WindowRadius: dict(length=10, num_rounds=20_000)}),
-    "restarts": (
-        PeriodicRestart(10),
-        {kind: dict(period=10, num_epochs=2000) for kind in (CountingRadius, SelfNormalisedRadius)},
-    ),
+    "weights": (ExponentialWeights(0.9), "rounds", "count", 20_000),
+    "window": (SlidingWindow(10), "rounds", "count", 20_000),
+    "restarts": (PeriodicRestart(10), "epochs", "count", 2_000),
+    "more restarts": (PeriodicRestart(10), "epochs", "determinant", 2_000),
 }
 
 
@@ -94,17 +97,16 @@ def test_in_every_long_run_the_parameter_leaves_some_set_unless_delta_is_spread(
 
     Then Λ(θ̂ − θ) = Σ_τ ω(t, τ) ε_τ, and the norm divides it by √Λ̃, which is √Λ for weights of 0 and 1.
     """
-    forgetting, kinds = LONG[name]
+    forgetting, spread, information, known = LONG[name]
     norms, moments = one_arm(forgetting, num_runs=400, num_rounds=20_000)
-    for kind, options in kinds.items():
-        shares = {}
-        for each in ("horizon", "anytime", "published"):
-            radius = kind(noise_scale=1.0, norm_bound=0, delta=0.05, spread=each, **options)
-            outside = norms > radius.given(moments)
-            shares[each] = float(outside.any(axis=1).mean())
-            assert outside[:, [15, 1005, 19_999]].mean(axis=0).max() <= 0.05  # each fixed round is covered
-        assert shares["published"] > 0.99
-        assert max(shares["horizon"], shares["anytime"]) <= 0.05
+    left = {}
+    for shares in (1, known, 0):
+        radius = ConfidenceRadius(1.0, 0, 0.05, information, spread, shares)
+        outside = norms > radius.at(moments)
+        left[shares] = float(outside.any(axis=1).mean())
+        assert outside[:, [15, 1005, 19_999]].mean(axis=0).max() <= 0.05  # each fixed round is covered
+    assert left[1] > 0.99
+    assert max(left[known], left[0]) <= 0.05
 
 
 def one_arm(forgetting: Forgetting, *, num_runs: int, num_rounds: int) -> tuple[np.ndarray, Moments]:
@@ -113,13 +115,12 @@ def one_arm(forgetting: Forgetting, *, num_runs: int, num_rounds: int) -> tuple[
     once, zeros = np.ones(num_runs), np.zeros(num_runs)
     shown = Sample(once[:, None], zeros, zeros.astype(int), once)
     moments = forgetting.init(empty_moments(shown, 1, 1.0, gram_sq=True), shown)
-    norms, grams = np.empty((num_runs, num_rounds)), np.empty((num_rounds, 1, 1))
+    norms, past = np.empty((num_runs, num_rounds)), []
     for t in range(num_rounds):
         norms[:, t] = np.abs(moments.cross[:, 0, 0]) / np.sqrt(gram_of_squares(moments)[:, 0, 0])
-        grams[t] = moments.gram[0]
+        past.append(Moments(moments.gram[0], None, moments.gram[0], *moments[3:8], ()))
         moments = forgetting.update(moments, shown._replace(reward=rng.normal(size=num_runs)))
-    tick = np.arange(num_rounds)
-    return norms, Moments(grams, None, grams, np.asarray(1.0), tick, tick, tick, 0 * tick, ())
+    return norms, map_tree(lambda *leaves: np.stack(leaves), *past)
 
 
 def gram_of_squares(moments: Moments) -> np.ndarray:

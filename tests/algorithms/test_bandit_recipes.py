@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from typing import Any
@@ -38,7 +39,7 @@ from driftwise.parts.forgetting import (
     SlidingWindow,
 )
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WeightedRadius, WindowRadius
+from driftwise.parts.radii import ConfidenceRadius
 from tests.examples import SPEC as MDP
 
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -47,10 +48,10 @@ HORIZON: dict[str, Any] = dict(**ASSUMED, num_episodes=60)
 
 
 def test_recipes_are_the_parts_they_are_described_as():
-    published = WeightedRadius(0.9, 0.3, 0.8, 0.1, spread="published")
-    anytime = WindowRadius(9, 0.3, 0.8, 0.1, scale=0.5)
-    horizon = WeightedRadius(0.9, 0.3, 0.8, 0.1, num_rounds=60, spread="horizon")
-    counting, epoch = CountingRadius(0.3, 0.8, 0.1), CountingRadius(0.3, 0.8, 0.1, 7, num_epochs=9)
+    published = ConfidenceRadius(0.3, 0.8, 0.1, shares=1)
+    anytime = ConfidenceRadius(0.3, 0.8, 0.1, scale=0.5)
+    horizon = ConfidenceRadius(0.3, 0.8, 0.1, shares=60)
+    epochs = [ConfidenceRadius(0.3, 0.8, 0.1, spread="epochs", shares=shares) for shares in (1, 3, 9)]
     weights = ExponentialWeights(0.9)
     for agent, (forgetting, exploration) in {
         d_lin_ucb(SPEC, rate=0.9, confidence="published", **ASSUMED): (weights, Ucb(published)),
@@ -58,23 +59,27 @@ def test_recipes_are_the_parts_they_are_described_as():
         weight_ucb(SPEC, rate=0.9, **HORIZON): (weights, Ucb(horizon, "single")),
         d_rand_lin_ucb(SPEC, rate=0.9, sign="signed", **HORIZON): (weights, RandomisedUcb(horizon, "signed")),
         sw_lin_ucb(SPEC, length=9, radius_scale=0.5, **ASSUMED): (SlidingWindow(9), Ucb(anytime)),
-        restart_lin_ucb(SPEC, period=7, **HORIZON): (PeriodicRestart(7), Ucb(epoch)),
+        restart_lin_ucb(SPEC, period=7, **HORIZON): (PeriodicRestart(7), Ucb(epochs[2])),
         restart_lin_ucb(SPEC, period=7, **ASSUMED, information="determinant"): (
             PeriodicRestart(7),
-            Ucb(SelfNormalisedRadius(0.3, 0.8, 0.1, 7, spread="anytime")),
+            Ucb(ConfidenceRadius(0.3, 0.8, 0.1, "determinant", "epochs")),
         ),
         restart_lin_ucb(SPEC, period=7, **HORIZON, confidence="published"): (
             PeriodicRestart(7),
-            Ucb(WindowRadius(7, 0.3, 0.8, 0.1, spread="published")),
+            Ucb(dataclasses.replace(epochs[0], samples=7)),
         ),
-        lin_ucb(SPEC, **ASSUMED): (NoForgetting(), Ucb(counting)),
+        sw_lin_ucb(SPEC, length=9, **HORIZON, confidence="published"): (
+            SlidingWindow(9),
+            Ucb(dataclasses.replace(published, samples=9)),
+        ),
+        lin_ucb(SPEC, **ASSUMED): (NoForgetting(), Ucb(epochs[0])),
         oracle_restart(SPEC, changes=(3, 9), **ASSUMED, information="count"): (
             RestartAt((3, 9)),
-            Ucb(CountingRadius(0.3, 0.8, 0.1, num_epochs=3)),
+            Ucb(epochs[1]),
         ),
         lin_ucb(SPEC, information="determinant", **ASSUMED): (
             NoForgetting(),
-            Ucb(SelfNormalisedRadius(0.3, 0.8, 0.1)),
+            Ucb(dataclasses.replace(epochs[0], information="determinant")),
         ),
         d_lin_ts(SPEC, rate=0.9, scale=0.7, ridge=0.5): (weights, Thompson(0.7)),
         lin_ts(SPEC, scale=0.7, ridge=0.5): (NoForgetting(), Thompson(0.7)),
@@ -87,7 +92,7 @@ def test_recipes_are_the_parts_they_are_described_as():
 
 def test_a_grid_of_periods_has_a_number_of_epochs_for_each():
     grid = restart_lin_ucb(SPEC, period=[6, 7, 60], noise_scale=0.3, num_episodes=[[60], [61]])
-    assert grid.exploration.radius.num_epochs == ((10.0, 9.0, 1.0), (11.0, 9.0, 2.0))
+    assert grid.exploration.radius.shares == ((10.0, 9.0, 1.0), (11.0, 9.0, 2.0))
 
 
 def test_a_given_radius_replaces_the_computed_one():
@@ -98,7 +103,7 @@ def test_a_given_radius_replaces_the_computed_one():
         restart_lin_ucb(SPEC, period=3, radius=2, confidence="published"),
     ):
         assert agent.exploration == Ucb(2.0)
-    mine = WindowRadius(9, 0.3, spread="published")
+    mine = ConfidenceRadius(0.3, samples=9)
     assert lin_ucb(SPEC, radius=mine).exploration == Ucb(mine)
 
 
@@ -150,7 +155,7 @@ NOISE = "noise_scale must be a number of at least 0 where no radius is given, go
             dict(period=3, noise_scale=1, confidence="published", information="det"),
             "information must be one of count, determinant, got 'det'",
         ),
-        (sw_lin_ucb, dict(length=0, noise_scale=1), "length must be a number of at least 1, got 0"),
+        (sw_lin_ucb, dict(length=0, noise_scale=1), "length must be an integer of at least 1, got 0"),
         (
             lin_ucb,
             dict(noise_scale=1, information="det"),
@@ -198,9 +203,9 @@ def test_other_problems_are_refused():
 
 def test_grids_reach_every_number_and_survive_the_way_to_json_and_back():
     grid = d_lin_ucb(SPEC, rate=[0.9, 0.99], noise_scale=np.array([[0.1], [1.0]]), num_episodes=[50, 100])
-    assert grid.forgetting.rate == grid.exploration.radius.rate == (0.9, 0.99)
+    assert grid.forgetting.rate == (0.9, 0.99)
     assert grid.exploration.radius.noise_scale == ((0.1,), (1.0,))
-    assert grid.exploration.radius.num_rounds == (50.0, 100.0)
+    assert grid.exploration.radius.shares == (50.0, 100.0)
     for agent in (
         grid,
         sw_lin_ucb(SPEC, length=[3, 9], noise_scale=0.3),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any
 
@@ -30,7 +31,7 @@ from driftwise.base.types import Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import CountingRadius, WeightedRadius, WindowRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.theory.bandit_tuning import TUNINGS
 
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -49,14 +50,11 @@ def test_tuned_forms_forget_as_theory_says(tuning, ridge):
     rate, length = MEMORIES[tuning, ridge]
     given: dict[str, Any] = dict(**TUNED, tuning=tuning, ridge=ridge)
     confident: dict[str, Any] = dict(**given, noise_scale=0.3, norm_bound=0.8, delta=0.1, radius_scale=0.5)
-    spread: dict[str, Any] = dict(num_rounds=100, spread="horizon")
-    if tuning == "published":
-        spread = dict(spread="published")
+    published = tuning == "published"
+    radius = ConfidenceRadius(0.3, 0.8, 0.1, shares=1 if published else 100, scale=0.5)
     lam = 4.0 if ridge == "dim" else 1.0
     weighted = [d_lin_ucb.tuned(SPEC, **confident), d_rand_lin_ucb.tuned(SPEC, **confident)]
     for agent in weighted:
-        forgotten = agent.forgetting.rate
-        radius = WeightedRadius(forgotten, 0.3, 0.8, 0.1, scale=0.5, **spread)
         assert agent.exploration.radius == radius
     for agent in (
         *weighted,
@@ -66,17 +64,10 @@ def test_tuned_forms_forget_as_theory_says(tuning, ridge):
         np.testing.assert_allclose(agent.forgetting.rate, rate, rtol=1e-9)
         assert agent.ridge == lam
     window, restart = sw_lin_ucb.tuned(SPEC, **confident), restart_lin_ucb.tuned(SPEC, **confident)
-    assert window == LeastSquares(
-        SPEC,
-        SlidingWindow(length),
-        Ucb(WindowRadius(length, 0.3, 0.8, 0.1, scale=0.5, **spread)),
-        lam,
-        clip="none",
-    )
-    radius = window.exploration.radius
-    if tuning != "published":
-        epochs = {8: 13, 10: 10, 22: 5}[length]  # ⌈100/length⌉
-        radius = CountingRadius(0.3, 0.8, 0.1, length, num_epochs=epochs, scale=0.5)
+    radius = dataclasses.replace(radius, samples=length if published else 0)
+    assert window == LeastSquares(SPEC, SlidingWindow(length), Ucb(radius), lam, clip="none")
+    epochs = 1 if published else {8: 13, 10: 10, 22: 5}[length]  # ⌈100/length⌉
+    radius = dataclasses.replace(radius, spread="epochs", shares=epochs)
     assert restart == LeastSquares(SPEC, PeriodicRestart(length), Ucb(radius), lam, clip="none")
 
 
@@ -88,7 +79,7 @@ def test_tuned_weight_ucb_has_the_ridge_of_its_paper():
     )
     corrected = weight_ucb.tuned(SPEC, **TUNED, noise_scale=0.3)
     np.testing.assert_allclose(corrected.forgetting.rate, 0.9048374180, rtol=1e-9)
-    assert (corrected.ridge, corrected.exploration.radius.spread) == (4.0, "horizon")
+    assert (corrected.ridge, corrected.exploration.radius.shares) == (4.0, 100)
     assert weight_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, ridge="one").ridge == 1.0
 
 

@@ -17,21 +17,22 @@ from driftwise.base.types import Moments, Variation
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.mdp_radii import LocalVariationRadius, local_variation_radius
+from driftwise.parts.radii import LocalVariationRadius, local_variation_radius
 from driftwise.parts.regression import matvec
 from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make
 
-RADIUS = LocalVariationRadius(0.5, 4, 3, (1.0, 0.0, 2.0), (0.0, 5.0, 1.0))
+RADIUS = LocalVariationRadius(0.5, 3, (1.0, 0.0, 2.0), (0.0, 5.0, 1.0))
 DRIFTING = RADIUS.reward_variation, RADIUS.transition_variation
 VARIATIONS = Variation(reward=np.arange(1.0, 8.0), transition=10 * np.arange(1.0, 8.0))  # of eight episodes
 
 
 def moments_at(tick: int, dim: int = 2) -> Moments:
     epoch, seen = divmod(tick, 4)
-    counted = (np.asarray(each) for each in (1.0, tick, float(seen), float(seen), epoch))
-    return Moments(np.eye(dim)[None], None, np.zeros((1, dim, 1)), *counted, ())
+    ridge, clock, weight, restarts = map(np.asarray, (1.0, tick, float(seen), epoch))
+    cross = np.zeros((1, dim, 1))
+    return Moments(np.eye(dim)[None], None, cross, ridge, clock, weight, weight, restarts, ())
 
 
 @pytest.mark.parametrize(
@@ -47,13 +48,13 @@ def moments_at(tick: int, dim: int = 2) -> Moments:
     ],
 )
 def test_the_radius_grows_within_an_epoch_as_it_varies(tick, expected):
-    assert RADIUS.given(moments_at(tick)) == pytest.approx(expected)
+    assert RADIUS.at(moments_at(tick)) == pytest.approx(expected)
 
 
 def test_an_epoch_s_variation_is_what_moves_within_it():
     """Of eight episodes the moves are 1, …, 7; the third and the sixth lead to a new epoch."""
     radius = local_variation_radius(0.5, period=3, horizon=2, num_episodes=8, variations=VARIATIONS)
-    assert radius == LocalVariationRadius(0.5, 3, 2, (3.0, 9.0, 7.0), (30.0, 90.0, 70.0))
+    assert radius == LocalVariationRadius(0.5, 2, (3.0, 9.0, 7.0), (30.0, 90.0, 70.0))
     shorter = local_variation_radius(0.5, period=3, horizon=2, num_episodes=5, variations=VARIATIONS)
     assert shorter.reward_variation == (3.0, 4.0)
     alone = local_variation_radius(0.5, period=1, horizon=2, num_episodes=4, variations=VARIATIONS)
@@ -128,19 +129,19 @@ def test_a_world_that_stands_still_and_one_long_epoch_are_lsvi_ucb():
 
 def test_the_radius_round_trips_to_a_configuration():
     assert from_config(to_config(RADIUS)) == RADIUS
-    assert LocalVariationRadius(0.5, 4, 3, [1, 0, 2], np.array([0.0, 5.0, 1.0])) == RADIUS
+    assert LocalVariationRadius(0.5, 3, [1, 0, 2], np.array([0.0, 5.0, 1.0])) == RADIUS
 
 
 @pytest.mark.parametrize(
     ("make_it", "message"),
     [
-        (lambda: LocalVariationRadius(0.5, 4, 3, 1.0, (1.0,)), "reward_variation must be a list of numbers"),
+        (lambda: LocalVariationRadius(0.5, 3, 1.0, (1.0,)), "reward_variation must be a list of numbers"),
         (
-            lambda: LocalVariationRadius(0.5, 4, 3, (1.0,), (-1.0,)),
+            lambda: LocalVariationRadius(0.5, 3, (1.0,), (-1.0,)),
             "transition_variation must be a number of at least 0, got -1.0",
         ),
         (
-            lambda: LocalVariationRadius(0.5, 4, 3, (1.0, 2.0), (1.0,)),
+            lambda: LocalVariationRadius(0.5, 3, (1.0, 2.0), (1.0,)),
             "transition_variation must have as many entries as reward_variation (2), got 1",
         ),
         (

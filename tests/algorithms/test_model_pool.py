@@ -20,7 +20,7 @@ from driftwise.environments.world import Played
 from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import CountingRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play
 from tests.reference.model_pool import Master
 
@@ -135,7 +135,9 @@ def test_tuned_is_the_recipe_with_the_published_levels():
     tuned = dynamic_lin_ucb.tuned(SPEC, num_episodes=100, noise_scale=0.5, ridge="dim")
     assert tuned == dynamic_lin_ucb(SPEC, noise_scale=0.5, ridge=2.0)
     assert isinstance(tuned, ModelPool)
-    assert tuned.base.exploration == Ucb(CountingRadius(0.5, 1.0, 0.01), "single")
+    assert tuned.base.exploration == Ucb(
+        ConfidenceRadius(0.5, 1.0, 0.01, spread="epochs", shares=1), "single"
+    )
     assert tuned.margin == pytest.approx(0.5 * 2.5758293035489)  # the normal deviate of 1 % in both tails
 
 

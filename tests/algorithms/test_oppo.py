@@ -17,7 +17,7 @@ from driftwise.environments.drift import Constant, Gradual, RandomWalk
 from driftwise.environments.planning import action_values, policy_values
 from driftwise.environments.world import Played
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.mdp_radii import MixtureRadius
+from driftwise.parts.radii import MixtureRadius
 from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
@@ -183,7 +183,7 @@ def test_the_radius_of_its_theorem():
     agent = oppo(SPEC, **AGENT)
     moments = agent.init(FeatureTable(np.zeros((12, 12)), measures=np.zeros((2, 3, 12, 6)))).moments
     radius = MixtureRadius(3, 40, delta=0.1, scale=0.5)
-    assert radius.given(moments) == pytest.approx(0.5 * 3 * np.sqrt(2 * np.log(2400)))
+    assert radius.at(moments) == pytest.approx(0.5 * 3 * np.sqrt(2 * np.log(2400)))
 
 
 def test_tuned_is_the_recipe_with_the_theorem_s_numbers():

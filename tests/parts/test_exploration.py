@@ -19,7 +19,7 @@ from driftwise.parts.exploration import (
     Uniform,
     greedy_policy,
 )
-from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)
@@ -33,8 +33,9 @@ def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
     gram = np.einsum("t,td,te->de", weights, phis, phis) + np.eye(4)
     gram_sq = np.einsum("t,td,te->de", weights**2, phis, phis) + np.eye(4)
     gram, gram_sq = (np.repeat(matrix[None], steps, axis=0) for matrix in (gram, gram_sq))
-    counted = (np.asarray(each) for each in (1.0, 6, weights.sum(), weights @ weights, 0))
-    moments = Moments(gram, gram_sq, np.zeros((steps, 4, 4)), *counted, memory=())
+    one, tick, none = np.asarray(1.0), np.asarray(6), np.asarray(0)
+    cross, sums = np.zeros((steps, 4, 4)), (weights.sum(), weights @ weights)
+    moments = Moments(gram, gram_sq, cross, one, tick, *sums, none, ())
     return moments, np.linalg.inv(gram)
 
 
@@ -68,8 +69,8 @@ def test_sandwich_norm_without_squared_weights_is_the_single_norm():
 def test_a_radius_that_is_a_part_is_that_radius_now():
     moments, inverse = moments_of(rate=0.7)
     table = feature_table(FEATURES)
-    for radius in (SelfNormalisedRadius(0.5), CountingRadius(0.5)):
-        value = float(np.ravel(radius.given(moments))[0])
+    for radius in (ConfidenceRadius(0.5), ConfidenceRadius(0.5, information="determinant")):
+        value = float(np.ravel(radius.at(moments))[0])
         for exploration in (Ucb, RandomisedUcb, Thompson):
             now, number = (exploration(r).perturb(inverse, moments, table, KEY) for r in (radius, value))
             np.testing.assert_allclose(now, number, rtol=1e-13)

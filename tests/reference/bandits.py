@@ -137,9 +137,16 @@ def published_restart_ucb(given: Assumptions, period: int) -> Textbook:
 
 
 def sw_ucb(given: Assumptions, length: int, num_rounds: int) -> Textbook:
-    """Cheung, Simchi-Levi & Zhu 2019, Algorithm 1, with a radius for `num_rounds` rounds."""
-    beta = given.radius(math.log(num_rounds / given.delta), given.information(length))
-    return Textbook(lambda t, tau: float(tau >= t - length), lambda t, v: beta, given.ridge)
+    """Cheung, Simchi-Levi & Zhu 2019, Algorithm 1, with a radius for `num_rounds` rounds.
+
+    It has the rounds in the window in it.
+    """
+
+    def radius(t: int, v: np.ndarray) -> float:
+        count = min(t - 1, length)
+        return given.radius(math.log(num_rounds / given.delta), given.information(count))
+
+    return Textbook(lambda t, tau: float(tau >= t - length), radius, given.ridge)
 
 
 def d_linucb(given: Assumptions, rate: float, num_rounds: int, *, sandwich: bool = True) -> Textbook:

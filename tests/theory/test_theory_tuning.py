@@ -13,9 +13,10 @@ import pytest
 
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi
 from driftwise.base.types import Sample, Spec
-from driftwise.parts.radii import WeightedRadius, WindowRadius
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.parts.regression import empty_moments
 from driftwise.theory import bandit_tuning, tuning
+from driftwise.theory.confidence import bandit_radius
 from tests.examples import PARAMETERS
 
 SPEC = Spec(num_states=3, num_actions=2, dim=4, horizon=4)
@@ -137,16 +138,9 @@ def test_regime_of_a_drift(memory, regime):
 def test_the_radius_in_one_number_is_that_of_the_parts():
     known: dict[str, Any] = dict(noise_scale=0.3, norm_bound=0.8, delta=0.1)
     shown = Sample(np.zeros(3), np.zeros(()), np.zeros((), dtype=int), np.ones(()))
-    moments = empty_moments(shown, 1, 2.0, gram_sq=True)._replace(tick=np.asarray(100))
-    window = WindowRadius(20, **known, spread="horizon", num_rounds=100)
-    assert bandit_tuning.bandit_radius(dim=3, samples=20, shares=100, ridge=2.0, **known) == pytest.approx(
-        float(window.given(moments)), rel=1e-12
-    )
-    weighted = WeightedRadius(0.9, **known, spread="horizon", num_rounds=100)
-    samples = (1 - 0.9**200) / (1 - 0.81)
-    assert bandit_tuning.bandit_radius(
-        dim=3, samples=samples, shares=100, ridge=2.0, **known
-    ) == pytest.approx(float(weighted.given(moments)), rel=1e-12)
+    moments = empty_moments(shown, 1, 2.0, gram_sq=True)._replace(weight_sq=np.asarray(20.0))
+    radius = ConfidenceRadius(**known, shares=100)
+    assert bandit_radius(dim=3, samples=20, shares=100, ridge=2.0, **known) == float(radius.at(moments))
 
 
 @pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
@@ -207,7 +201,7 @@ RATE: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100, variation=1.0)
         ),
         (bandit_tuning.bob_windows, {"block_length": 0}, "block_length must be a positive integer, got 0"),
         (
-            bandit_tuning.bandit_radius,
+            bandit_radius,
             {"dim": 4, "samples": 9, "shares": 0, "noise_scale": 1.0},
             "shares must be a number of at least 1, got 0",
         ),

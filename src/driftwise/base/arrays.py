@@ -42,7 +42,7 @@ def namespace(array: Array) -> Any:
 class Numbers:
     """What formulas ask of an array library, for Python's numbers."""
 
-    log, log1p, expm1, sqrt = math.log, math.log1p, math.expm1, math.sqrt
+    log, log1p, sqrt, maximum = math.log, math.log1p, math.sqrt, max
 
     @staticmethod
     def where(condition: bool, first: float, second: float) -> float:

@@ -6,6 +6,7 @@ loop and JAX arrays in the simulator. Leading axes are free: a step axis `[H, ..
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -162,10 +163,9 @@ class Forgetting(Protocol):
         ...
 
 
-@runtime_checkable
-class Radius(Protocol):
+class Radius(ABC):
     """The radius of a confidence set, as a function of what was seen."""
 
-    def given(self, moments: Moments) -> Array:
+    @abstractmethod
+    def at(self, moments: Moments) -> Array:
         """One radius, or one for each step: `[]` or `[H]`."""
-        ...

@@ -11,7 +11,7 @@ from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan
 from driftwise.base.random import ACTING, PLANNING
-from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample
+from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
 from driftwise.parts.exploration import Ucb, tie_tolerance
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
@@ -113,7 +113,8 @@ class Direct:
 
     def __init__(self, agent: LeastSquares, exploration: Ucb, luck: Luck) -> None:
         self.agent, self.luck = agent, luck
-        self._radius, self._given = exploration.radius, getattr(exploration.radius, "given", None)
+        self._radius = exploration.radius
+        self._radius_at = self._radius.at if isinstance(self._radius, Radius) else None
         self._shrinks = isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
         rate = getattr(agent.forgetting, "rate", 1.0)
         rates = np.array([rate, rate * rate])[:, None, None]
@@ -150,7 +151,7 @@ class Direct:
         self._rates, self._refills = self._rates[:num], self._refills[:num]
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
-        radius = self._radius if self._given is None else self._given(self._state)
+        radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         mapped = arms.dot(inverse_or_nan(self._gram))
         if self._gram_sq is None:  # the norm of Λ⁻¹
             bonus = np.vecdot(mapped, arms)

@@ -190,7 +190,7 @@ def uniform_policy(q: Array) -> Array:
 def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
     """A radius as an array to multiply `[H, N]` with."""
     xp = namespace(moments.gram)
-    value = radius.given(moments) if hasattr(radius, "given") else radius
+    value = radius.at(moments) if isinstance(radius, Radius) else radius
     return xp.asarray(value, dtype=moments.gram.dtype)[..., None]
 
 

@@ -1,182 +1,191 @@
-r"""Radii of confidence sets for the parameter of a linear bandit: one class for each lemma.
-
-All have the form $\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$ for $\sigma$-sub-Gaussian noise,
-$\|\theta\| \le S$ and $\|x\| \le 1$; they differ in the information term $\ell$ and in what $\delta'$ is.
-
-The deviation inequality for weighted sums that D-LinUCB rests on is stated for all rounds at once, but it
-holds at each fixed round only (Y.-S. Wu, 2026). A radius for weighted or windowed samples therefore spreads
-$\delta$ over the rounds, see `spread`. The inequality without weights does hold for all rounds at once, but
-of one epoch: with restarts $\delta$ is spread over the epochs.
-"""
+"""Radii of confidence sets, as functions of what was seen."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import itertools
+from typing import Any, Literal
 
 import numpy as np
 
 from driftwise.base.arrays import Numbers, namespace
 from driftwise.base.part import choice, number, part
-from driftwise.base.types import Array, Moments, Numeric
-from driftwise.base.validation import ArgumentError
-from driftwise.theory.spreading import Spread, spread
+from driftwise.base.types import Array, Moments, Numeric, Radius, Variation
+from driftwise.base.validation import ArgumentError, require_count, require_numeric
+from driftwise.theory.confidence import counted_information, ellipsoid_radius, log_failure
 
 
 @part
-class SelfNormalisedRadius:
-    r"""$\ell = \log(\det\Lambda/\lambda^d)$: without weights, for all rounds of all epochs at once.
+class ConfidenceRadius(Radius):
+    r"""$c(\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell})$, for the parameter of a linear bandit.
 
-    Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 2, for one epoch, with $\delta$ spread over `num_epochs`.
-    Where these are not known, `spread="anytime"` finds out from the `period` of restarts which one it is in.
+    The information $\ell$ is $d\log(1 + \sum\omega^2/(\lambda d))$ for `information="count"`, where at least
+    `samples` are counted from the start, or $\log(\det\Lambda/\lambda^d)$ for `"determinant"`: smaller, and
+    valid where all weights are 0 or 1. $\delta' = \delta/N$ for a known number `shares` of rounds or epochs;
+    `shares=0` is a schedule for runs of unknown length, over rounds or epochs as `spread` says. See
+    `driftwise.theory.confidence` for which of them holds when. `scale` is $c$.
     """
 
     noise_scale: Numeric = number(at_least=0)
     norm_bound: Numeric = number(at_least=0, default=1.0)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
-    period: Numeric = number(at_least=0, integer=True, default=0)
-    num_epochs: Numeric = number(at_least=1, default=1)
-    spread: Spread = choice("horizon", "anytime", "published", default="horizon")
+    information: Literal["count", "determinant"] = choice("count", "determinant", default="count")
+    spread: Literal["rounds", "epochs"] = choice("rounds", "epochs", default="rounds")
+    shares: Numeric = number(at_least=0, default=0)
+    samples: Numeric = number(at_least=0, default=0)
     scale: Numeric = number(at_least=0, default=1.0)
 
-    def given(self, moments: Moments) -> Array:
-        xp = namespace(moments.gram)
-        factor = xp.linalg.cholesky(moments.gram)
-        roots = xp.linalg.diagonal(factor)
-        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
-        epoch, _ = _epoch(self, moments)
-        known, information = _known(self, moments, self.num_epochs, epoch + 1, information)
-        return _radius(self, known, information)
+    def at(self, moments: Moments) -> Array:
+        gram, current = moments.gram, moments.tick if self.spread == "rounds" else moments.epoch
+        counted = self.information == "count"
+        seen = moments.weight_sq if counted else _log_determinant(moments)
+        values: tuple = (seen, current + 1, moments.ridge, self.noise_scale, self.norm_bound)
+        values += (self.delta, self.shares, self.samples, self.scale)
+        xp: Any = Numbers  # of single numbers a radius is ten times as fast as of NumPy's arrays
+        if not counted or type(current) is not int:
+            xp = namespace(gram)
+            if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
+                xp, values = Numbers, tuple(map(float, values))
+            else:
+                values = tuple(xp.asarray(each, dtype=gram.dtype) for each in values)
+        seen, current, ridge, noise_scale, norm_bound, delta, shares, samples, scale = values
+        value = scale * ellipsoid_radius(
+            counted_information(gram.shape[-1], xp.maximum(seen, samples), ridge, xp) if counted else seen,
+            log_failure(delta, shares, current, xp),
+            noise_scale=noise_scale,
+            norm_bound=norm_bound,
+            ridge=ridge,
+            xp=xp,
+        )
+        return namespace(gram).asarray(value, dtype=gram.dtype)
 
 
-@part
-class CountingRadius:
-    r"""$\ell = d\log(1 + n/(\lambda d))$ for the $n$ samples of this epoch.
-
-    What the determinant of `SelfNormalisedRadius` can be at most (Abbasi-Yadkori et al. 2011, Lemma 10), so
-    it holds wherever that does. `period` is that of restarts, 0 if there are none.
-    """
-
-    noise_scale: Numeric = number(at_least=0)
-    norm_bound: Numeric = number(at_least=0, default=1.0)
-    delta: Numeric = number(above=0, at_most=1, default=0.05)
-    period: Numeric = number(at_least=0, integer=True, default=0)
-    num_epochs: Numeric = number(at_least=1, default=1)
-    spread: Spread = choice("horizon", "anytime", "published", default="horizon")
-    scale: Numeric = number(at_least=0, default=1.0)
-
-    def given(self, moments: Moments) -> Array:
-        epoch, count = _epoch(self, moments)
-        known, count = _known(self, moments, self.num_epochs, epoch + 1, count)
-        return _radius(self, known, _information(known, count))
-
-
-@part
-class WindowRadius:
-    r"""$\ell = d\log(1 + W/(\lambda d))$ for windows of $W$ samples.
-
-    Cheung, Simchi-Levi & Zhu 2019 (for the restarts of Zhao et al. 2020: their period), with $\delta$ spread
-    over `num_rounds` rounds.
-    """
-
-    length: Numeric = number(at_least=1)
-    noise_scale: Numeric = number(at_least=0)
-    norm_bound: Numeric = number(at_least=0, default=1.0)
-    delta: Numeric = number(above=0, at_most=1, default=0.05)
-    num_rounds: Numeric = number(at_least=0, default=0)  # of the run; for spread="horizon"
-    spread: Spread = choice("horizon", "anytime", "published", default="anytime")
-    scale: Numeric = number(at_least=0, default=1.0)
-
-    def __post_init__(self) -> None:
-        _require_num_rounds(self)
-
-    def given(self, moments: Moments) -> Array:
-        known, count = _known(self, moments, self.num_rounds, moments.tick + 1, self.length)
-        return _radius(self, known, _information(known, count))
-
-
-@part
-class WeightedRadius:
-    r"""$\ell = d\log(1 + (1-\eta^{2n})/(\lambda d(1-\eta^2)))$ after $n$ samples weighted with rate $\eta$.
-
-    Russac, Vernade & Cappé 2019, Theorem 1, with $\delta$ spread over the rounds. At $\eta = 1$ the
-    quotient is $n/(\lambda d)$.
-    """
-
-    rate: Numeric = number(above=0, at_most=1)
-    noise_scale: Numeric = number(at_least=0)
-    norm_bound: Numeric = number(at_least=0, default=1.0)
-    delta: Numeric = number(above=0, at_most=1, default=0.05)
-    num_rounds: Numeric = number(at_least=0, default=0)  # of the run; for spread="horizon"
-    spread: Spread = choice("horizon", "anytime", "published", default="anytime")
-    scale: Numeric = number(at_least=0, default=1.0)
-
-    def __post_init__(self) -> None:
-        _require_num_rounds(self)
-
-    def given(self, moments: Moments) -> Array:
-        tick = moments.tick
-        known, count, rate = _known(self, moments, self.num_rounds, tick + 1, tick, self.rate)
-        xp = known.xp
-        decay = 2 * xp.log(rate)
-        forgets = decay < 0
-        quotient = xp.expm1(count * decay) / xp.where(forgets, xp.expm1(decay), -1.0)
-        return _radius(self, known, _information(known, xp.where(forgets, quotient, count)))
-
-
-def _epoch(radius: SelfNormalisedRadius | CountingRadius, moments: Moments) -> tuple[Array, Array]:
-    """The epoch, from 0, and the samples in it; without restarts all samples are of the first."""
+def _log_determinant(moments: Moments) -> Array:
+    r"""$\log(\det\Lambda/\lambda^d)$, for each step."""
     xp = namespace(moments.gram)
-    period = xp.asarray(radius.period)
-    restarts, length = period > 0, xp.where(period > 0, period, 1)
-    epoch = xp.where(restarts, moments.tick // length, 0)
-    return epoch, moments.tick - epoch * length
+    roots = xp.linalg.diagonal(xp.linalg.cholesky(moments.gram))
+    return 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
 
 
-def _require_num_rounds(radius: WindowRadius | WeightedRadius) -> None:
-    if radius.spread == "horizon" and np.min(radius.num_rounds) < 1:
-        raise ArgumentError("num_rounds", "be a number of at least 1 for spread='horizon'", radius.num_rounds)
+@part
+class MixtureRadius(Radius):
+    r"""$\beta = c\,H\sqrt{J\log(JT/\delta)}$ with $T = KH$, for a mixture of $J$ known kernels.
 
-
-class _Known(NamedTuple):
-    """What every radius is made of, and the library to compute it in."""
-
-    xp: Any
-    like: Array  # [..., d, d] of the library and the precision that the radius is to have
-    num_rounds: Numeric  # or epochs
-    current: Numeric  # one of them, from 1
-    ridge: Numeric
-    delta: Numeric
-    norm_bound: Numeric
-    noise_scale: Numeric
-    scale: Numeric
-
-
-def _known(radius: Any, moments: Moments, num_rounds: Numeric, current: Array, *own: Numeric) -> tuple:
-    """That, and what this radius asks for besides: numbers or grids as arrays like the moments.
-
-    Single numbers on NumPy become Python's, if they are not already: a radius is then ten times as fast.
+    Cai, Yang, Jin & Wang 2019, in the theorem on the regret of OPPO, with `scale` the constant $c$ that it
+    leaves open; $J$ is the dimension of the regression.
     """
-    gram = moments.gram
-    values = (num_rounds, current, moments.ridge, radius.delta)
-    values += (radius.norm_bound, radius.noise_scale, radius.scale, *own)
-    xp: Any = Numbers
-    if type(current) is not int:
-        xp = namespace(gram)
-        if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
-            xp, values = Numbers, tuple(map(float, values))
-        else:
-            values = tuple(xp.asarray(each, dtype=gram.dtype) for each in values)
-    return _Known(xp, gram, *values[:7]), *values[7:]
+
+    horizon: Numeric = number(at_least=1, integer=True)
+    num_episodes: Numeric = number(at_least=1, integer=True)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def at(self, moments: Moments) -> Array:
+        xp, num_anchors, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
+        horizon, num_episodes, delta, scale = (
+            xp.asarray(value, dtype=dtype)
+            for value in (self.horizon, self.num_episodes, self.delta, self.scale)
+        )
+        failures = num_anchors * num_episodes * horizon / delta
+        return scale * horizon * xp.sqrt(num_anchors * xp.log(failures))
 
 
-def _information(known: _Known, count: Numeric) -> Any:
-    dim = known.like.shape[-1]
-    return dim * known.xp.log1p(count / (known.ridge * dim))
+@part
+class LocalVariationRadius(Radius):
+    r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch that varies so much.
+
+    $B_\theta$ and $B_\mu$ are `reward_variation` and `transition_variation` of the epoch: one entry for each
+    epoch, the last one for all that come later. Zhou, Chen, Varshney & Jagmohan 2020.
+    """
+
+    radius: Numeric = number(at_least=0)
+    horizon: Numeric = number(at_least=1, integer=True)
+    reward_variation: tuple[float, ...]
+    transition_variation: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("reward_variation", "transition_variation"):
+            value = require_numeric(name, getattr(self, name), at_least=0)
+            if np.ndim(value) != 1:
+                raise ArgumentError(name, "be a list of numbers, one for each epoch", value)
+            object.__setattr__(self, name, value)
+        epochs, given = len(self.reward_variation), len(self.transition_variation)
+        if given != epochs:
+            raise ArgumentError(
+                "transition_variation", f"have as many entries as reward_variation ({epochs})", given
+            )
+
+    def at(self, moments: Moments) -> Array:
+        xp, dim, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
+        radius, horizon, rewards, transitions = (
+            xp.asarray(value, dtype=dtype)
+            for value in (self.radius, self.horizon, self.reward_variation, self.transition_variation)
+        )
+        epoch = xp.minimum(moments.epoch, xp.asarray(len(self.reward_variation) - 1))
+        return radius + xp.sqrt(dim * moments.weight) * (rewards[epoch] + horizon * transitions[epoch])
 
 
-def _radius(radius: Any, known: _Known, information: Any) -> Array:
-    xp, like = known.xp, known.like
-    log_term = spread(radius.spread, known.delta, known.num_rounds, known.current, xp)
-    deviation = known.noise_scale * xp.sqrt(2 * log_term + information)
-    value = known.scale * (xp.sqrt(known.ridge) * known.norm_bound + deviation)
-    return namespace(like).asarray(value, dtype=like.dtype)
+def local_variation_radius(
+    radius: float, *, period: int, horizon: int, num_episodes: int, variations: Variation
+) -> LocalVariationRadius:
+    """Radius for epochs of `period` episodes; moves from one epoch to the next do not count."""
+    if len(variations.reward) < num_episodes - 1:
+        raise ArgumentError(
+            "variations", f"cover num_episodes = {num_episodes} episodes", len(variations.reward) + 1
+        )
+    before = np.arange(num_episodes - 1)
+    within = before // period == (before + 1) // period
+    rewards, transitions = (
+        np.bincount(
+            before // period, weights=moves[: num_episodes - 1] * within, minlength=-(-num_episodes // period)
+        )
+        for moves in (variations.reward, variations.transition)
+    )
+    return LocalVariationRadius(radius, horizon, tuple(rewards.tolist()), tuple(transitions.tolist()))
+
+
+@part
+class Phases:
+    """A number for each stretch of time: the first holds up to `starts[0]`, the next up to `starts[1]`, …"""
+
+    starts: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        starts = tuple(require_count("starts", start) for start in self.starts)
+        if any(late <= early for early, late in itertools.pairwise(starts)):
+            raise ArgumentError("starts", "be rising", starts)
+        values = tuple(require_numeric("values", value, at_least=0) for value in self.values)
+        if len(values) != len(starts) + 1:
+            raise ArgumentError("values", f"be one more than starts ({len(starts)})", len(values))
+        object.__setattr__(self, "starts", starts)
+        object.__setattr__(self, "values", values)
+
+    def at(self, tick: Array) -> Array:
+        xp = namespace(tick)
+        if not self.starts:
+            return xp.asarray(self.values[0])
+        return xp.asarray(self.values)[xp.sum(tick >= xp.asarray(self.starts))]
+
+
+@part
+class CountRadius:
+    r"""$b\sqrt{(c + g \log t + l \log\tau)/\max(1, N)} + w$ after N samples, in step t since a restart.
+
+    That was in step τ of the run. `scale` is b, `constant` c, `growth` g, `lateness` l; `widening` is w, or
+    `Phases` of it.
+    """
+
+    constant: Numeric = number(at_least=0)
+    growth: Numeric = number(at_least=0, default=0.0)
+    scale: Numeric = number(at_least=0, default=1.0)
+    widening: Numeric | Phases = number(at_least=0, or_part=Phases, default=0.0)
+    lateness: Numeric = number(at_least=0, default=0.0)
+
+    def at(self, counts: Array, age: Array, tick: Array) -> Array:
+        """Radii `[S, A]` of counts `[S, A]`, with steps since the last restart and since the start."""
+        xp = namespace(counts)
+        widening: Any = self.widening.at(tick) if isinstance(self.widening, Phases) else self.widening
+        since, start = (xp.log(xp.astype(step + 1, counts.dtype)) for step in (age, tick - age))
+        squared = self.constant + self.growth * since + self.lateness * start
+        spread = xp.sqrt(squared / xp.maximum(counts, xp.ones_like(counts)))
+        return xp.astype(self.scale * spread + widening, counts.dtype)

@@ -95,32 +95,6 @@ def bandit_window(
     return math.ceil(min(memory - 1e-9, num_episodes))
 
 
-def bandit_radius(
-    *,
-    dim: int,
-    samples: float,
-    shares: float,
-    noise_scale: float,
-    norm_bound: float = 1.0,
-    delta: float = 0.05,
-    ridge: RidgeRule | float = "one",
-) -> float:
-    r"""$\beta = \sqrt\lambda S + \sigma\sqrt{2\log(N/\delta) + d\log(1 + n/(\lambda d))}$, as one number.
-
-    `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights; `shares`
-    $N$ is into how many $\delta$ is spread: rounds for windows and weights, epochs for restarts.
-    `driftwise.parts.radii` has the same as parts, which follow the run.
-    """
-    dim, ridge = require_count("dim", dim), bandit_ridge(dim=dim, ridge=ridge)
-    samples = require_number("samples", samples, at_least=0)
-    shares = require_number("shares", shares, at_least=1)
-    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
-    norm_bound = require_number("norm_bound", norm_bound, at_least=0)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    information = 2 * math.log(shares / delta) + dim * math.log1p(samples / (ridge * dim))
-    return math.sqrt(ridge) * norm_bound + noise_scale * math.sqrt(information)
-
-
 def bob_block_length(*, dim: int, num_episodes: int) -> int:
     r"""$\lfloor d\sqrt T\rfloor$, at most $T$: the blocks of BOB (Cheung, Simchi-Levi & Zhu 2019)."""
     dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)

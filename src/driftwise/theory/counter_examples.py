@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.validation import require_array, require_choice, require_count, require_number
-from driftwise.theory.spreading import Spread, spread
+from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.theory.confidence import log_failure
 
 
 class Witness(NamedTuple):
@@ -84,7 +84,7 @@ def crossings(
     rate: float = 0.9,
     delta: float = 0.05,
     ridge: float = 1.0,
-    kind: Spread = "published",
+    shares: int = 1,
     seed: int = 0,
 ) -> Crossings:
     r"""$|S_t|/\sqrt{\tilde V_t}$ against $\sqrt{2\log(1/\delta')+\log(\tilde V_t/\lambda)}$, $x\equiv1$.
@@ -93,13 +93,13 @@ def crossings(
     $\tilde V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ forgets, so that every $1/(1-\eta)$ rounds
     it is drawn anew and crosses a fixed radius sooner or later with certainty: the inequality of Russac,
     Vernade & Cappé (2019) is stated for all rounds at once, and holds for each fixed one (Y.-S. Wu, 2026).
-    What $\delta'$ is, `kind` says: see `radii.spread`.
+    With one of the `shares` $\delta' = \delta$, as published; see `driftwise.theory.confidence.log_failure`.
     """
     num_rounds, num_runs = require_count("num_rounds", num_rounds), require_count("num_runs", num_runs)
     rate = require_number("rate", rate, above=0, at_most=1)
     delta = require_number("delta", delta, above=0, at_most=1)
     ridge = require_number("ridge", ridge, above=0)
-    require_choice("kind", kind, ("horizon", "anytime", "published"))
+    shares = require_count("shares", shares, at_least=0)
     noise = np.random.default_rng(require_count("seed", seed, at_least=0)).normal(size=(num_runs, num_rounds))
     total, squares = np.zeros(num_runs), 0.0
     ratios, radius = np.empty((num_runs, num_rounds)), np.empty(num_rounds)
@@ -107,6 +107,6 @@ def crossings(
         total = rate * total + noise[:, t]
         squares = rate**2 * squares + 1
         information = math.log1p(squares / ridge)
-        radius[t] = math.sqrt(2 * spread(kind, delta, num_rounds, t + 1) + information)
+        radius[t] = math.sqrt(2 * log_failure(delta, shares, t + 1) + information)
         ratios[:, t] = np.abs(total) / (math.sqrt(squares + ridge) * radius[t])
     return Crossings(ratios, radius)

@@ -9,10 +9,10 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.parts.count_radii import CountRadius
 from driftwise.parts.counts import empty_counts, visited, visits
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
+from driftwise.parts.radii import CountRadius
 
 
 class Epoch(NamedTuple):
@@ -86,12 +86,12 @@ class OptimisticGain(Agent):
         at_least_one = xp.maximum(counts, xp.ones_like(counts))
         mean, kernel = cross[..., 0] / at_least_one, cross[..., 1:] / at_least_one[..., None]
         unseen, times = counts == 0, (age, moments.tick)
-        optimistic = xp.clip(mean + self.reward_radius.given(counts, *times), None, 1)
+        optimistic = xp.clip(mean + self.reward_radius.at(counts, *times), None, 1)
         reward = xp.where(unseen, xp.ones_like(mean), optimistic)
         best = extended_value_iteration(
             reward,
             xp.where(unseen[..., None], xp.ones_like(kernel) / num_states, kernel),
-            xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.given(counts, *times)),
+            xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.at(counts, *times)),
             tolerance=1 / xp.sqrt(xp.astype(age + 1, counts.dtype)),
             wanted=wanted,
             max_iterations=self.max_iterations,

@@ -10,9 +10,9 @@ from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec, Variation
 from driftwise.base.validation import require_count, require_kind, require_numeric
-from driftwise.parts.count_radii import CountRadius
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import SlidingWindow
+from driftwise.parts.radii import CountRadius
 
 
 def tuned(

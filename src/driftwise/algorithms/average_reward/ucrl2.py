@@ -8,9 +8,9 @@ from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_numeric
-from driftwise.parts.count_radii import CountRadius
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.radii import CountRadius
 from driftwise.theory.tuning import check_run
 
 

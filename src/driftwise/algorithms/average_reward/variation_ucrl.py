@@ -17,9 +17,9 @@ from driftwise.base.validation import (
     require_number,
     require_numeric,
 )
-from driftwise.parts.count_radii import CountRadius, Phases
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import RestartAt
+from driftwise.parts.radii import CountRadius, Phases
 
 
 def restart_steps(num_episodes: int, variation: float) -> tuple[int, ...]:

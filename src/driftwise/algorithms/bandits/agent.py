@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import CountingRadius, SelfNormalisedRadius, WindowRadius
+from driftwise.parts.radii import ConfidenceRadius
 
 Confidence = Literal["uniform", "published"]
 Information = Literal["count", "determinant"]
@@ -26,63 +25,48 @@ def bandit_agent(
     return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
 
 
-def given_or_from(
-    lemma: Callable[..., Radius],
+def confidence_radius(
     *,
-    radius: Numeric | Radius | None,
-    noise_scale: Numeric | None,
-    radius_scale: Numeric,
-    **assumptions: Any,
+    spread: Literal["rounds", "epochs"] = "rounds",
+    shares: Numeric | None = None,
+    memory: Numeric = 0,
+    noise_scale: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
+    norm_bound: Numeric = 1.0,
+    delta: Numeric = 0.05,
+    num_episodes: Numeric | None = None,
+    confidence: Confidence = "uniform",
+    information: Information = "count",
+    radius_scale: Numeric = 1.0,
 ) -> Numeric | Radius:
-    """The `radius` that the user gave, else the one that a lemma of `driftwise.parts.radii` gives."""
+    """The `radius` that the user gave, else that of a confidence ellipsoid.
+
+    δ is spread over the rounds, or over the epochs of `memory` rounds, of a known run, or over all there may
+    be; a number of `shares` says how many there are. As published it is not spread, and the radius counts
+    `memory` samples from the start.
+    """
     radius_scale = require_numeric("radius_scale", radius_scale, at_least=0)
+    require_choice("confidence", confidence, ("uniform", "published"))
+    require_choice("information", information, ("count", "determinant"))
+    if num_episodes is not None:
+        num_episodes = require_numeric("num_episodes", num_episodes, at_least=1, integer=True)
     if radius is not None:
         return radius
     if noise_scale is None:
         raise ArgumentError("noise_scale", "be a number of at least 0 where no radius is given", None)
-    return lemma(noise_scale=noise_scale, scale=radius_scale, **assumptions)
-
-
-def spread_over(num_episodes: Numeric | None, confidence: Confidence) -> dict[str, Any]:
-    """How weighted and windowed radii spread δ: over the rounds of a known run, over all, or not at all."""
-    num_episodes = _checked_run(num_episodes, confidence)
-    if confidence == "published":
-        return dict(spread="published")
-    if num_episodes is None:
-        return dict(spread="anytime")
-    return dict(spread="horizon", num_rounds=num_episodes)
-
-
-def epoch_radius(
-    *,
-    period: Numeric,
-    num_episodes: Numeric | None,
-    confidence: Confidence,
-    information: Information,
-    **assumptions: Any,
-) -> Numeric | Radius:
-    """The radius of the current epoch, with δ spread over those of a known run, or over all.
-
-    As published it is the same in all rounds, that of a whole epoch, and δ is not spread.
-    """
-    lemma, num_episodes = unweighted(information), _checked_run(num_episodes, confidence)
-    period = require_numeric("period", period, at_least=1, integer=True)
-    if confidence == "published":
-        return given_or_from(WindowRadius, length=period, spread="published", **assumptions)
-    if num_episodes is None:
-        return given_or_from(lemma, period=period, spread="anytime", **assumptions)
-    num_epochs = -(-np.asarray(num_episodes) // np.asarray(period))
-    return given_or_from(lemma, period=period, num_epochs=num_epochs, **assumptions)
-
-
-def unweighted(information: Information) -> Callable[..., Radius]:
-    """The lemma without weights: samples are counted, or the determinant of their gram is taken."""
-    require_choice("information", information, ("count", "determinant"))
-    return CountingRadius if information == "count" else SelfNormalisedRadius
-
-
-def _checked_run(num_episodes: Numeric | None, confidence: Confidence) -> Numeric | None:
-    require_choice("confidence", confidence, ("uniform", "published"))
-    if num_episodes is None:
-        return None
-    return require_numeric("num_episodes", num_episodes, at_least=1, integer=True)
+    published = confidence == "published"
+    if published:
+        information, shares = "count", 1
+    elif shares is None and num_episodes is not None:
+        length = memory if spread == "epochs" else 1
+        shares = -(-np.asarray(num_episodes) // np.asarray(length))
+    return ConfidenceRadius(
+        noise_scale=noise_scale,
+        norm_bound=norm_bound,
+        delta=delta,
+        information=information,
+        spread=spread,
+        shares=0 if shares is None else shares,
+        samples=memory if published else 0,
+        scale=radius_scale,
+    )

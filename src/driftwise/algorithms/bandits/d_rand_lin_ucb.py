@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
+from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, confidence_radius
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.parts.exploration import RandomisedUcb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import WeightedRadius
 from driftwise.theory.bandit_tuning import bandit_rate
 
 
@@ -68,14 +67,13 @@ def d_rand_lin_ucb(
     Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, where the paper scales it by a constant;
     `radius` gives that constant.
     """
-    beta = given_or_from(
-        WeightedRadius,
+    beta = confidence_radius(
         radius=radius,
-        rate=rate,
         noise_scale=noise_scale,
         norm_bound=norm_bound,
         delta=delta,
         radius_scale=radius_scale,
-        **spread_over(num_episodes, confidence),
+        num_episodes=num_episodes,
+        confidence=confidence,
     )
     return bandit_agent(spec, ExponentialWeights(rate), RandomisedUcb(beta, sign), ridge)

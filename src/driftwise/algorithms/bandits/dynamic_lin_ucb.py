@@ -6,14 +6,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import bandit_agent, given_or_from
+from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius
 from driftwise.algorithms.bandits.model_pool import ModelPool
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.base.validation import require_numeric
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.radii import CountingRadius
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
 
 
@@ -78,8 +77,8 @@ def dynamic_lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$.
-      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`; without it $\beta_m$ is that of
-        `CountingRadius` for the samples the model took.
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`; without it $\beta_m$ is that of `lin_ucb`
+        for the samples the model took.
       norm_bound: $S \ge \|\theta\|$.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.
@@ -99,8 +98,9 @@ def dynamic_lin_ucb(
     model that has not been judged yet ranks as if judged once, without error. Ties between models go to the
     oldest, ties between arms are broken at random.
     """
-    beta = given_or_from(
-        CountingRadius,
+    beta = confidence_radius(
+        spread="epochs",
+        shares=1,
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
+from driftwise.algorithms.bandits.agent import Information, bandit_agent, confidence_radius
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.parts.exploration import Ucb
@@ -78,8 +78,10 @@ def lin_ucb(
 
     Deviations from the paper: `information="count"` bounds the determinant; ties are broken at random.
     """
-    beta = given_or_from(
-        unweighted(information),
+    beta = confidence_radius(
+        spread="epochs",
+        shares=1,
+        information=information,
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, given_or_from, unweighted
+from driftwise.algorithms.bandits.agent import Information, bandit_agent, confidence_radius
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.parts.exploration import Ucb
@@ -64,15 +64,15 @@ def oracle_restart(
       changes: rounds, from 0, that are the first of a new world: `environment.changes(num_episodes)`.
       noise_scale, radius, norm_bound, radius_scale, ridge: as of `lin_ucb`.
       delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
-      information: as of `lin_ucb`; the determinant is that of the rounds since the last change, whereas
-        `"count"` counts all rounds since the start.
+      information: as of `lin_ucb`, of the rounds since the last change.
 
     There is no paper.
     """
     restarts = RestartAt(changes)
-    beta = given_or_from(
-        unweighted(information),
-        num_epochs=len(restarts.changes) + 1,
+    beta = confidence_radius(
+        spread="epochs",
+        shares=len(restarts.changes) + 1,
+        information=information,
         radius=radius,
         noise_scale=noise_scale,
         norm_bound=norm_bound,

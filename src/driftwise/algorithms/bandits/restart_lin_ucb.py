@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, epoch_radius
+from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, confidence_radius
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
@@ -63,8 +63,10 @@ def restart_lin_ucb(
 
     Deviations from the paper: the radius, see `confidence`; ties are broken at random.
     """
-    beta = epoch_radius(
-        period=period,
+    restarts = PeriodicRestart(period)
+    beta = confidence_radius(
+        spread="epochs",
+        memory=restarts.period,
         num_episodes=num_episodes,
         confidence=confidence,
         information=information,
@@ -74,4 +76,4 @@ def restart_lin_ucb(
         delta=delta,
         radius_scale=radius_scale,
     )
-    return bandit_agent(spec, PeriodicRestart(period), Ucb(beta), ridge)
+    return bandit_agent(spec, restarts, Ucb(beta), ridge)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, given_or_from, spread_over
+from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, confidence_radius
 from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import WindowRadius
 from driftwise.theory.bandit_tuning import bandit_window
 
 
@@ -48,12 +47,15 @@ def sw_lin_ucb(
       V_t = \sum_\tau x_\tau x_\tau^\top + \lambda I, \qquad
       x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x},$$
     $$\beta_t = \sqrt\lambda S
-      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac W{\lambda d}\Bigr)}.$$
+      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)},
+      \qquad n = \min\{t-1, W\}.$$
 
     Args:
       spec: sizes of the problem, `environment.spec`.
       length: $W$, rounds in the window.
-      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
+      noise_scale, radius, norm_bound, delta, num_episodes, radius_scale: as of `d_lin_ucb`.
+      confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all
+        rounds at once.
       ridge: $\lambda > 0$.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
@@ -62,14 +64,15 @@ def sw_lin_ucb(
     Deviations from the paper: the radius is the sharper one of the determinant's bound, where the paper has
     $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$; $\delta'$ as in `d_lin_ucb`; ties are broken at random.
     """
-    beta = given_or_from(
-        WindowRadius,
+    window = SlidingWindow(length)
+    beta = confidence_radius(
+        memory=window.length,
         radius=radius,
-        length=length,
         noise_scale=noise_scale,
         norm_bound=norm_bound,
         delta=delta,
         radius_scale=radius_scale,
-        **spread_over(num_episodes, confidence),
+        num_episodes=num_episodes,
+        confidence=confidence,
     )
-    return bandit_agent(spec, SlidingWindow(length), Ucb(beta), ridge)
+    return bandit_agent(spec, window, Ucb(beta), ridge)

@@ -6,11 +6,11 @@ from typing import Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec, Variation
-from driftwise.base.validation import ArgumentError, require_choice, require_kind, require_numeric
+from driftwise.base.validation import require_choice, require_kind
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.mdp_radii import LocalVariationRadius, local_variation_radius
+from driftwise.parts.radii import local_variation_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_told
 
 
@@ -79,6 +79,4 @@ def lsvi_ucb_restart(
     Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
     variation, since no estimate mixes data from both sides.
     """
-    if isinstance(radius, LocalVariationRadius) and radius.period != require_numeric("period", period):
-        raise ArgumentError("radius", f"have the period {period} of the restarts", radius.period)
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), ridge, clip)

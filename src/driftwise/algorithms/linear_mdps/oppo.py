@@ -9,7 +9,7 @@ from driftwise.algorithms.linear_mdps.policy_optimisation import PolicyOptimisat
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.base.validation import require_number
-from driftwise.parts.mdp_radii import MixtureRadius
+from driftwise.parts.radii import MixtureRadius
 from driftwise.theory.tuning import mirror_descent_step, restart_period
 
 

@@ -15,7 +15,7 @@ from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.mdp_radii import LocalVariationRadius
+from driftwise.parts.radii import LocalVariationRadius
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 
 COIN = 0.5  # a coin is 1/2-sub-Gaussian

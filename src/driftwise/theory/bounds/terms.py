@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from driftwise.theory.bandit_tuning import bandit_radius
 from driftwise.theory.bounds.bound import Setting, Value, whole_episodes
+from driftwise.theory.confidence import bandit_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 
 WEIGHTED_WIDTH = r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}"
