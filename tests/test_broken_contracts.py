@@ -20,6 +20,7 @@ from driftwise.environments.models.linear_mdp import Inputs, LinearMdpWorld
 from driftwise.parts.least_squares import LeastSquares
 from tests.examples import (
     DRIFTS,
+    NUM_RUNS,
     SPEC,
     agent,
     make,
@@ -126,19 +127,25 @@ def like(cls: type, name: str) -> Agent:
 )
 def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):
     with pytest.raises(ContractError, match=said):
-        check_agent(like(cls, "lsvi_ucb"), make(), num_episodes=10)
+        check_agent(like(cls, "lsvi_ucb"), make(), num_episodes=10, num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize(("name", "policy"), [("lsvi_ucb", r"\[0. 1.\]"), ("uniform", r"\[0.5 0.5\]")])
 def test_an_agent_whose_actions_ignore_its_policy_is_told_so(name, policy):
     said = rf"^act must draw from the policy {policy}, got action 0 and shares \[1. 0.\]"
     with pytest.raises(ContractError, match=said):
-        check_agent(like(Stubborn, name), make(), num_episodes=10)
+        check_agent(like(Stubborn, name), make(), num_episodes=10, num_runs=NUM_RUNS)
 
 
 def test_an_agent_that_is_not_optimistic_is_told_so():
     with pytest.raises(ContractError, match=r"^the value must be at least V\*, got .* less in episode"):
-        check_agent(ALGORITHMS["lsvi_ucb"](SPEC, radius=0.0), make(), optimistic=True, num_episodes=10)
+        check_agent(
+            ALGORITHMS["lsvi_ucb"](SPEC, radius=0.0),
+            make(),
+            optimistic=True,
+            num_episodes=10,
+            num_runs=NUM_RUNS,
+        )
 
 
 class Late:
@@ -263,7 +270,7 @@ def test_an_environment_that_breaks_its_contract_is_told_so(broken, said):
 )
 def test_an_agent_in_an_environment_that_breaks_its_contract_is_told_so(broken, said):
     with pytest.raises(ContractError, match=said):
-        check_agent(agent("lsvi_ucb"), broken, num_episodes=10)
+        check_agent(agent("lsvi_ucb"), broken, num_episodes=10, num_runs=NUM_RUNS)
 
 
 def test_what_is_no_agent_or_environment_is_told_so():

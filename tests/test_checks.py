@@ -12,14 +12,16 @@ from driftwise.algorithms import ALGORITHMS, build
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.environments.arms import FreshArms
-from driftwise.environments.drift import Abrupt, Constant
+from driftwise.environments.drift import Abrupt
 from driftwise.environments.paths import Rotation
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
     DRIFTS,
+    NUM_RUNS,
     PARAMETERS,
     SPEC,
+    STATIONARY,
     WRAPPING,
     agent,
     bandit_agent,
@@ -63,18 +65,18 @@ def test_environments_keep_it_under_every_drift(drift):
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_every_agent_keeps_its_contract(name):
-    check_agent(agent(name), make(fitting(agent(name))[0]))
+    check_agent(agent(name), make(fitting(agent(name))[0]), num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
 def test_every_agent_of_bandits_keeps_its_contract(name):
-    check_agent(bandit_agent(name), make_bandit(noise_scale=0.3))
+    check_agent(bandit_agent(name), make_bandit(noise_scale=0.3), num_runs=NUM_RUNS)
 
 
 def check_optimism(name: str, scale: float) -> None:
-    tuned = ALGORITHMS[name].tuned(SPEC, num_episodes=400, variation=0.0, beta_scale=scale)
-    still = make("latent_chains", Constant())
-    check_agent(tuned, still, optimistic=True, num_episodes=400, num_runs=1)
+    tuned = ALGORITHMS[name].tuned(SPEC, num_episodes=300, variation=0.0, beta_scale=scale)
+    still = make("latent_chains", STATIONARY)
+    check_agent(tuned, still, optimistic=True, num_episodes=300, num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize(("name", "scale"), OPTIMISTIC.items())
@@ -94,7 +96,7 @@ def check_optimism_in_bandits(name: str, scale: float) -> None:
     sizes = dict(num_episodes=60, variation=0.0, noise_scale=0.3)
     tuned = ALGORITHMS[name].tuned(BANDIT, **sizes, radius_scale=scale, **known)
     still = make_bandit(Abrupt((10**9,), num_anchors=2), noise_scale=0.3)
-    check_agent(tuned, still, optimistic=True, num_episodes=60)
+    check_agent(tuned, still, optimistic=True, num_episodes=60, num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize("name", OPTIMISTIC_BANDITS)
