@@ -9,14 +9,23 @@ one representation: a part with a grid in its numbers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
 from driftwise.base.making import make
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import ArgumentError, nearest, require_choice, require_kind, require_numeric
+from driftwise.base.validation import (
+    ArgumentError,
+    nearest,
+    require_choice,
+    require_count,
+    require_kind,
+    require_number,
+    require_numeric,
+)
 
 _T = TypeVar("_T", bound=type)
 
@@ -34,13 +43,28 @@ def number(
     default: Any = dataclasses.MISSING,
 ) -> Any:
     """A numeric field with its bounds: one value, a grid of them, or a part of that kind."""
-    bounds = dict(above=above, at_least=at_least, at_most=at_most, integer=integer)
-    return dataclasses.field(default=default, metadata={"numeric": bounds, "or_part": or_part})
+
+    def check(name: str, value: Any) -> Any:
+        if or_part is not None and is_part(value):
+            return require_kind(name, value, or_part)
+        return require_numeric(name, value, above=above, at_least=at_least, at_most=at_most, integer=integer)
+
+    return dataclasses.field(default=default, metadata={"numeric": True, "check": check})
+
+
+def scalar(*, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
+    """A field of one number within the bounds of `require_number`; it is part of the structure."""
+    return _checked(partial(require_number, **bounds), default)
+
+
+def count(*, at_least: int = 1, default: Any = dataclasses.MISSING) -> Any:
+    """A field of one integer; it is part of the structure."""
+    return _checked(partial(require_count, at_least=at_least), default)
 
 
 def choice(*choices: str, default: str) -> Any:
     """A field that takes one of a few words."""
-    return dataclasses.field(default=default, metadata={"choices": choices})
+    return _checked(partial(require_choice, choices=choices), default)
 
 
 def member(kind: type, *, stacked: bool = False) -> Any:
@@ -49,37 +73,38 @@ def member(kind: type, *, stacked: bool = False) -> Any:
     Parts that are alike but for their numbers are stacked as one part, all of whose numbers have one axis
     more, the first: see `stack` and `at`.
     """
-    return dataclasses.field(metadata={"kind": kind, "stacked": stacked})
+    return _checked(partial(require_kind, kind=kind), stacked=stacked)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, choice, member))
-def part(cls: _T) -> _T:
-    """Make `cls` a frozen dataclass, checked on construction and known by its name."""
+def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"check": check, **metadata})
 
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member))
+def record(cls: _T) -> _T:
+    """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name."""
     complete = cls.__dict__.get("__post_init__")
 
     def check(self: Any) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if "numeric" in field.metadata and is_part(value) and field.metadata["or_part"] is not None:
-                value = require_kind(field.name, value, field.metadata["or_part"])
-            elif "numeric" in field.metadata:
-                value = require_numeric(field.name, value, **field.metadata["numeric"])
-            elif "choices" in field.metadata:
-                value = require_choice(field.name, value, field.metadata["choices"])
-            elif "kind" in field.metadata:
-                value = require_kind(field.name, value, field.metadata["kind"])
-            object.__setattr__(self, field.name, value)
+            if "check" in field.metadata:
+                value = field.metadata["check"](field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
         if complete is not None:
             complete(self)
 
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    made = dataclasses.dataclass(frozen=True)(cls)
+    return configurable(dataclasses.dataclass(frozen=True)(cls))
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member))
+def part(cls: _T) -> _T:
+    """Make `cls` a part: a record whose numeric fields may hold grids, known by its name."""
     known = PARTS.get(cls.__name__, cls)
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"a part must have a name of its own, got a second {cls.__name__!r}")
-    PARTS[cls.__name__] = made
-    return configurable(made)
+    PARTS[cls.__name__] = made = record(cls)
+    return made
 
 
 def configurable(cls: _T) -> _T:

@@ -6,16 +6,15 @@ round, for NumPy and JAX alike. The same address of randomness gives the same ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from driftwise.base.arrays import namespace
-from driftwise.base.part import configurable
+from driftwise.base.part import choice, count, record
 from driftwise.base.random import choose, coarse, fold, normal, uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
-from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_count
 
 MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
 
@@ -48,8 +47,7 @@ class Arms(Protocol):
     def sampler(self, dtype: Any) -> Sampler: ...
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class FreshArms:
     """New arms in every round.
 
@@ -58,16 +56,13 @@ class FreshArms:
     number of arms is drawn anew too, from `fewest` to `num_arms`.
     """
 
-    num_arms: int
-    dim: int
-    shape: Literal["cube", "ball", "sphere"] = "cube"
-    fewest: int = 0  # as many as there can be
+    num_arms: int = count()
+    dim: int = count()
+    shape: Literal["cube", "ball", "sphere"] = choice("cube", "ball", "sphere", default="cube")
+    fewest: int = count(at_least=0, default=0)  # as many as there can be
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_arms", require_count("num_arms", self.num_arms))
-        object.__setattr__(self, "dim", require_count("dim", self.dim))
-        require_choice("shape", self.shape, list(_SHAPES))
-        fewest = require_count("fewest", self.fewest, at_least=0) or self.num_arms
+        fewest = self.fewest or self.num_arms
         if fewest > self.num_arms:
             raise ArgumentError("fewest", f"be at most num_arms = {self.num_arms}", fewest)
         object.__setattr__(self, "fewest", fewest)
@@ -82,8 +77,7 @@ class FreshArms:
         return _SHAPES[self.shape](np.zeros((self.num_arms, self.dim), dtype=dtype), varying)
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class FixedArms:
     """The same arms in every round: features `[A, d]`."""
 
@@ -114,8 +108,7 @@ def orthogonal_arms(dim: int) -> FixedArms:
     return FixedArms(np.eye(require_count("dim", dim)))
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class ContextArms:
     """One of finitely many decision sets in every round: features `[C, A, d]`, drawn with `probabilities`.
 
@@ -178,40 +171,40 @@ class ContextSampler(NamedTuple):
 
 
 class CubeSampler(NamedTuple):
-    shown: Array  # [A, d], for its shape and type
+    like: Array  # [A, d], for its shape and type
     always: Array | None  # [A] which arms every round has; None if all
 
     def draw(self, key: Key) -> FeatureTable:
-        xp = namespace(self.shown)
-        points = 2 * xp.reshape(coarse(key, self.shown.size, self.shown.dtype), self.shown.shape) - 1
+        xp = namespace(self.like)
+        points = 2 * xp.reshape(coarse(key, self.like.size, self.like.dtype), self.like.shape) - 1
         return _some(points / xp.maximum(_norms(points), xp.ones_like(points[:, :1])), self.always, key)
 
 
 class SphereSampler(NamedTuple):
-    shown: Array
+    like: Array
     always: Array | None
 
     def draw(self, key: Key) -> FeatureTable:
-        return _some(_directions(key, self.shown), self.always, key)
+        return _some(_directions(key, self.like), self.always, key)
 
 
 class BallSampler(NamedTuple):
-    shown: Array
+    like: Array
     always: Array | None
 
     def draw(self, key: Key) -> FeatureTable:
-        num_arms, dim = self.shown.shape
-        lengths = uniform(fold(key, 1), num_arms, self.shown.dtype) ** (1 / dim)
-        return _some(_directions(key, self.shown) * lengths[:, None], self.always, key)
+        num_arms, dim = self.like.shape
+        lengths = uniform(fold(key, 1), num_arms, self.like.dtype) ** (1 / dim)
+        return _some(_directions(key, self.like) * lengths[:, None], self.always, key)
 
 
 _SHAPES = {"cube": CubeSampler, "ball": BallSampler, "sphere": SphereSampler}
 
 
-def _directions(key: Key, shown: Array) -> Array:
-    points = namespace(shown).reshape(normal(key, shown.size, shown.dtype), shown.shape)
-    smallest = namespace(shown).finfo(shown.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
-    return points / namespace(shown).maximum(_norms(points), smallest)
+def _directions(key: Key, like: Array) -> Array:
+    points = namespace(like).reshape(normal(key, like.size, like.dtype), like.shape)
+    smallest = namespace(like).finfo(like.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
+    return points / namespace(like).maximum(_norms(points), smallest)
 
 
 def _norms(points: Array) -> Array:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.base.part import configurable
+from driftwise.base.part import count, record, scalar
 from driftwise.base.validation import (
     ArgumentError,
     require_count,
     require_kind,
-    require_number,
     require_numeric,
 )
 
@@ -39,8 +37,7 @@ class Drift(Protocol):
         ...
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Constant:
     """No drift: always the first anchor."""
 
@@ -55,8 +52,7 @@ class Constant:
         return ()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Abrupt:
     """Jump to the next anchor at each of the given episodes; after the last anchor, the first again.
 
@@ -79,8 +75,7 @@ class Abrupt:
         return tuple(change for change in self.at if change < num_episodes)
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Gradual:
     """Move in a straight line from anchor to anchor, reaching one at each knot; constant outside."""
 
@@ -102,17 +97,12 @@ class Gradual:
         return ()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Periodic:
     """Go round all anchors smoothly and come back after `period` episodes."""
 
-    period: float
-    num_anchors: int = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "period", require_number("period", self.period, above=0))
-        object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
+    period: float = scalar(above=0)
+    num_anchors: int = count(at_least=2, default=2)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         position = np.asarray(episodes) % self.period * (self.num_anchors / self.period)
@@ -124,8 +114,7 @@ class Periodic:
         return ()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class RandomWalk:
     """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
 
@@ -135,14 +124,9 @@ class RandomWalk:
     keeps its path in memory, up to the last episode asked for.
     """
 
-    scale: float
-    num_anchors: int = 2
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", require_number("scale", self.scale, at_least=0))
-        object.__setattr__(self, "num_anchors", require_count("num_anchors", self.num_anchors, at_least=2))
-        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
+    scale: float = scalar(at_least=0)
+    num_anchors: int = count(at_least=2, default=2)
+    seed: int = count(at_least=0, default=0)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         episodes = np.asarray(episodes)

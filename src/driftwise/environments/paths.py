@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.base.part import configurable
+from driftwise.base.part import count, record, scalar
 from driftwise.base.types import Numeric
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.validation import require_array
 from driftwise.environments.drift import Abrupt, Constant, Drift, checked_drift
 
 
@@ -31,8 +30,7 @@ class ParameterPath(Protocol):
         ...
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Mixture:
     """Parameters `anchors` (`[J, d]`) mixed by a drift on their simplex: any drift of linear MDPs."""
 
@@ -60,26 +58,18 @@ def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
     return Mixture(values, Abrupt(at) if len(at) else Constant())
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Rotation:
     """On a circle of the first two coordinates: from one angle to another at constant speed, then at rest.
 
     Angles are in radians; `end` may be several turns away.
     """
 
-    start: float
-    end: float
-    rounds: int
-    radius: float = 1.0
-    dim: int = 2
-
-    def __post_init__(self) -> None:
-        for name in ("start", "end"):
-            object.__setattr__(self, name, require_number(name, getattr(self, name)))
-        object.__setattr__(self, "rounds", require_count("rounds", self.rounds))
-        object.__setattr__(self, "radius", require_number("radius", self.radius, above=0))
-        object.__setattr__(self, "dim", require_count("dim", self.dim, at_least=2))
+    start: float = scalar()
+    end: float = scalar()
+    rounds: int = count()
+    radius: float = scalar(above=0, default=1.0)
+    dim: int = count(at_least=2, default=2)
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
         share = np.minimum(np.asarray(rounds) / self.rounds, 1.0)
@@ -92,22 +82,20 @@ class Rotation:
         return ()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Sinusoid:
     """Each coordinate swings: `centre + amplitude · sin(2πt/period + phase)`, all of them `[d]`."""
 
     centre: tuple[float, ...]
     amplitude: tuple[float, ...]
     phase: tuple[float, ...]
-    period: float
+    period: float = scalar(above=0)
 
     def __post_init__(self) -> None:
         size = len(require_array("centre", self.centre, (None,)))
         for name in ("centre", "amplitude", "phase"):
             values = require_array(name, getattr(self, name), (size,))
             object.__setattr__(self, name, tuple(map(float, values)))
-        object.__setattr__(self, "period", require_number("period", self.period, above=0))
 
     @property
     def dim(self) -> int:
@@ -121,24 +109,17 @@ class Sinusoid:
         return ()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class SphereWalk:
     """A random walk on the sphere of `radius`: Gaussian steps of deviation `scale`, each put back on it.
 
     It depends on `seed` alone, and keeps its path in memory up to the last round asked for.
     """
 
-    dim: int
-    scale: float
-    radius: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", require_count("dim", self.dim, at_least=2))
-        object.__setattr__(self, "scale", require_number("scale", self.scale, at_least=0))
-        object.__setattr__(self, "radius", require_number("radius", self.radius, above=0))
-        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
+    dim: int = count(at_least=2)
+    scale: float = scalar(at_least=0)
+    radius: float = scalar(above=0, default=1.0)
+    seed: int = count(at_least=0, default=0)
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
         rounds = np.asarray(rounds)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from driftwise.base.arguments import checked, checks_of
 from driftwise.base.making import make
 from driftwise.base.part import from_config, to_config
 from driftwise.base.validation import require_choice
@@ -25,13 +26,16 @@ def build(name: str, **parameters: Any) -> Environment:
 
 
 def register(make: Callable[P, E]) -> Callable[P, E]:
-    """Put a maker into the table, and into every environment it makes how that was made."""
-    signature = inspect.signature(make)
+    """Put a maker into the table; its arguments are checked, and kept in every environment it makes.
+
+    Makers take keywords only. What their annotations say is checked: see `driftwise.base.arguments`.
+    """
+    signature, checks = inspect.signature(make), checks_of(make)
 
     @functools.wraps(make)
     def made(*args: P.args, **kwargs: P.kwargs) -> E:
-        environment = make(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
+        environment = make(**checked(checks, given.arguments))  # pyright: ignore[reportCallIssue]
         given.apply_defaults()
         config = {name: to_config(value) for name, value in given.arguments.items()}
         return environment.described(make.__name__, config)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from driftwise.base.arrays import namespace
-from driftwise.base.part import number, part
+from driftwise.base.part import count, number, part
 from driftwise.base.types import Array, Numeric
-from driftwise.base.validation import require_count
 
 
 @runtime_checkable
@@ -59,10 +58,7 @@ class Glr:
     noise_scale: Numeric = number(above=0, default=0.5)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     threshold_scale: Numeric = number(above=0, default=1.0)
-    window: int = 256
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "window", require_count("window", self.window, at_least=2))
+    window: int = count(at_least=2, default=256)
 
     def init(self, like: Array) -> GlrState:
         xp = namespace(like)

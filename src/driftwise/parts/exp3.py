@@ -17,7 +17,7 @@ import math
 from typing import Literal
 
 from driftwise.base.arrays import namespace
-from driftwise.base.part import number, part
+from driftwise.base.part import count, number, part
 from driftwise.base.types import Array, Numeric
 from driftwise.base.validation import require_choice, require_count, require_number, require_numeric
 
@@ -38,14 +38,13 @@ class Exp3:
     vanished could not be weighed.
     """
 
-    num_arms: int
+    num_arms: int = count()
     mixing: Numeric = number(at_least=0, at_most=1)
     step_size: Numeric = number(at_least=0)
     bonus: Numeric = number(at_least=0, default=0.0)
     sharing: Numeric = number(at_least=0, default=0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_arms", require_count("num_arms", self.num_arms))
         if self.num_arms > 1:
             require_numeric("mixing", self.mixing, above=0, at_most=1)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse
-from driftwise.base.part import number, part
+from driftwise.base.part import count, number, part
 from driftwise.base.random import choose, uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
-from driftwise.base.validation import require_count
 from driftwise.parts.regression import matvec
 
 
@@ -77,10 +76,7 @@ class GeometricResampling:
     Its mean is `(I − (I − βΣ)^{M+1}) Σ⁻¹`.
     """
 
-    num_samples: int = 100
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "num_samples", require_count("num_samples", self.num_samples))
+    num_samples: int = count(default=100)
 
     def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
         xp = namespace(policy)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.part import member, number, part
+from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.counts import empty_counts, visited, visits
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
@@ -56,7 +56,7 @@ class OptimisticGain(Agent):
     reward_radius: CountRadius = member(CountRadius)
     transition_radius: CountRadius = member(CountRadius)
     period: Numeric = number(at_least=0, integer=True, default=0)
-    max_iterations: int = MAX_ITERATIONS
+    max_iterations: int = count(default=MAX_ITERATIONS)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -65,7 +65,6 @@ class OptimisticGain(Agent):
     def __post_init__(self) -> None:
         if self.spec.horizon != 1:
             raise ArgumentError("spec", "have horizon 1, that of problems without episodes", self.spec)
-        require_count("max_iterations", self.max_iterations)
 
     def init(self, features: FeatureTable) -> GainState:
         xp, dtype = namespace(features.values), features.values.dtype

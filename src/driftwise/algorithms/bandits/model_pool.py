@@ -11,9 +11,9 @@ import numpy as np
 
 from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
-from driftwise.base.part import member, number, part
+from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample
-from driftwise.base.validation import ArgumentError, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_kind
 from driftwise.parts.exploration import Ucb, greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
@@ -58,18 +58,15 @@ class ModelPool(Wrapper):
     discard_level: Numeric = number(above=0, at_most=1, default=0.01)
     admit_share: Numeric = number(at_least=0, at_most=1, default=0.2)
     badness_delta: Numeric = number(above=0, at_most=1, default=0.01)
-    capacity: int = 8
-    longest_window: int = 0
+    capacity: int = count(default=8)
+    longest_window: int = count(at_least=0, default=0)
 
     def __post_init__(self) -> None:
         require_kind("base.forgetting", self.base.forgetting, NoForgetting)
         require_kind("base.exploration", self.base.exploration, Ucb)
         if (self.spec.num_states, self.spec.horizon) != (1, 1):
             raise ArgumentError("spec", "be a bandit's, with one state and one step", self.spec)
-        object.__setattr__(self, "capacity", require_count("capacity", self.capacity))
-        longest = max(
-            int(np.max(self.window)), require_count("longest_window", self.longest_window, at_least=0)
-        )
+        longest = max(int(np.max(self.window)), self.longest_window)
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
     @property

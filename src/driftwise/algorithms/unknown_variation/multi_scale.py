@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from driftwise.algorithms.unknown_variation.rewards import require_range, to_unit
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree, namespace, where_tree, write
-from driftwise.base.part import member, number, part
+from driftwise.base.part import count, member, number, part
 from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
-from driftwise.base.validation import require_count
 
 SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
 
@@ -66,7 +65,7 @@ class Master(Wrapper):
     """
 
     base: Agent = member(Agent)
-    num_orders: int
+    num_orders: int = count()
     width: Numeric = number(above=0)
     test_scale: Numeric = number(at_least=0, default=1.0)
     first_order: Numeric = number(at_least=0, integer=True, default=0)
@@ -74,7 +73,6 @@ class Master(Wrapper):
     high: Numeric = number(default=1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_orders", require_count("num_orders", self.num_orders))
         require_range(self.low, self.high)
 
     def init(self, features: FeatureTable) -> MasterState:

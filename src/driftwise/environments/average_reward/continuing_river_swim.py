@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driftwise.base.validation import require_count
+from driftwise.base.arguments import Several
 from driftwise.environments.anchors import limited_drift
 from driftwise.environments.drift import Drift
 from driftwise.environments.mdps.river_swim import river
@@ -13,7 +13,7 @@ from driftwise.environments.registry import register
 
 @register
 def continuing_river_swim(
-    *, num_states: int = 6, drift: Drift | None = None, rewards: RewardKind = "mean"
+    *, num_states: Several = 6, drift: Drift | None = None, rewards: RewardKind = "mean"
 ) -> ContinuingMdp:
     """The chain of `river_swim`, where the swimmer goes on from where it is; it starts at the left end.
 
@@ -24,6 +24,6 @@ def continuing_river_swim(
     Processes", 2008, with the numbers of Osband, Russo & Van Roy 2013. The turn is ours.
     """
     drift = limited_drift(drift, 2, "the river and the river turned")
-    reward, kernel = river(require_count("num_states", num_states, at_least=2))
+    reward, kernel = river(num_states)
     turned = reward[::-1, ::-1], kernel[::-1, ::-1, ::-1]
     return continuing_mdp([(reward, kernel), turned][: drift.num_anchors], drift=drift, rewards=rewards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, Positive, Seed
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
 from driftwise.environments.models.linear_mdp import RewardKind
@@ -14,12 +14,12 @@ from driftwise.environments.registry import register
 @register
 def random_communicating_mdp(
     *,
-    num_states: int = 6,
-    num_actions: int = 2,
+    num_states: Count = 6,
+    num_actions: Count = 2,
     drift: Drift | None = None,
-    concentration: float = 0.3,
+    concentration: Positive = 0.3,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> ContinuingMdp:
     r"""Each anchor's kernel has rows drawn from $\mathrm{Dir}(\alpha 1_S)$, its mean rewards from $U[0,1]$.
 
@@ -28,10 +28,7 @@ def random_communicating_mdp(
         state cannot be reached are refused; a chance below 1e-15 is none.
     """
     drift = checked_drift(drift)
-    num_states = require_count("num_states", num_states)
-    num_actions = require_count("num_actions", num_actions)
-    concentration = require_number("concentration", concentration, above=0)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    rng = np.random.default_rng(seed)
     sizes = (num_states, num_actions)
     anchors = [  # one after the other: the first is the same however many follow
         (rng.random(sizes), rng.dirichlet(np.full(num_states, concentration), size=sizes))

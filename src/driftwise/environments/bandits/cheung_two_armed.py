@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, Positive
 from driftwise.environments.arms import orthogonal_arms
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.paths import Sinusoid
@@ -13,7 +13,7 @@ from driftwise.environments.registry import register
 
 @register
 def cheung_two_armed(
-    *, num_rounds: int = 10_000, budget: float = 1.0, noise_scale: float = 0.1
+    *, num_rounds: Count = 10_000, budget: Positive = 1.0, noise_scale: float = 0.1
 ) -> LinearBandit:
     """Two arms without anything in common, whose means swing against each other.
 
@@ -21,8 +21,6 @@ def cheung_two_armed(
     `3√2 B` long. Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS
     2019.
     """
-    num_rounds = require_count("num_rounds", num_rounds)
-    budget = require_number("budget", budget, above=0)
     period = 2 * num_rounds / (5 * budget)
     first = 2 * math.pi / period  # paths count rounds from 0
     swing = Sinusoid(centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(first, first), period=period)

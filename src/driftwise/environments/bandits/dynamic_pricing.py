@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
+from driftwise.base.arguments import Positive, Several
+from driftwise.base.validation import ArgumentError, require_array
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_bandit import LinearBandit
@@ -15,8 +16,8 @@ from driftwise.environments.registry import register
 @register
 def dynamic_pricing(
     *,
-    num_prices: int = 20,
-    highest: float = 1.0,
+    num_prices: Several = 20,
+    highest: Positive = 1.0,
     demands: tuple[tuple[float, float], ...] = ((1.0, 0.5), (1.0, 0.95)),
     drift: Drift | None = None,
     noise_scale: float = 0.1,
@@ -30,8 +31,6 @@ def dynamic_pricing(
     takes the first ones, and without a `drift` the first demand stays.
     """
     drift = checked_drift(drift)
-    num_prices = require_count("num_prices", num_prices, at_least=2)
-    highest = require_number("highest", highest, above=0)
     anchors = require_array("demands", demands, (None, 2))
     if drift.num_anchors > len(anchors):
         raise ArgumentError("drift", f"have at most {len(anchors)} anchors, one for each of demands", drift)

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.arguments import Count, Seed
+from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.paths import abrupt_path
@@ -19,12 +20,12 @@ MAX_DIM = 10  # 2^10 arms
 @register
 def hard_bandit(
     *,
-    dim: int = 4,
-    num_rounds: int = 6000,
-    segments: int = 4,
+    dim: Count = 4,
+    num_rounds: Count = 6000,
+    segments: Count = 4,
     gap: float | None = None,
     noise_scale: float = 1.0,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearBandit:
     """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
 
@@ -35,17 +36,14 @@ def hard_bandit(
 
     Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
     """
-    dim = require_count("dim", dim)
     if dim > MAX_DIM:
         raise ArgumentError("dim", f"be at most {MAX_DIM} (there are 2^dim arms)", dim)
-    num_rounds = require_count("num_rounds", num_rounds)
-    segments = require_count("segments", segments)
     if segments > num_rounds:
         raise ArgumentError("segments", f"be at most num_rounds = {num_rounds}", segments)
     largest, usual = 1 / math.sqrt(dim), math.sqrt(dim / (num_rounds / segments)) / 4
     given = min(usual, largest) if gap is None else gap
     gap = require_number("gap", given, above=0, at_most=largest)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    rng = np.random.default_rng(seed)
     signs = rng.choice((-1.0, 1.0), (segments, dim))
     for before, after in itertools.pairwise(signs):
         if (before == after).all():

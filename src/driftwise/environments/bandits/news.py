@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count
+from driftwise.base.arguments import Count, Seed, Several
 from driftwise.environments.arms import ContextArms
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_bandit import LinearBandit
@@ -15,11 +15,11 @@ from driftwise.environments.registry import register
 @register
 def news(
     *,
-    num_articles: int = 20,
-    num_topics: int = 5,
-    num_pages: int = 30,
+    num_articles: Several = 20,
+    num_topics: Several = 5,
+    num_pages: Count = 30,
     drift: Drift | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearBandit:
     """A page of articles a round, a click or none: which topics readers like drifts.
 
@@ -29,10 +29,7 @@ def news(
     a `drift` tastes stay as they are.
     """
     drift = checked_drift(drift)
-    num_articles = require_count("num_articles", num_articles, at_least=2)
-    num_topics = require_count("num_topics", num_topics, at_least=2)
-    num_pages = require_count("num_pages", num_pages)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    rng = np.random.default_rng(seed)
     articles = rng.dirichlet(np.full(num_topics, 0.4), size=num_articles)
     pages = np.zeros((num_pages, num_articles, num_topics))
     for page in pages:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from driftwise.base.arguments import Several
 from driftwise.base.validation import require_count
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.models.linear_bandit import LinearBandit
@@ -26,12 +27,11 @@ def russac_abrupt(*, num_rounds: int = 6000, noise_scale: float = 1.0) -> Linear
 
 
 @register
-def russac_smooth(*, num_rounds: int = 6000, noise_scale: float = 1.0) -> LinearBandit:
+def russac_smooth(*, num_rounds: Several = 6000, noise_scale: float = 1.0) -> LinearBandit:
     """Fifty fresh arms of the plane a round; the parameter turns by 90° in the first half, then rests.
 
     In steps of `90°/(T/2)`, from 0° in the first round on: it rests from the first round of the second half,
     as in the authors' code. Reference: as `russac_abrupt`.
     """
-    num_rounds = require_count("num_rounds", num_rounds, at_least=2)
     turn = Rotation(start=0.0, end=math.pi / 2, rounds=num_rounds // 2)
     return LinearBandit(ARMS, turn, "gaussian", noise_scale)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, NonNegative, Share
+from driftwise.base.validation import require_number
 from driftwise.environments.anchors import anchor_numbers
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -15,13 +16,13 @@ from driftwise.environments.registry import register
 @register
 def admission_control(
     *,
-    capacity: int = 9,
-    horizon: int = 20,
+    capacity: Count = 9,
+    horizon: Count = 20,
     loads: tuple[float, ...] = (0.2, 0.9),
-    slow: float = 0.2,
+    slow: Share = 0.2,
     fast: float = 0.6,
-    waiting_cost: float = 0.5,
-    fast_cost: float = 0.3,
+    waiting_cost: NonNegative = 0.5,
+    fast_cost: NonNegative = 0.3,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
 ) -> LinearMdp:
@@ -40,11 +41,7 @@ def admission_control(
     it is best to admit below some length of the queue.
     """
     loads, drift = anchor_numbers("loads", loads, drift, at_least=0, at_most=1)
-    capacity, horizon = require_count("capacity", capacity), require_count("horizon", horizon)
-    slow = require_number("slow", slow, at_least=0, at_most=1)
     fast = require_number("fast", fast, at_least=slow, at_most=1)
-    waiting_cost = require_number("waiting_cost", waiting_cost, at_least=0)
-    fast_cost = require_number("fast_cost", fast_cost, at_least=0)
     low = -waiting_cost - fast_cost
 
     def anchor(load: float) -> tuple[np.ndarray, np.ndarray]:

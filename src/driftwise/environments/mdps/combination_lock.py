@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.base.arguments import Seed, Several
+from driftwise.base.validation import require_number
 from driftwise.environments.anchors import limited_drift
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -17,12 +18,12 @@ from driftwise.environments.registry import register
 @register
 def combination_lock(
     *,
-    horizon: int = 5,
+    horizon: Several = 5,
     drift: Drift | None = None,
     changing: Literal["ends", "start"] = "ends",
     intended: float = 0.98,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearMdp:
     """Two locks of `horizon − 1` positions; one wrong action and the way to the end is lost.
 
@@ -40,10 +41,7 @@ def combination_lock(
     every 1000 episodes, or a gradual change of the start).
     """
     drift = limited_drift(drift, 2, "a lock and its mirror image")
-    horizon = require_count("horizon", horizon, at_least=2)
-    require_choice("changing", changing, ("ends", "start"))
     intended = require_number("intended", intended, above=0, at_most=1)
-    seed = require_count("seed", seed, at_least=0)
     right = np.random.default_rng(seed).integers(2, size=(2, horizon - 1))
     return tabular_mdp(
         [_anchor(horizon, right, intended, other, changing) for other in range(drift.num_anchors)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Seed, Several, Share
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
@@ -14,11 +14,11 @@ from driftwise.environments.registry import register
 @register
 def deep_sea(
     *,
-    size: int = 10,
-    move_cost: float = 0.01,
+    size: Several = 10,
+    move_cost: Share = 0.01,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearMdp:
     """A dive through a square of water: only `size` moves to the right in a row find the treasure.
 
@@ -35,9 +35,7 @@ def deep_sea(
     Osband et al., "Behaviour Suite for Reinforcement Learning", 2020. New actions for every anchor are ours.
     """
     drift = checked_drift(drift)
-    size = require_count("size", size, at_least=2)
-    move_cost = require_number("move_cost", move_cost, at_least=0, at_most=1)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    rng = np.random.default_rng(seed)
     return tabular_mdp(
         [_anchor(rng.integers(2, size=(size, size)), move_cost) for _ in range(drift.num_anchors)],
         horizon=size,

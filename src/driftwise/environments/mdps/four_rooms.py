@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.arguments import Count, Share
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments.anchors import limited_drift
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -18,8 +19,8 @@ CORNERS = ((-1, -1), (0, -1), (-1, 0))  # the goals: bottom right, top right, bo
 def four_rooms(
     *,
     side: int = 7,
-    horizon: int = 20,
-    slip: float = 0.1,
+    horizon: Count = 20,
+    slip: Share = 0.1,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
 ) -> LinearMdp:
@@ -41,8 +42,6 @@ def four_rooms(
     side = require_count("side", side, at_least=5)
     if side % 2 == 0:
         raise ArgumentError("side", "be odd, with a wall in the middle", side)
-    horizon = require_count("horizon", horizon)
-    slip = require_number("slip", slip, at_least=0, at_most=1)
     cells = _numbered_cells(side)
     aim = _aims(cells)
     one_hot = np.eye(len(aim))

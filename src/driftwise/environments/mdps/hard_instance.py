@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.arguments import Count, Seed, Several
+from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -18,12 +19,12 @@ MAX_SIGNS = 10  # 2^10 actions
 @register
 def hard_instance(
     *,
-    num_signs: int = 3,
-    horizon: int = 6,
+    num_signs: Count = 3,
+    horizon: Several = 6,
     gap: float | None = None,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearMdp:
     r"""A corridor whose side door pays for the rest of the episode; all actions seem alike.
 
@@ -43,13 +44,11 @@ def hard_instance(
     Linear Function Approximation", 2020, whose segments have instances of their own.
     """
     drift = checked_drift(drift)
-    num_signs = require_count("num_signs", num_signs)
     if num_signs > MAX_SIGNS:
         raise ArgumentError("num_signs", f"be at most {MAX_SIGNS} (there are 2^num_signs actions)", num_signs)
-    horizon = require_count("horizon", horizon, at_least=2)
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    rng = np.random.default_rng(seed)
 
     alpha, beta = 1 / math.sqrt(2), 1 / math.sqrt(2 * num_signs)
     num_states, dim = horizon + 2, num_signs + 2

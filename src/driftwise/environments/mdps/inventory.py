@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, NonNegative, Positive
 from driftwise.environments.anchors import anchor_numbers
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -15,13 +15,13 @@ from driftwise.environments.registry import register
 @register
 def inventory(
     *,
-    capacity: int = 6,
-    horizon: int = 10,
+    capacity: Count = 6,
+    horizon: Count = 10,
     demands: tuple[float, ...] = (1.0, 4.0),
-    price: float = 1.0,
-    unit_cost: float = 0.5,
-    holding_cost: float = 0.1,
-    setup_cost: float = 0.0,
+    price: Positive = 1.0,
+    unit_cost: NonNegative = 0.5,
+    holding_cost: NonNegative = 0.1,
+    setup_cost: NonNegative = 0.0,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
 ) -> LinearMdp:
@@ -41,11 +41,6 @@ def inventory(
     sales. Without a setup cost it is best to order up to a level.
     """
     demands, drift = anchor_numbers("demands", demands, drift, above=0)
-    capacity, horizon = require_count("capacity", capacity), require_count("horizon", horizon)
-    price = require_number("price", price, above=0)
-    unit_cost = require_number("unit_cost", unit_cost, at_least=0)
-    holding_cost = require_number("holding_cost", holding_cost, at_least=0)
-    setup_cost = require_number("setup_cost", setup_cost, at_least=0)
     low, high = -setup_cost - (unit_cost + holding_cost) * capacity, price * capacity
 
     def anchor(demand: float) -> tuple[np.ndarray, np.ndarray]:

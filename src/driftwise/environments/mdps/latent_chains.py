@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.arguments import Count, Seed, Several, Share
+from driftwise.base.validation import ArgumentError
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -13,16 +14,16 @@ from driftwise.environments.registry import register
 @register
 def latent_chains(
     *,
-    num_chains: int = 5,
-    states_per_chain: int = 3,
-    num_actions: int = 7,
-    horizon: int = 10,
+    num_chains: Several = 5,
+    states_per_chain: Count = 3,
+    num_actions: Several = 7,
+    horizon: Count = 10,
     drift: Drift | None = None,
-    hold: float = 0.9,
-    poor_hold: float = 0.5,
-    poor_reward: float = 0.1,
+    hold: Share = 0.9,
+    poor_hold: Share = 0.5,
+    poor_reward: Share = 0.1,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearMdp:
     """Chains of states that an agent can follow; which chain is worth following changes.
 
@@ -41,24 +42,16 @@ def latent_chains(
     rewards are ours.
     """
     drift = checked_drift(drift)
-    num_chains = require_count("num_chains", num_chains, at_least=2)
-    per_chain = require_count("states_per_chain", states_per_chain)
-    num_actions = require_count("num_actions", num_actions, at_least=2)
-    horizon = require_count("horizon", horizon)
-    hold = require_number("hold", hold, at_least=0, at_most=1)
-    poor_hold = require_number("poor_hold", poor_hold, at_least=0, at_most=1)
-    poor_reward = require_number("poor_reward", poor_reward, at_least=0, at_most=1)
-    seed = require_count("seed", seed, at_least=0)
     if drift.num_anchors > num_chains:
         raise ArgumentError("drift", f"have at most num_chains = {num_chains} anchors", drift)
 
-    num_states, dim = num_chains * per_chain, 2 * num_chains
-    chain = np.repeat(np.arange(num_chains), per_chain)  # of each state
+    num_states, dim = num_chains * states_per_chain, 2 * num_chains
+    chain = np.repeat(np.arange(num_chains), states_per_chain)  # of each state
     rng = np.random.default_rng(seed)
     latent = num_chains + rng.integers(num_chains, size=(num_states, num_actions))
     latent[np.arange(num_states), rng.integers(num_actions, size=num_states)] = chain
 
-    inside = (chain == np.arange(num_chains)[:, None]) / per_chain  # [chain, state] uniform in the chain
+    inside = (chain == np.arange(num_chains)[:, None]) / states_per_chain
     theta = np.zeros((drift.num_anchors, horizon, dim))
     mu = np.empty((drift.num_anchors, horizon, dim, num_states))
     for good in range(drift.num_anchors):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, Several, Share
 from driftwise.environments.anchors import anchor_numbers
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -17,10 +17,10 @@ KEEP, REPLACE = 0, 1
 @register
 def machine_replacement(
     *,
-    num_conditions: int = 10,
-    horizon: int = 20,
+    num_conditions: Several = 10,
+    horizon: Count = 20,
     wear: tuple[float, ...] = (0.1, 0.9),
-    replacement_cost: float = 0.7,
+    replacement_cost: Share = 0.7,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
 ) -> LinearMdp:
@@ -36,16 +36,13 @@ def machine_replacement(
     is best to replace from some condition on.
     """
     wear, drift = anchor_numbers("wear", wear, drift, at_least=0, at_most=1)
-    num_conditions = require_count("num_conditions", num_conditions, at_least=2)
-    horizon = require_count("horizon", horizon)
-    cost = require_number("replacement_cost", replacement_cost, at_least=0, at_most=1)
     condition = np.eye(num_conditions)
     worse = condition[np.minimum(np.arange(num_conditions) + 1, num_conditions - 1)]
     income = np.linspace(1, 0, num_conditions)
 
     def anchor(worsens: float) -> tuple[np.ndarray, np.ndarray]:
         reward, kernel = np.zeros((num_conditions, 2)), np.zeros((num_conditions, 2, num_conditions))
-        reward[:, KEEP], reward[:, REPLACE] = income, income[0] - cost
+        reward[:, KEEP], reward[:, REPLACE] = income, income[0] - replacement_cost
         kernel[:, KEEP] = (1 - worsens) * condition + worsens * worse
         kernel[:, REPLACE] = kernel[0, KEEP]
         return reward, kernel

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, NonNegative
 from driftwise.environments.anchors import anchor_numbers
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -17,13 +17,13 @@ from driftwise.environments.registry import register
 @register
 def oil_discovery(
     *,
-    num_states: int = 10,
-    num_actions: int = 10,
-    horizon: int = 5,
+    num_states: Count = 10,
+    num_actions: Count = 10,
+    horizon: Count = 5,
     centres: tuple[float, ...] = (0.8, 0.2),
-    sharpness: float = 5.0,
-    moving_cost: float = 0.2,
-    noise: float = 0.0,
+    sharpness: NonNegative = 5.0,
+    moving_cost: NonNegative = 0.2,
+    noise: NonNegative = 0.0,
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
 ) -> LinearMdp:
@@ -43,18 +43,12 @@ def oil_discovery(
     Learning in Metric Spaces", 2019, with its Laplace survey function. The grid and the drift are ours.
     """
     centres, drift = anchor_numbers("centres", centres, drift, at_least=0, at_most=1)
-    num_states = require_count("num_states", num_states)
-    num_actions = require_count("num_actions", num_actions)
-    horizon = require_count("horizon", horizon)
-    sharpness = require_number("sharpness", sharpness, at_least=0)
-    cost = require_number("moving_cost", moving_cost, at_least=0)
-    noise = require_number("noise", noise, at_least=0)
     places, targets = middles(num_states), middles(num_actions)
     way = np.abs(targets - places[:, None])  # [S, A]
     kernel = np.broadcast_to(_arrivals(places, targets, noise), (num_states, num_actions, num_states))
 
     def anchor(centre: float) -> tuple[np.ndarray, np.ndarray]:
-        return np.maximum(0, np.exp(-sharpness * np.abs(targets - centre)) - cost * way), kernel
+        return np.maximum(0, np.exp(-sharpness * np.abs(targets - centre)) - moving_cost * way), kernel
 
     environment = tabular_mdp(
         [anchor(centre) for centre in centres],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.arguments import Count, Positive, Seed
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -13,14 +13,14 @@ from driftwise.environments.registry import register
 @register
 def random_linear_mdp(
     *,
-    num_states: int = 20,
-    num_actions: int = 5,
-    dim: int = 10,
-    horizon: int = 10,
+    num_states: Count = 20,
+    num_actions: Count = 5,
+    dim: Count = 10,
+    horizon: Count = 10,
     drift: Drift | None = None,
-    concentration: float = 0.1,
+    concentration: Positive = 0.1,
     rewards: RewardKind = "mean",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> LinearMdp:
     r"""A linear MDP whose features and measures are drawn from Dirichlet distributions.
 
@@ -33,11 +33,6 @@ def random_linear_mdp(
         transitions, large ones make all actions alike.
     """
     drift = checked_drift(drift)
-    num_states = require_count("num_states", num_states)
-    num_actions = require_count("num_actions", num_actions)
-    dim, horizon = require_count("dim", dim), require_count("horizon", horizon)
-    concentration = require_number("concentration", concentration, above=0)
-    seed = require_count("seed", seed, at_least=0)
     rng = np.random.default_rng(seed)
     features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))
     anchors = [  # one after the other: the first is the same however many follow

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.base.validation import require_choice, require_count
+from driftwise.base.arguments import Count, Several
 from driftwise.environments.anchors import limited_drift
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -19,8 +19,8 @@ LEFT, RIGHT = 0, 1
 @register
 def river_swim(
     *,
-    num_states: int = 6,
-    horizon: int = 20,
+    num_states: Several = 6,
+    horizon: Count = 20,
     start: Literal["left", "middle"] = "left",
     drift: Drift | None = None,
     rewards: RewardKind = "mean",
@@ -40,9 +40,6 @@ def river_swim(
     Efficient Reinforcement Learning via Posterior Sampling", NeurIPS 2013. The turn is ours.
     """
     drift = limited_drift(drift, 2, "the river and the river turned")
-    num_states = require_count("num_states", num_states, at_least=2)
-    horizon = require_count("horizon", horizon)
-    require_choice("start", start, ("left", "middle"))
     reward, kernel = river(num_states)
     state = np.eye(num_states)
     middle = (state[(num_states - 1) // 2] + state[num_states // 2]) / 2

@@ -1,0 +1,39 @@
+"""Arguments that are checked by their annotations: `slip: Share = 0.1` says all there is to say.
+
+An annotation `Annotated[type, check]` holds a function `check(name, value)` that gives the value to use or
+raises an `ArgumentError`. A `Literal` is checked against its words.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from driftwise.base.validation import require_choice, require_count, require_number
+
+Count = Annotated[int, require_count]  # 1, 2, …
+Several = Annotated[int, functools.partial(require_count, at_least=2)]
+Seed = Annotated[int, functools.partial(require_count, at_least=0)]
+Share = Annotated[float, functools.partial(require_number, at_least=0, at_most=1)]  # in [0, 1]
+Positive = Annotated[float, functools.partial(require_number, above=0)]
+NonNegative = Annotated[float, functools.partial(require_number, at_least=0)]
+
+
+def checks_of(function: Callable[..., Any]) -> dict[str, Callable[[str, Any], Any]]:
+    """The checks of a function's arguments, by name; arguments without one are left out."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: check for name, hint in hints.items() if (check := _check(hint)) is not None}
+
+
+def checked(checks: Mapping[str, Callable[[str, Any], Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given, each as its check makes it."""
+    return {name: checks[name](name, value) if name in checks else value for name, value in given.items()}
+
+
+def _check(hint: Any) -> Callable[[str, Any], Any] | None:
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[1]
+    if get_origin(hint) is Literal:
+        return functools.partial(require_choice, choices=get_args(hint))
+    return None
