@@ -1,11 +1,11 @@
-"""What the harness costs: an experiment run by `driftwise run` against the bare simulator, and many cells.
+"""What the harness costs: an experiment run by `driftwise run` against the bare simulator, and many tasks.
 
     python -m benchmarks.harness
 
 First, one agent for about a minute, with and without checkpoints, files, figure and manifest, in turns; the
 better of two counts, and more than a tenth on top is a failure. The table is a grid of parameter points in
-small simulations, cut into as many cells: if starting, storing and reading are linear in their number, the
-time for a cell stays the same.
+small simulations, cut into as many tasks: if starting, storing and reading are linear in their number, the
+time for a task stays the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from driftwise.analysis.report import write_report
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.running import run_experiment
 from driftwise.experiments.saving import save_outcomes
-from driftwise.simulation import tasks as sweep
+from driftwise.simulation import tasks as splitting
 from driftwise.simulation.simulator import simulate
 
 LIMIT = 0.1  # of the time, for all but playing
@@ -57,7 +57,7 @@ def bare(given: Experiment) -> None:
 
 
 def harness(given: Experiment, folder: Path) -> None:
-    outcomes = run_experiment(given, checkpoints=folder / "cells")
+    outcomes = run_experiment(given, checkpoints=folder / "tasks")
     save_outcomes(folder, given, outcomes, regret_png)
 
 
@@ -75,11 +75,11 @@ def overhead(target: float) -> dict[str, float]:
     return {"episodes": given.episodes, "bare": min(alone), "harness": min(within)}
 
 
-def cells(count: int) -> dict[str, float]:
-    """Seconds for a grid of `count` points, a cell each: running, running again, reporting."""
+def tasks(count: int) -> dict[str, float]:
+    """Seconds for a grid of `count` points, a task each: running, running again, reporting."""
     rates = [round(0.9 + 0.1 * i / count, 6) for i in range(count)]
     given = experiment(100, 4, rate=rates, radius=0.6)
-    before, sweep.RUNS_OF_A_CELL = sweep.RUNS_OF_A_CELL, 4
+    before, splitting.RUNS_OF_A_TASK = splitting.RUNS_OF_A_TASK, 4
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -88,30 +88,30 @@ def cells(count: int) -> dict[str, float]:
             report = seconds(lambda: write_report(folder))
             size = (folder / "report.html").stat().st_size
     finally:
-        sweep.RUNS_OF_A_CELL = before
-    return {"cells": count, "first": first, "again": again, "report": report, "megabytes": size / 1e6}
+        splitting.RUNS_OF_A_TASK = before
+    return {"tasks": count, "first": first, "again": again, "report": report, "megabytes": size / 1e6}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="What the harness costs.")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the run")
-    parser.add_argument("--cells", type=int, nargs="*", default=[125, 250, 500, 1000])
+    parser.add_argument("--tasks", type=int, nargs="*", default=[125, 250, 500, 1000])
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     options = parser.parse_args()
     cost = overhead(options.seconds)
     print(f"{cost['episodes']:.0f} episodes × 64 runs: bare engine {cost['bare']:.1f} s, ", end="")
     share = cost["harness"] / cost["bare"] - 1
     print(f"with the harness {cost['harness']:.1f} s: {100 * share:+.1f} %\n")
-    print("| cells | run, ms a cell | run again, ms a cell | report, s | report, MB |\n|---|---|---|---|---|")
+    print("| tasks | run, ms a task | run again, ms a task | report, s | report, MB |\n|---|---|---|---|---|")
     rows = []
-    harness_warm_up = cells(8)
-    for count in options.cells:
-        row = cells(count)
+    harness_warm_up = tasks(8)
+    for count in options.tasks:
+        row = tasks(count)
         rows.append(row)
         each = [1000 * row[name] / count for name in ("first", "again")]
         print(f"| {count} | {each[0]:.1f} | {each[1]:.1f} | {row['report']:.1f} | {row['megabytes']:.1f} |")
     if options.json:
-        options.json.write_text(json.dumps({"overhead": cost, "warm_up": harness_warm_up, "cells": rows}))
+        options.json.write_text(json.dumps({"overhead": cost, "warm_up": harness_warm_up, "tasks": rows}))
     return int(share > LIMIT)
 
 

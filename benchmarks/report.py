@@ -1,7 +1,7 @@
-"""How long the page of a thousand cells takes to write and to open, and how large it is.
+"""How long the page of a thousand points takes to write and to open, and how large it is.
 
     python -m benchmarks.report                   # 25 × 40 points of one agent's parameters, one environment
-    python -m benchmarks.report --environments 3  # as many cells in each of three
+    python -m benchmarks.report --environments 3  # as many points in each of three
 
 Opening is measured in Chromium without a window: from the navigation to the load event, and until all figures
 on the screen are drawn.

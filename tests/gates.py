@@ -1,4 +1,4 @@
-"""Cells that play on only when a test lets them, so that no test has to guess how long things take."""
+"""Tasks that play on only when a test lets them, so that no test has to guess how long things take."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from driftwise.simulation import checkpoints
-from driftwise.simulation.simulator import CHUNK
-from driftwise.simulation.tasks import Cell
+from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_RUNS, agent, make
 
-CHUNKS = 4  # of a cell behind a gate
+CHUNKS = 4  # of a task behind a gate
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,22 @@ class Gate:
         return ()
 
 
-def gated_cell(gate: Path, *, seed: int = 0) -> Cell:
-    """A cell that stands at `2 * CHUNK` episodes, which its checkpoint has, until there is a file `gate`."""
+def gated_task(gate: Path, *, seed: int = 0) -> Task:
+    """A task that stands at `2 * CHUNK` episodes, which its checkpoint has, until there is a file `gate`."""
     environment = make(drift=Gate(str(gate)))
-    return Cell(agent("opt_wlsvi"), environment, CHUNKS * CHUNK, NUM_RUNS, seed=seed, record_every=CHUNK)
+    return Task(
+        agent("opt_wlsvi"),
+        environment,
+        num_episodes=CHUNKS * CHUNK,
+        num_runs=NUM_RUNS,
+        seed=seed,
+        record_every=CHUNK,
+    )
 
 
-def stands_at_the_gate(cell: Cell, folder: Path) -> bool:
-    """Whether the checkpoint of a cell has all that can be played without the file."""
-    path = folder / checkpoints.checkpoint_name(cell.simulation())
+def stands_at_the_gate(task: Task, folder: Path) -> bool:
+    """Whether the checkpoint of a task has all that can be played without the file."""
+    path = folder / checkpoints.checkpoint_name(task)
     return path.exists() and int(np.load(path)["done"]) == 2 * CHUNK
 
 

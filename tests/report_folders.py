@@ -78,7 +78,7 @@ def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
 
 
 def make_grid_folder(folder: Path, *, rows: int, columns: int, **options: Any) -> Path:
-    """A folder of many cells: an agent at all points of a grid of two parameters, four runs of 200 points."""
+    """A large folder: an agent at all points of a grid of two parameters, four runs of 200 points."""
     points = {
         f"OPT-WLSVI (rate={0.75 + row / 100:g}, radius={0.05 * (1 + column):g})": {
             "rate": 0.75 + row / 100,

@@ -23,6 +23,7 @@ from driftwise.parts.radii import CountRadius, Phases
 from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
 from tests.examples import (
     CONTINUING,
     CONTINUING_PARAMETERS,
@@ -187,7 +188,7 @@ def test_regret_is_the_gain_less_the_reward_whatever_is_recorded_and_wherever_it
     np.testing.assert_allclose(every.cumulative_regret, exact, rtol=0, atol=1e-9)
     some = dw.simulate(agent, environment, **options, record_every=8)
     np.testing.assert_allclose(some.cumulative_regret, exact[:, 7::8], rtol=0, atol=1e-9)
-    first, second = (Simulation(agent, environment, **options) for _ in "ab")
+    first, second = (Simulation(Task(agent, environment, **options)) for _ in "ab")
     first.advance()
     second.restore(first.checkpoint())
     while second.done < 600:

@@ -20,23 +20,22 @@ from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.progress import STOPPING
-from driftwise.simulation import files
+from driftwise.simulation import files, running
 from driftwise.simulation import program as compiled
-from driftwise.simulation import tasks as sweep
 from driftwise.simulation.simulator import Simulation
 from tests.examples import only
 from tests.experiments.test_experiments import pretend
 
 QUICKSTART = EXPERIMENTS["quickstart"]
 FILES = ["results.parquet", "regret.png", "manifest.json"]
-AROUND = [".lock", "cells", "run.json"]  # what lets a run go on, and keeps others out
+AROUND = [".lock", "tasks", "run.json"]  # what lets a run go on, and keeps others out
 SMALL = ["run", "quickstart", "--episodes", "20", "--runs", "2", "--seed", "3"]
 
 
 @pytest.fixture
 def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled; everything around the simulator is as always."""
-    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    monkeypatch.setattr(running, "run_task", pretend)
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     def simulate(*arguments: Any, **options: Any) -> None:
         pytest.fail("computed before the arguments were checked")
 
-    monkeypatch.setattr(sweep, "_run_cell", simulate)
+    monkeypatch.setattr(running, "run_task", simulate)
 
 
 def names(folder: Path) -> list[str]:
@@ -58,7 +57,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     assert main([*SMALL, "--out", str(out)]) == 0
     said = capsys.readouterr()
     assert names(out) == sorted([*FILES, *AROUND])
-    assert len(names(out / "cells")) == len(QUICKSTART.agents)
+    assert len(names(out / "tasks")) == len(QUICKSTART.agents)
     assert said.out.splitlines()[-3:] == [str(out / name) for name in FILES]
     assert said.err.splitlines() == [f"{label}: 20 of 20 episodes" for label in QUICKSTART.agents]
 
@@ -168,7 +167,7 @@ def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_envir
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(simulation: Simulation) -> None:
-        raise FloatingPointError("agent: its values stopped being finite")
+        raise FloatingPointError(f"{simulation.task.name}: agent: its values stopped being finite")
 
     monkeypatch.setattr(Simulation, "advance", fail)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
@@ -181,10 +180,10 @@ def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_envir
 def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(cell: sweep.Cell) -> None:
+    def fail(simulation: Simulation, task: Any) -> None:
         raise MemoryError("so many curves")
 
-    monkeypatch.setattr(sweep.Cell, "simulation", fail)
+    monkeypatch.setattr(Simulation, "__init__", fail)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 1
     assert capsys.readouterr().err == "driftwise: error: not enough memory: so many curves\n"
     assert names(tmp_path) == [".lock"]
@@ -228,7 +227,11 @@ def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: py
 @pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [('{"format": 99}', "was written by a newer version of driftwise"), ("{", "run.json is damaged")],
+    [
+        ('{"format": 99}', "holds a run of a newer version of driftwise"),
+        ('{"format": 2}', "holds a run of an older version of driftwise"),
+        ("{", "run.json is damaged"),
+    ],
 )
 def test_a_folder_that_cannot_be_understood_is_refused(
     content: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
@@ -269,7 +272,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(sweep, "_run_cell", interrupted if when == "computing" else pretend)
+    monkeypatch.setattr(running, "run_task", interrupted if when == "computing" else pretend)
     if when == "writing":
         monkeypatch.setattr(os, "fsync", insistent)
     assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
@@ -390,7 +393,7 @@ def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.Monk
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("a mistake in the program")
 
-    monkeypatch.setattr(sweep, "_run_cell", broken)
+    monkeypatch.setattr(running, "run_task", broken)
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"])
     assert not {*FILES} & {*names(tmp_path / "new")}

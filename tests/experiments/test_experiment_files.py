@@ -21,7 +21,7 @@ from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation import tasks as sweep
+from driftwise.simulation import running
 from tests.cli.test_cli import FILES
 from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES, only
 from tests.experiments.test_experiment_mistakes import (
@@ -195,7 +195,7 @@ def test_init_writes_a_file_that_is_valid_and_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    monkeypatch.setattr(running, "run_task", pretend)
     assert main(["init", *arguments]) == 0
     assert capsys.readouterr().out == f"{file}\n"
     written = Path(file).read_bytes()
@@ -210,7 +210,7 @@ def test_names_are_shown_as_they_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    monkeypatch.setattr(running, "run_task", pretend)
     label = "[bold]$\\nonsense$"  # markup of terminals, and a formula of figures that is none
     text = TOP.replace('"Mine"', f"'{label}'") + ENVIRONMENT + AGENTS.replace('"OPT-WLSVI"', f"'{label}'")
     Path("mine.toml").write_text(text, encoding="utf-8")

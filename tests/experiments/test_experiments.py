@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.running import Standing
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation import tasks as sweep
+from driftwise.simulation import running
 from driftwise.simulation.results import Result
+from driftwise.simulation.tasks import Task
 from tests.examples import only
 
 QUICKSTART = EXPERIMENTS["quickstart"]
@@ -49,11 +51,11 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
     )
 
 
-def pretend(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
-    """In place of running a cell, in two chunks."""
-    for done in (0, cell.num_episodes // 2, cell.num_episodes):
-        report(number, done, cell.num_episodes)
-    return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
+def pretend(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
+    """In place of running a task, in two chunks."""
+    for done in (0, task.num_episodes // 2, task.num_episodes):
+        report(done, task.num_episodes)
+    return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -82,7 +84,7 @@ def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
 
 
 def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    monkeypatch.setattr(running, "run_task", pretend)
     own = run_experiment(QUICKSTART)
     given = run_experiment(QUICKSTART, num_episodes=6, num_runs=1, seed=5)
     for outcomes, sizes in (
@@ -97,7 +99,7 @@ def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPa
 
 
 def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_run_cell", pretend)
+    monkeypatch.setattr(running, "run_task", pretend)
     told: list[tuple] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda standing: told.append(standing))
     at_first = [("combination_lock", label, 0, 6, 0) for label in QUICKSTART.agents]
@@ -107,12 +109,12 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: py
 
 
 def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    def resumed(cell: sweep.Cell, folder: Path | None, number: int, report: sweep.Progress) -> Result:
+    def resumed(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
         for done in (4, 6):
-            report(number, done, cell.num_episodes)
-        return made_up(cell.agent, cell.environment, cell.num_episodes, cell.num_runs, cell.seed)
+            report(done, task.num_episodes)
+        return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
-    monkeypatch.setattr(sweep, "_run_cell", resumed)
+    monkeypatch.setattr(running, "run_task", resumed)
     told: list[Standing] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=2, progress=told.append)
     first = next(iter(QUICKSTART.agents))

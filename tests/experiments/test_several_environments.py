@@ -1,4 +1,4 @@
-"""Experiments with several environments, and grids that are cut into cells."""
+"""Experiments with several environments, and grids that are cut into tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.grids import Grid, split_result
 from driftwise.experiments.running import Standing
-from driftwise.simulation import tasks as sweep
+from driftwise.simulation import tasks
 from driftwise.simulation.results import Result
 from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, SPEC, only
 
@@ -75,8 +75,8 @@ def test_every_agent_meets_every_environment_and_is_tuned_for_each() -> None:
     assert tuned[0] != tuned[1]
 
 
-def test_a_grid_is_cut_into_cells_without_a_trace_in_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "RUNS_OF_A_CELL", 2 * NUM_RUNS)  # two points
+def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", 2 * NUM_RUNS)  # two points
     grid: dict[str, Any] = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9, 1.0], radius=0.4)
     mine = experiment(environment=TWO["a jump"], agents={"W": grid})
     batches = make_batches(mine, points_together=2)

@@ -19,18 +19,19 @@ from driftwise.experiments import storage
 from driftwise.simulation import checkpoints, files
 from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
 from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
 
 
 def fresh(name: str = "opt_wlsvi", **options: Any) -> Simulation:
-    return Simulation(agent(name), make(), **{**OPTIONS, **options})
+    return Simulation(Task(agent(name), make(), **{**OPTIONS, **options}))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / checkpoint_name(fresh())
+    return tmp_path / checkpoint_name(fresh().task)
 
 
 class Killed(Exception):
@@ -66,7 +67,7 @@ def test_a_finished_simulation_is_read_and_not_run(path, monkeypatch):
 
 def test_names_differ_where_numbers_could():
     names = {
-        checkpoint_name(simulation)
+        checkpoint_name(simulation.task)
         for simulation in (
             fresh(),
             fresh("lsvi_ucb"),
@@ -74,20 +75,20 @@ def test_names_differ_where_numbers_could():
             fresh(num_runs=NUM_RUNS + 1),
             fresh(first_run=1),
             fresh(record_every=2),
-            Simulation(agent("opt_wlsvi"), make(seed=1), **OPTIONS),
+            Simulation(Task(agent("opt_wlsvi"), make(seed=1), **OPTIONS)),
         )
     }
     assert len(names) == 7
-    assert checkpoint_name(fresh()) == checkpoint_name(fresh())
+    assert checkpoint_name(fresh().task) == checkpoint_name(fresh().task)
 
 
 def test_environments_without_a_configuration_are_told_apart_by_their_models(path):
     def own(seed: int) -> Simulation:
         made = make(seed=seed)
         mine = LinearMdp(made.features, made.theta, made.mu, made.initial, made.drift)
-        return Simulation(agent("opt_wlsvi"), mine, **OPTIONS)
+        return Simulation(Task(agent("opt_wlsvi"), mine, **OPTIONS))
 
-    assert checkpoint_name(own(0)) == checkpoint_name(own(0)) != checkpoint_name(own(1))
+    assert checkpoint_name(own(0).task) == checkpoint_name(own(0).task) != checkpoint_name(own(1).task)
     simulate_from(path, own(0))
     with pytest.raises(ValueError, match="belongs to another simulation, with another models"):
         simulate_from(path, own(1))
@@ -198,23 +199,25 @@ def test_a_file_of_another_simulation_is_refused_by_what_differs(path):
         simulate_from(path, fresh(seed=1, num_runs=2))
 
 
-def test_a_file_of_a_newer_version_is_refused(path, monkeypatch):
-    with monkeypatch.context() as later:
-        later.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + 1)
+@pytest.mark.parametrize(("step", "writer"), [(-1, "an older"), (1, "a newer")])
+def test_a_file_of_another_version_is_refused(path, monkeypatch, step, writer):
+    with monkeypatch.context() as other:
+        other.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + step)
         simulate_from(path, fresh())
-    with pytest.raises(ValueError, match="newer version of driftwise"):
+    with pytest.raises(CheckpointError, match=f"was written by {writer} version of driftwise"):
         simulate_from(path, fresh())
 
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from driftwise import checkpoints
+from driftwise.simulation import checkpoints
 from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
 from tests.examples import agent, make
 
 checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
-simulation = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, num_runs=3, chunk_size=16)
+simulation = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, num_runs=3, chunk_size=16))
 checkpoints.simulate_from(Path(sys.argv[1]), simulation, progress=lambda done, total: print(done, flush=True))
 """
 
@@ -239,9 +242,9 @@ def test_a_killed_process_never_loses_or_changes_anything(tmp_path):
         kept = int(np.load(path)["done"])
         assert begun < kept < 200_000
     options: dict[str, Any] = dict(num_runs=3, chunk_size=16)
-    resumed = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, **options)
+    resumed = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, **options))
     checkpoints.restore_from(path.read_bytes(), path, resumed)
-    whole = Simulation(agent("opt_wlsvi"), make(), num_episodes=200_000, **options)
+    whole = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, **options))
     while whole.done < kept:
         whole.advance()
     assert resumed.result().values.tobytes() == whole.result().values.tobytes()

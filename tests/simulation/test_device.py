@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -11,8 +12,9 @@ import pytest
 from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.program import play_chunk
+from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation, simulate
-from driftwise.simulation.tasks import Cell, run_cells
+from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
@@ -21,7 +23,7 @@ needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="there is no GPU here")
 
 
 def fresh(**options: Any) -> Simulation:
-    return Simulation(agent("opt_wlsvi"), make(), **OPTIONS, **options)
+    return Simulation(Task(agent("opt_wlsvi"), make(), **OPTIONS, **options))
 
 
 def test_the_device_that_jax_would_take_gives_the_same_bytes_by_name_and_compiles_nothing():
@@ -51,8 +53,8 @@ def test_a_device_of_another_name_is_refused():
 
 
 def test_a_checkpoint_of_another_kind_of_device_has_the_same_name_and_is_refused(tmp_path):
-    path = tmp_path / checkpoint_name(fresh(device="gpu"))
-    assert path.name == checkpoint_name(fresh(device="cpu"))
+    path = tmp_path / checkpoint_name(fresh(device="gpu").task)
+    assert path.name == checkpoint_name(fresh(device="cpu").task)
     simulate_from(path, fresh(device="cpu"))
     with pytest.raises(CheckpointError, match="was computed on a cpu, which rounds differently from a gpu"):
         simulate_from(path, fresh(device="gpu"))
@@ -61,7 +63,7 @@ def test_a_checkpoint_of_another_kind_of_device_has_the_same_name_and_is_refused
 def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
     elsewhere = fresh(device="cpu")
     elsewhere.advance()
-    elsewhere.device = "gpu"  # as if this had been on another machine
+    elsewhere.task = replace(elsewhere.task, device="gpu")  # as if this had been on another machine
     write_checkpoint(tmp_path / "finished", elsewhere)
     result = simulate_from(tmp_path / "finished", fresh(device="gpu"))
     assert result.values.tobytes() == elsewhere.result().values.tobytes()
@@ -77,8 +79,8 @@ def test_a_gpu_agrees_with_a_cpu():
 
 @needs_gpu
 def test_processes_share_a_gpu(tmp_path):
-    cells = [Cell(agent(name), make(), **OPTIONS, device="gpu") for name in ("opt_wlsvi", "lsvi_ucb")]
-    results = run_cells(cells, tmp_path, engine=Processes(2))
-    for cell, result in zip(cells, results, strict=True):
-        alone = simulate(cell.agent, cell.environment, **OPTIONS, device="gpu")
+    tasks = [Task(agent(name), make(), **OPTIONS, device="gpu") for name in ("opt_wlsvi", "lsvi_ucb")]
+    results = run_tasks(tasks, tmp_path, engine=Processes(2))
+    for task, result in zip(tasks, results, strict=True):
+        alone = simulate(task.agent, task.environment, **OPTIONS, device="gpu")
         assert result.values.tobytes() == alone.values.tobytes()

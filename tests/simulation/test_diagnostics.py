@@ -20,8 +20,10 @@ from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
 from driftwise.parts.exploration import Ucb
 from driftwise.simulation.engines import Processes
+from driftwise.simulation.results import join_runs
+from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation
-from driftwise.simulation.tasks import Cell, join_runs, run_cells
+from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.simulation.test_simulation import played, through_a_file
 from tests.telling import ALARMS, RESTARTS, telling
@@ -69,9 +71,9 @@ def test_points_are_means_over_their_episodes_and_events_are_counted_exactly(rec
 def test_a_restored_simulation_tells_the_same_to_the_bit(record_every):
     options = dict(**OPTIONS, chunk_size=16, record_every=record_every)
     whole = dw.simulate(telling(), make(), **options)
-    first = Simulation(telling(), make(), **options)
+    first = Simulation(Task(telling(), make(), **options))
     for _ in range(4):  # from the beginning, on the way, and read when finished
-        second = Simulation(telling(), make(), **options)
+        second = Simulation(Task(telling(), make(), **options))
         second.restore(through_a_file(first.checkpoint()))
         result = played(second).result()
         assert {*result.diagnostics} == {*whole.diagnostics}
@@ -82,7 +84,7 @@ def test_a_restored_simulation_tells_the_same_to_the_bit(record_every):
 
 
 def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_what_was_told_since():
-    simulation = Simulation(telling(), make(), **OPTIONS, chunk_size=16)
+    simulation = Simulation(Task(telling(), make(), **OPTIONS, chunk_size=16))
     start = through_a_file(simulation.checkpoint())
     expected = played(simulation).result()
     simulation.restore(start)
@@ -100,7 +102,7 @@ def test_diagnostics_of_a_grid_have_its_shape():
 
 def test_a_worker_gives_back_what_was_told(tmp_path):
     here = dw.simulate(OF_BANDIT, make(), **OPTIONS).diagnostics
-    (result,) = run_cells([Cell(OF_BANDIT, make(), **OPTIONS)], tmp_path, engine=Processes(1))
+    (result,) = run_tasks([Task(OF_BANDIT, make(), **OPTIONS)], tmp_path, engine=Processes(1))
     assert {*result.diagnostics} == {*here} == {"played.0", "played.1", "probability.0", "probability.1"}
     for name, curve in here.items():
         assert result.diagnostics[name].tobytes() == curve.tobytes()

@@ -1,4 +1,4 @@
-"""On a Ray cluster of several nodes cells give the same bytes, also when a node is lost on the way."""
+"""On a Ray cluster of several nodes tasks give the same bytes, also when a node is lost on the way."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ import pytest
 from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation.engines import RayCluster
 from driftwise.simulation.engines import ray as ray_engine
-from driftwise.simulation.simulator import CHUNK, Simulation
-from driftwise.simulation.tasks import Cell, EngineError, run_cells
+from driftwise.simulation.running import EngineError, run_tasks
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.gates import gated_cell, needs_proc, processes_with, stands_at_the_gate, wait_until
+from tests.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
 
-CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wlsvi", "lsvi_ucb")]
+TASKS = [
+    Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    for name in ("opt_wlsvi", "lsvi_ucb")
+]
 
 # Starting a node forks; JAX cannot know that the child becomes another program at once.
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
@@ -49,12 +53,12 @@ def cluster() -> Iterator[Any]:
 
 def test_a_node_lost_on_the_way_changes_no_byte(cluster, tmp_path):
     gate, folder = tmp_path / "gate", tmp_path / "nodes"
-    cells = [gated_cell(gate), CELLS[1]]
+    tasks = [gated_task(gate), TASKS[1]]
     seen: list[tuple[int, int, int]] = []
     lost: list[int] = []  # how much of that was before the node went
 
     def lose_the_node() -> None:
-        if not lost and stands_at_the_gate(cells[0], folder):
+        if not lost and stands_at_the_gate(tasks[0], folder):
             lost.append(len(seen))
             (node,) = cluster.worker_nodes
             cluster.remove_node(node, allow_graceful=False)
@@ -62,54 +66,59 @@ def test_a_node_lost_on_the_way_changes_no_byte(cluster, tmp_path):
             gate.touch()
 
     folder.mkdir()
-    RayCluster(cluster.address).finish(cells, folder, lambda *news: seen.append(news), lose_the_node)
+    RayCluster(cluster.address).finish(tasks, folder, lambda *news: seen.append(news), lose_the_node)
     later = [done for number, done, _ in seen[lost[0] :] if number == 0]
     assert (later[0], later[-1]) == (2 * CHUNK, 4 * CHUNK)  # it began again, from its checkpoint
-    run_cells(cells, tmp_path / "here")
+    run_tasks(tasks, tmp_path / "here")
     assert contents(folder) == contents(tmp_path / "here")
 
 
 def test_a_failure_is_raised_as_itself_and_a_connection_of_the_program_is_left_alone(cluster, tmp_path):
     import ray
 
-    unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
+    unfit = Task(
+        opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17),
+        make(),
+        num_episodes=NUM_EPISODES,
+        num_runs=NUM_RUNS,
+    )
     ray.init(cluster.address, log_to_driver=False)
     try:
         with pytest.raises(FloatingPointError, match="ridge") as error:
-            run_cells([CELLS[0], unfit], tmp_path / "nodes", engine=RayCluster())
+            run_tasks([TASKS[0], unfit], tmp_path / "nodes", engine=RayCluster())
         assert type(error.value) is FloatingPointError
-        run_cells(CELLS[:1], tmp_path / "nodes", engine=RayCluster())
+        run_tasks(TASKS[:1], tmp_path / "nodes", engine=RayCluster())
         assert ray.is_initialized()
     finally:
         ray.shutdown()
-    run_cells(CELLS[:1], tmp_path / "here")
+    run_tasks(TASKS[:1], tmp_path / "here")
     assert contents(tmp_path / "nodes") == contents(tmp_path / "here")
 
 
 def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(cluster, tmp_path):
-    gate, folder = tmp_path / "gate", tmp_path / "cells"
-    cell = gated_cell(gate)
+    gate, folder = tmp_path / "gate", tmp_path / "tasks"
+    task = gated_task(gate)
 
     def look() -> None:
-        if stands_at_the_gate(cell, folder):
+        if stands_at_the_gate(task, folder):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_cells([cell], folder, engine=RayCluster(cluster.address), look=look)
+        run_tasks([task], folder, engine=RayCluster(cluster.address), look=look)
     gate.touch()
     seen: list[int] = []
-    run_cells([cell], folder, progress=lambda number, done, total: seen.append(done))
+    run_tasks([task], folder, progress=lambda number, done, total: seen.append(done))
     assert seen == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
 
 
 def test_progress_never_goes_back_and_each_end_is_told_once(cluster, tmp_path):
     for _ in ("computed", "read"):
-        seen: dict[int, list[int]] = {number: [] for number in range(len(CELLS))}
+        seen: dict[int, list[int]] = {number: [] for number in range(len(TASKS))}
 
         def progress(number: int, done: int, total: int, seen: dict[int, list[int]] = seen) -> None:
             seen[number].append(done)
 
-        run_cells(CELLS, tmp_path, engine=RayCluster(cluster.address), progress=progress)
+        run_tasks(TASKS, tmp_path, engine=RayCluster(cluster.address), progress=progress)
         for told in seen.values():
             assert told == sorted(set(told))
             assert told[-1] == NUM_EPISODES
@@ -118,20 +127,20 @@ def test_progress_never_goes_back_and_each_end_is_told_once(cluster, tmp_path):
 def test_a_device_that_no_node_can_be_asked_for_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(Simulation, "platform", "tpu")
     with pytest.raises(EngineError, match="device must be one of cpu, gpu on a Ray cluster, got 'tpu'"):
-        run_cells(CELLS, tmp_path, engine=RayCluster())
+        run_tasks(TASKS, tmp_path, engine=RayCluster())
 
 
 def test_what_no_node_can_run_is_said(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
-    on_gpu = Cell(agent("opt_wlsvi"), make(), NUM_EPISODES, NUM_RUNS, device="gpu")
-    with pytest.raises(EngineError, match="no node of the Ray cluster has the GPU that cells need"):
-        run_cells([on_gpu], tmp_path, engine=RayCluster(cluster.address))
+    on_gpu = Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, device="gpu")
+    with pytest.raises(EngineError, match="no node of the Ray cluster has the GPU that tasks need"):
+        run_tasks([on_gpu], tmp_path, engine=RayCluster(cluster.address))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "nowhere"])
 def test_a_cluster_that_does_not_answer_is_named_at_once(address, tmp_path):
     with pytest.raises(EngineError, match=f"no Ray cluster answers at {address}: "):
-        run_cells(CELLS, tmp_path, engine=RayCluster(address))
+        run_tasks(TASKS, tmp_path, engine=RayCluster(address))
 
 
 def test_an_address_of_another_protocol_is_refused():
@@ -144,24 +153,24 @@ def test_an_address_of_another_protocol_is_refused():
 def test_without_ray_one_is_told_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(EngineError, match=r"pip install 'driftwise\[ray\]'"):
-        run_cells(CELLS, tmp_path, engine=RayCluster())
+        run_tasks(TASKS, tmp_path, engine=RayCluster())
 
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from driftwise.simulation.engines import RayCluster
-from driftwise.simulation.tasks import run_cells
-from tests.gates import gated_cell
-from tests.simulation.test_ray import CELLS
+from driftwise.simulation.running import run_tasks
+from tests.gates import gated_task
+from tests.simulation.test_ray import TASKS
 
 def progress(number, done, total):
     if done:
         print(done, flush=True)
 
 folder = Path(sys.argv[1])
-cells = {"short": CELLS[:1], "long": [gated_cell(folder / "gate")]}[sys.argv[2]]
-run_cells(cells, folder, engine=RayCluster("local"), progress=progress)
+tasks = {"short": TASKS[:1], "long": [gated_task(folder / "gate")]}[sys.argv[2]]
+run_tasks(tasks, folder, engine=RayCluster("local"), progress=progress)
 """
 
 

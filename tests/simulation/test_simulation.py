@@ -10,13 +10,14 @@ import pytest
 
 from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5, chunk_size=16)
 
 
 def played(simulation: Simulation) -> Simulation:
-    while simulation.done < simulation.num_episodes:
+    while not simulation.finished:
         simulation.advance()
     return simulation
 
@@ -33,9 +34,9 @@ def through_a_file(checkpoint: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
     environment = make(rewards="bernoulli")
     whole = simulate(agent(name), environment, **OPTIONS, record_every=record_every, keep_state=True)
-    first = Simulation(agent(name), environment, **OPTIONS, record_every=record_every)
+    first = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
     for chunks in range(3):
-        second = Simulation(agent(name), environment, **OPTIONS, record_every=record_every)
+        second = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
         second.restore(through_a_file(first.checkpoint()))
         assert second.done == first.done == min(16 * chunks, NUM_EPISODES)
         result = played(second).result(keep_state=True)
@@ -47,7 +48,7 @@ def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
 
 def test_the_result_so_far_is_the_beginning_of_the_whole():
     environment = make()
-    simulation = Simulation(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
+    simulation = Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5))
     whole = simulate(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
     simulation.advance()
     part = simulation.result()
@@ -55,7 +56,7 @@ def test_the_result_so_far_is_the_beginning_of_the_whole():
     np.testing.assert_array_equal(part.values[..., :3], whole.values[..., :3])
 
 
-def test_runs_can_be_simulated_in_batches():
+def test_runs_can_be_simulated_split():
     environment = make()
     options = {**OPTIONS, "num_runs": 2 * NUM_RUNS}
     together = simulate(agent("opt_wlsvi"), environment, **options)
@@ -76,9 +77,9 @@ def test_runs_can_be_simulated_in_batches():
 )
 def test_a_checkpoint_of_another_simulation_is_refused_and_changes_nothing(change, message):
     environment = make()
-    checkpoint = Simulation(agent("opt_wlsvi"), environment, **OPTIONS)
+    checkpoint = Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS))
     checkpoint.advance()
-    other = Simulation(agent("opt_wlsvi"), environment, **{**OPTIONS, **change})
+    other = Simulation(Task(agent("opt_wlsvi"), environment, **{**OPTIONS, **change}))
     with pytest.raises(ValueError, match=f"checkpoint must come from .*{message}"):
         other.restore(checkpoint.checkpoint())
     assert other.done == 0
@@ -88,6 +89,6 @@ def test_a_checkpoint_of_another_algorithm_is_refused():
     environment = make()
     single = opt_wlsvi(SPEC, rate=0.9, radius=0.4, norm="single")
     with pytest.raises(ValueError, match="got other arrays"):
-        Simulation(single, environment, **OPTIONS).restore(
-            Simulation(agent("opt_wlsvi"), environment, **OPTIONS).checkpoint()
+        Simulation(Task(single, environment, **OPTIONS)).restore(
+            Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS)).checkpoint()
         )

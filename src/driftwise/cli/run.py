@@ -130,7 +130,7 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
 @contextlib.contextmanager
 def _telling_how_to_go_on() -> Iterator[None]:
     from driftwise.simulation.checkpoints import CheckpointError
-    from driftwise.simulation.tasks import EngineError
+    from driftwise.simulation.running import EngineError
 
     try:
         yield

@@ -12,12 +12,12 @@ from driftwise.base.validation import ArgumentError, require_count
 from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.grids import split_result
-from driftwise.simulation.results import Result
+from driftwise.simulation.results import Result, join_runs
+from driftwise.simulation.tasks import RUNS_OF_A_TASK, Device, Task
 
 if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those who read about experiments
     from driftwise.simulation.engines import Engine
-    from driftwise.simulation.simulator import Device
-    from driftwise.simulation.tasks import Cell, Look
+    from driftwise.simulation.running import Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def run_experiment(
       look: called several times a second by engines, else after every chunk; what it raises ends the run, and
         the checkpoints stay.
     """
-    from driftwise.simulation.tasks import RUNS_OF_A_CELL, Cell, join_runs, run_cells
+    from driftwise.simulation.running import run_tasks
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
@@ -77,10 +77,10 @@ def run_experiment(
         experiment.episodes if num_episodes is None else require_count("num_episodes", num_episodes)
     )
     num_runs = experiment.runs if num_runs is None else require_count("num_runs", num_runs)
-    points_together = max(1, RUNS_OF_A_CELL // num_runs)
+    points_together = max(1, RUNS_OF_A_TASK // num_runs)
     batches = make_batches(experiment, num_episodes, points_together=points_together)
-    cells = [
-        Cell(
+    tasks = [
+        Task(
             batch.agent,
             batch.environment,
             num_episodes=batch.num_episodes,
@@ -89,14 +89,14 @@ def run_experiment(
             record_every=experiment.record_every,
             device=device,
             name=f"{batch.label} in {batch.setting}",
-        ).in_batches()
+        ).split()
         for batch in batches
     ]
-    report = _by_agent(batches, cells, progress or (lambda standing: None))
-    together = [cell for group in cells for cell in group]
-    results = iter(run_cells(together, checkpoints, engine=engine, progress=report, look=look))
+    report = _by_agent(batches, tasks, progress or (lambda standing: None))
+    together = [task for group in tasks for task in group]
+    results = iter(run_tasks(together, checkpoints, engine=engine, progress=report, look=look))
     outcomes = []
-    for batch, group in zip(batches, cells, strict=True):
+    for batch, group in zip(batches, tasks, strict=True):
         joined = join_runs([next(results) for _ in group])
         for label, single in split_result(joined, batch).items():
             seconds, point = single.manifest["seconds"], batch.values[label]
@@ -105,29 +105,29 @@ def run_experiment(
 
 
 def _by_agent(
-    batches: Sequence[Batch], cells: Sequence[Sequence[Cell]], progress: Progress
+    batches: Sequence[Batch], tasks: Sequence[Sequence[Task]], progress: Progress
 ) -> Callable[[int, int, int], None]:
-    """Progress of numbered cells as progress of the agents they belong to.
+    """Progress of numbered tasks as progress of the agents they belong to.
 
     Every agent is told of at the start, so that a listener knows how much there is to do.
     """
     agents = [(batch.setting, batch.label) for batch in batches]
-    owner = [(agent, cell) for agent, group in zip(agents, cells, strict=True) for cell in group]
+    owner = [(agent, task) for agent, group in zip(agents, tasks, strict=True) for task in group]
     runs, done, restored = Counter(), Counter(), Counter()
     seen: dict[int, int] = {}
-    lengths = {agent: cell.num_episodes for agent, cell in owner}
-    for agent, cell in owner:
-        runs[agent] += cell.num_runs
+    lengths = {agent: task.num_episodes for agent, task in owner}
+    for agent, task in owner:
+        runs[agent] += task.num_runs
 
     def tell(agent: tuple[str, str], total: int) -> None:
         played, read = (count[agent] // runs[agent] for count in (done, restored))
         progress(Standing(*agent, done=played, total=total, restored=read))
 
     def report(number: int, episodes: int, total: int) -> None:
-        agent, cell = owner[number]
+        agent, task = owner[number]
         if number not in seen:
-            restored[agent] += episodes * cell.num_runs
-        done[agent] += (episodes - seen.get(number, 0)) * cell.num_runs
+            restored[agent] += episodes * task.num_runs
+        done[agent] += (episodes - seen.get(number, 0)) * task.num_runs
         seen[number] = episodes
         tell(agent, total)
 

@@ -14,12 +14,13 @@ from driftwise.experiments import storage
 from driftwise.experiments.building import make_environments, run_length
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.running import Outcome
-from driftwise.experiments.storage import FORMAT, MANIFEST, RESULTS
+from driftwise.experiments.storage import MANIFEST, RESULTS
 from driftwise.simulation import files
 from driftwise.simulation.results import joint_origin
 
-CHECKPOINTS = "cells"
+CHECKPOINTS = "tasks"  # a folder with the checkpoint of each
 CLAIM = "run.json"
+CLAIM_FORMAT = 3  # of what lets a run go on: the claim and the checkpoints
 FILES = (RESULTS, "regret.png", MANIFEST)
 WORDS = ("summary", "finding")  # what an experiment says of itself, whatever it computes
 
@@ -32,7 +33,7 @@ def claimed_by(
 ) -> dict[str, Any]:
     """What a folder has to agree in with a run that writes to it."""
     return {
-        "format": FORMAT,
+        "format": CLAIM_FORMAT,
         "experiment": {key: value for key, value in experiment.config.items() if key not in WORDS},
         "episodes": experiment.episodes if num_episodes is None else num_episodes,
         "runs": experiment.runs if num_runs is None else num_runs,

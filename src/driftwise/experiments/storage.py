@@ -37,11 +37,14 @@ def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
         return
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        newer = found["format"] > claimed["format"]
+        age = found["format"] - claimed["format"]
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
-    if newer:
-        raise ValueError(f"{folder} was written by a newer version of driftwise: choose another folder")
+    if age:
+        writer = "a newer" if age > 0 else "an older"
+        raise ValueError(
+            f"{folder} holds a run of {writer} version of driftwise: remove it or choose another folder"
+        )
     other = list(differing(found, claimed))
     if other:
         raise ValueError(

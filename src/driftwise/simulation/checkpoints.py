@@ -19,11 +19,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from driftwise.base.provenance import provenance
+from driftwise.base.validation import ArgumentError
 from driftwise.simulation.files import replace_file
 from driftwise.simulation.results import Result
-from driftwise.simulation.simulator import MisfitError, Simulation
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
 
-FORMAT = 4
+FORMAT = 4  # of a checkpoint
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
 DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
@@ -33,50 +35,53 @@ class CheckpointError(ValueError):
     """A file is there that no simulation can go on from; its text says which and why."""
 
 
-def identity(simulation: Simulation) -> dict[str, Any]:
-    """What is asked of a simulation, and what its checkpoint is named by.
+def identity(task: Task) -> dict[str, Any]:
+    """All that a task asks for, by which its checkpoint is named.
 
     An environment of one's own may have no configuration to be told by, so its models count themselves.
     """
-    return {"format": FORMAT, "models": simulation.environment.digest(), **simulation.arguments()}
+    return {"models": task.environment.digest(), **task.arguments()}
 
 
-def checkpoint_name(simulation: Simulation) -> str:
-    """A file name that simulations share only if they are the same."""
-    text = json.dumps(identity(simulation), sort_keys=True, allow_nan=False)
+def checkpoint_name(task: Task) -> str:
+    """A file name that tasks share only if they are the same."""
+    text = json.dumps(identity(task), sort_keys=True, allow_nan=False)
     return f"{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz"
 
 
 def simulate_from(
-    path: Path | None, simulation: Simulation, *, progress: Callable[[int, int], None] | None = None
+    path: Path | None,
+    simulation: Simulation,
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Result:
-    """Play a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
+    """Bring a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
     One process at a time may do so with the same path. Without a path nothing is kept. Progress begins with
     what was done before.
     """
-    report = progress or (lambda done, total: None)
+    total = simulation.task.num_episodes
     content = None if path is None else read_content(path)
     if path is not None and content is not None:
         restore_from(content, path, simulation)
-    report(simulation.done, simulation.num_episodes)
-    for due in play(simulation):
+    progress(simulation.done, total)
+    for due in chunks(simulation):
         if due and path is not None:
             write_checkpoint(path, simulation)
-        report(simulation.done, simulation.num_episodes)
+        progress(simulation.done, total)
     return simulation.result()
 
 
-def play(simulation: Simulation) -> Iterator[bool]:
-    """Play a simulation to its end; says after each chunk whether a checkpoint is due, as it is at the end.
+def chunks(simulation: Simulation) -> Iterator[bool]:
+    """Advance a simulation to its end; yields after each chunk whether a checkpoint is due.
 
-    What is done about it before the next chunk counts as the cost of a checkpoint.
+    One is due at the end. All that is done before the next chunk counts as the cost of a checkpoint.
     """
     next_due = time.monotonic() + SECONDS_BETWEEN
-    while simulation.done < simulation.num_episodes:
+    while not simulation.finished:
         simulation.advance()
         started = time.monotonic()
-        due = simulation.done == simulation.num_episodes or started >= next_due
+        due = simulation.finished or started >= next_due
         yield due
         if due:
             now = time.monotonic()
@@ -89,7 +94,7 @@ def write_checkpoint(path: Path, simulation: Simulation) -> None:
 
 
 def checkpoint_bytes(simulation: Simulation) -> bytes:
-    """What `write_checkpoint` would write."""
+    """Content of the file that `write_checkpoint` would write."""
     file = io.BytesIO()
     _save(file, simulation)
     return file.getvalue()
@@ -117,7 +122,7 @@ def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
     arrays = load_checkpoint(content, path, simulation)
     try:
         simulation.restore(arrays)
-    except MisfitError as error:
+    except ArgumentError as error:
         raise _damaged(path, error) from None
 
 
@@ -130,11 +135,12 @@ def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[
             for name, member in members.items()
         }
         found = json.loads(str(arrays.pop("identity")))
-        newer = found["format"] > FORMAT
+        age = found["format"] - FORMAT
         versions = json.loads(str(arrays["origin"]))["versions"]
-    if newer:
+    if age:
+        writer = "a newer" if age > 0 else "an older"
         raise CheckpointError(
-            f"{path} was written by a newer version of driftwise, which this one cannot read"
+            f"{path} was written by {writer} version of driftwise, which this one cannot read"
         )
     expected = json.loads(json.dumps(_label(simulation)))
     other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
@@ -154,8 +160,8 @@ def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[
 
 
 def _label(simulation: Simulation) -> dict[str, Any]:
-    """What a checkpoint has to agree in with the simulation that reads it."""
-    return {**identity(simulation), "platform": simulation.platform}
+    """All in which a checkpoint has to agree with the simulation that reads it."""
+    return {"format": FORMAT, **identity(simulation.task), "platform": simulation.platform}
 
 
 @contextlib.contextmanager

@@ -1,9 +1,9 @@
-"""What a simulation gives back."""
+"""Results: the curves of a simulation, and those of several joined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -64,8 +64,19 @@ def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str
     return {**named, "diagnostics": diagnostics}
 
 
+def join_runs(results: Sequence[Result]) -> Result:
+    """Results of consecutive runs as one."""
+    first, manifests = results[0], [result.manifest for result in results]
+    facts: dict[str, Any] = {
+        **{key: sum(manifest[key] for manifest in manifests) for key in ("num_runs", "seconds")},
+        **joint_origin(manifests),
+    }
+    curves = over_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)
+    return replace(first, **curves, state=None, manifest={**first.manifest, **facts})
+
+
 def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What computed results that belong together: single facts, and lists of those that differ."""
+    """Origin of results that belong together: single facts, and lists of those that differ."""
     manifests = list(manifests)
     versions = [manifest["versions"] for manifest in manifests]
     return {

@@ -12,25 +12,22 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.part import is_part, to_config
 from driftwise.base.provenance import provenance
-from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
+from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.program import find_device, init_states, lower, own_settings, play_chunk, run_keys
 from driftwise.simulation.results import CURVES, Result
+from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
-CHUNK = 256  # episodes between two looks at the clock
-DEVICES = ("cpu", "gpu")
-DIAGNOSTIC = "diagnostics."  # what names of curves begin with that only some agents have
-
-Device = Literal["cpu", "gpu"]
+DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
+OF_SAME = "come from a simulation of the same task"
 
 
 def simulate(
@@ -41,7 +38,7 @@ def simulate(
     num_runs: int = 1,
     seed: int = 0,
     record_every: int = 1,
-    precision: Literal["float64", "float32"] = "float64",
+    precision: Precision = "float64",
     device: Device | None = None,
     chunk_size: int = CHUNK,
     first_run: int = 0,
@@ -72,108 +69,83 @@ def simulate(
     """
     if progress is not None and not callable(progress):
         raise ArgumentError("progress", "be a function", progress)
-    simulation = Simulation(
+    task = Task(
         agent,
         environment,
         num_episodes=num_episodes,
         num_runs=num_runs,
+        first_run=first_run,
         seed=seed,
         record_every=record_every,
         precision=precision,
         device=device,
         chunk_size=chunk_size,
-        first_run=first_run,
     )
-    while simulation.done < simulation.num_episodes:
+    simulation = Simulation(task)
+    while not simulation.finished:
         simulation.advance()
         if progress is not None:
-            progress(simulation.done, simulation.num_episodes)
+            progress(simulation.done, task.num_episodes)
     return simulation.result(keep_state=keep_state)
 
 
-class MisfitError(ValueError):
-    """A checkpoint is not of the simulation that is to go on from it."""
-
-
 class Simulation:
-    """A simulation in the making; the arguments are those of `simulate`.
+    """A task that is being simulated.
 
-    `advance` plays a chunk. `checkpoint` is all there is to it so far as named arrays, and a simulation
-    with the same arguments goes on from there with `restore`, to the same numbers bit for bit. Nothing is put
-    on a device before it is needed there, so that a finished simulation can be read where there is none.
+    `advance` plays a chunk. `checkpoint` is all there is to it so far as named arrays, and another simulation
+    of the same task goes on from there with `restore`, to the same numbers bit for bit. Nothing is put on a
+    device before it is needed there, so that a finished simulation can be read where there is none.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        environment: Environment,
-        *,
-        num_episodes: int,
-        num_runs: int = 1,
-        seed: int = 0,
-        record_every: int = 1,
-        precision: Literal["float64", "float32"] = "float64",
-        device: Device | None = None,
-        chunk_size: int = CHUNK,
-        first_run: int = 0,
-    ) -> None:
-        self.num_episodes = require_count("num_episodes", num_episodes, bits=32)  # what an address holds
-        self.num_runs = require_count("num_runs", num_runs, bits=32)
-        self.first_run = require_count("first_run", first_run, at_least=0, bits=32)
-        self.seed = require_count("seed", seed, at_least=0)
-        self.record_every = require_count("record_every", record_every)
-        self.precision = require_choice("precision", precision, ("float64", "float32"))
-        self.device = None if device is None else require_choice("device", device, DEVICES)
-        chunk_size = require_count("chunk_size", chunk_size)
-        require_kind("environment", environment, Environment)
-        if not (isinstance(agent, Agent) and is_part(agent)):
-            raise ArgumentError("agent", "be built by one of driftwise.algorithms", agent)
-        if agent.spec != environment.spec:
-            raise ArgumentError(
-                "agent", f"be built for {environment.spec}", agent.spec, f"an agent for {agent.spec}"
-            )
-        self.agent, self.environment = agent, environment
-        self.chunk_size = min(chunk_size, max(self.num_episodes, CHUNK))
-
+    def __init__(self, task: Task) -> None:
         started = time.perf_counter()
-        self._dtype = np.dtype(precision)
-        if agent.needs:
-            environment.world(self._dtype, needs=agent.needs)  # which says so if it lacks any of it
-        self._grid, self._lowered = lower(agent, self._dtype)
+        self.task = task
+        self._dtype = np.dtype(task.precision)
+        if task.agent.needs:
+            task.environment.world(self._dtype, needs=task.agent.needs)  # which says so if it lacks any of it
+        self._grid, self._lowered = lower(task.agent, self._dtype)
         self._grid_size = math.prod(self._grid)
-        points = -(-self.num_episodes // self.record_every)
-        zeros = functools.partial(np.zeros, (points, self._grid_size, self.num_runs))
+        zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
         self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once told
         self._state: Any = None  # until it is needed
         self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
         self.done = 0
         self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
 
+    def _shape(self, num_episodes: int) -> tuple[int, int, int]:
+        """Shape of the curves of so many episodes, `[points, grid, runs]`."""
+        return -(-num_episodes // self.task.record_every), self._grid_size, self.task.num_runs
+
+    @property
+    def finished(self) -> bool:
+        return self.done == self.task.num_episodes
+
     @property
     def platform(self) -> str:
         """The kind of device it runs on, which need not be of this machine if it was asked for by name."""
-        return self.device or self._device.platform
+        return self.task.device or self._device.platform
 
     @functools.cached_property
     def _device(self) -> Any:
-        return find_device(self.device)
+        return find_device(self.task.device)
 
     def _begin(self) -> None:
         """See to it that the world and the agents' states are on the device."""
         if self._state is not None:
             return
+        task = self.task
         with own_settings(self._device):
-            self._world = jax.device_put(self.environment.world(self._dtype, needs=self.agent.needs))
-            self._keys = run_keys(random.key(self.seed), self.first_run + np.arange(self.num_runs))
+            self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
+            self._keys = run_keys(random.key(task.seed), task.first_run + np.arange(task.num_runs))
             self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
 
     def advance(self) -> None:
         """Play the next chunk of episodes."""
-        started = time.perf_counter()
+        started, task = time.perf_counter(), self.task
         self._begin()
-        count = min(self.chunk_size, self.num_episodes - self.done)
-        episodes = self.done + np.arange(self.chunk_size)
-        path = self.environment.at(np.minimum(episodes, self.num_episodes - 1)).astype(self._dtype)
+        count = min(task.chunk_size, task.num_episodes - self.done)
+        episodes = self.done + np.arange(task.chunk_size)
+        path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
         with own_settings(self._device):
             self._state, recorded = play_chunk(
                 self._lowered,
@@ -188,10 +160,11 @@ class Simulation:
             record, told = jax.device_get(recorded)
         if not np.isfinite(record.value[:count]).all():
             raise FloatingPointError(
-                f"agent: its values stopped being finite by episode {self.done + count} in {self.precision}; "
-                f"the ridge may be too small, or the radius too large, for this precision: {self.agent!r}"
+                f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
+                f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
+                f"large, for this precision: {task.agent!r}"
             )
-        blocks = episodes[:count] // self.record_every
+        blocks = episodes[:count] // task.record_every
         curves = dict(zip(CURVES, record, strict=True))
         curves |= {f"{DIAGNOSTIC}{name}": values for name, values in told.items()}
         for name, values in curves.items():
@@ -201,9 +174,8 @@ class Simulation:
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs; of a finished simulation, the curves without the states."""
-        points = -(-self.done // self.record_every)
-        leaves = []
-        if self.done < self.num_episodes:
+        points, leaves = self._shape(self.done)[0], []
+        if not self.finished:
             self._begin()
             leaves = jax.device_get(jax.tree.leaves(self._state))
         return {
@@ -215,28 +187,23 @@ class Simulation:
         }
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Go on from a checkpoint of a simulation with the same arguments."""
-        finished = int(checkpoint.get("done", -1)) == self.num_episodes
+        """Go on from a checkpoint of a simulation of the same task."""
+        finished = int(checkpoint.get("done", -1)) == self.task.num_episodes
         if not finished:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
         told = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
         if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *told, *names}:
-            raise MisfitError(
-                "checkpoint must come from a simulation with the same arguments, got other arrays"
-            )
-        points = -(-int(checkpoint["done"]) // self.record_every)
-        curves = (points, self._grid_size, self.num_runs), np.dtype(np.float64)
+            raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
+        curves = self._shape(int(checkpoint["done"])), np.dtype(np.float64)
         shapes = [(name, *curves) for name in (*CURVES, *told)]
         shapes += [(name, leaf.shape, leaf.dtype) for name, leaf in zip(names, leaves, strict=True)]
         for name, shape, dtype in shapes:
-            found = checkpoint[name]
-            if found.shape != shape or found.dtype != dtype:
-                raise MisfitError(
-                    f"checkpoint must come from a simulation with the same arguments, got {name} of "
-                    f"{found.dtype}{list(found.shape)} where {dtype}{list(shape)} was expected"
-                )
+            kind, found = checkpoint[name].dtype, checkpoint[name].shape
+            if (found, kind) != (shape, dtype):
+                got = f"{name} of {kind}{list(found)} where {dtype}{list(shape)} was expected"
+                raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
         self._state = None
         if structure is not None:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
@@ -245,20 +212,20 @@ class Simulation:
         self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
         self._sums.clear()
         for name in (*CURVES, *told):
-            self._sums[name][:points] = checkpoint[name]
+            self._sums[name][: len(checkpoint[name])] = checkpoint[name]
         self.done = int(checkpoint["done"])
         self.seconds = float(checkpoint["seconds"])
 
     def result(self, *, keep_state: bool = False) -> Result:
         """The curves up to the last episode played."""
-        points = -(-self.done // self.record_every)
-        lengths = np.diff(np.minimum(np.arange(points + 1) * self.record_every, self.done))
-        means = {
-            name: np.moveaxis(sums[:points] / lengths[:, None, None], 0, -1).reshape(
-                *self._grid, self.num_runs, points
-            )
-            for name, sums in self._sums.items()
-        }
+        task, (points, _, num_runs) = self.task, self._shape(self.done)
+        lengths = np.diff(np.minimum(np.arange(points + 1) * task.record_every, self.done))
+
+        def mean(sums: np.ndarray) -> np.ndarray:
+            means = np.moveaxis(sums[:points] / lengths[:, None, None], 0, -1)
+            return means.reshape(*self._grid, num_runs, points)
+
+        means = {name: mean(sums) for name, sums in self._sums.items()}
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
         state = jax.device_get(self._state.state) if keep_state else None
@@ -267,25 +234,11 @@ class Simulation:
             diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()},
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
-            signed=self.environment.continuing,
-            manifest=dict(**self.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
+            signed=task.environment.continuing,
+            manifest=dict(**task.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
         )
 
     @property
     def origin(self) -> dict[str, Any]:
         """The device, versions, commit and host that compute it; of one that was read finished, that did."""
         return self._finished_by or {"device": self._device.device_kind, **provenance()}
-
-    def arguments(self) -> dict[str, Any]:
-        """What was asked for, in plain values: all that determines the numbers."""
-        return dict(
-            agent=to_config(self.agent),
-            environment={"name": self.environment.name, **self.environment.config},
-            num_episodes=self.num_episodes,
-            num_runs=self.num_runs,
-            first_run=self.first_run,
-            seed=self.seed,
-            record_every=self.record_every,
-            precision=self.precision,
-            chunk_size=self.chunk_size,
-        )

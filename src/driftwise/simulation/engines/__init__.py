@@ -1,7 +1,7 @@
-"""Engines: where the cells of a sweep run. Whichever it is, the results are the same bytes."""
+"""Engines: where tasks run. Whichever it is, the results are the same bytes."""
 
 from driftwise.simulation.engines.processes import Processes
 from driftwise.simulation.engines.ray import RayCluster
-from driftwise.simulation.tasks import Engine, EngineError
+from driftwise.simulation.running import Engine, EngineError
 
 __all__ = ["Engine", "EngineError", "Processes", "RayCluster"]

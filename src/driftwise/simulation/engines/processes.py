@@ -1,4 +1,4 @@
-"""Cells in several processes of this machine."""
+"""Tasks in several processes of this machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from driftwise.base.validation import require_count
-from driftwise.simulation.tasks import Cell, EngineError, Look, Progress
+from driftwise.simulation.running import EngineError, Look, Report, run_task
+from driftwise.simulation.tasks import Task
 
-ATTEMPTS = 3  # at pools that finish no cell before one of their workers dies
+ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
 SECONDS_BETWEEN_LOOKS = 0.1
 GO_ON, STOP, STOP_AT_ONCE = range(3)  # what the parent process wants
 
@@ -29,7 +30,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Processes:
-    """A pool of `workers` processes, each with a cell at a time; one that dies is replaced."""
+    """A pool of `workers` processes, each with a task at a time; one that dies is replaced."""
 
     workers: int
 
@@ -38,11 +39,11 @@ class Processes:
         # This process and its workers share what GPU there is: none may take all of its memory at once.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
-    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
-        """Bring the checkpoint of every cell in the folder to its end."""
+    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
+        """Bring the checkpoint of every task in the folder to its end."""
         context = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang
-        board = _Board(context, cells)
-        remaining = dict(enumerate(cells))
+        board = _Board(context, tasks)
+        remaining = dict(enumerate(tasks))
         deaths = 0
         while remaining:
             finished = self._run_pool(context, remaining, folder, board, report, look)
@@ -58,23 +59,23 @@ class Processes:
     def _run_pool(
         self,
         context: Any,
-        cells: Mapping[int, Cell],
+        tasks: Mapping[int, Task],
         folder: Path,
         board: _Board,
-        report: Progress,
+        report: Report,
         look: Look,
     ) -> list[int]:
-        """The numbers of the cells that were finished before a worker died, or of all."""
+        """The numbers of the tasks that were finished before a worker died, or of all."""
         pool = ProcessPoolExecutor(
-            min(self.workers, len(cells)), mp_context=context, initializer=_prepare, initargs=(board,)
+            min(self.workers, len(tasks)), mp_context=context, initializer=_prepare, initargs=(board,)
         )
         futures: dict[Future, int] = {}
         finished: list[int] = []
         try:
             # A worker may die meanwhile: then the next pool takes the rest.
             with _inherited_calm(), contextlib.suppress(BrokenProcessPool):
-                for number, cell in cells.items():
-                    futures[pool.submit(_work, cell, folder, number)] = number
+                for number, task in tasks.items():
+                    futures[pool.submit(_work, task, folder, number)] = number
             waiting = set(futures)
             while waiting:
                 ended, waiting = wait(waiting, SECONDS_BETWEEN_LOOKS, return_when=FIRST_EXCEPTION)
@@ -104,14 +105,14 @@ def _wait_for_workers(futures: Iterable[Future], board: _Board) -> None:
 class _Board:
     """Memory that all processes share; nothing waits for anything here, so nobody's death can block it."""
 
-    def __init__(self, context: Any, cells: Sequence[Cell]) -> None:
+    def __init__(self, context: Any, tasks: Sequence[Task]) -> None:
         self.wanted = context.RawValue("i", GO_ON)
-        self.totals = [cell.num_episodes for cell in cells]
-        self.begun = context.RawArray("q", [-1] * len(cells))  # the episodes that cells were found with
-        self.done = context.RawArray("q", [-1] * len(cells))
+        self.totals = [task.num_episodes for task in tasks]
+        self.begun = context.RawArray("q", [-1] * len(tasks))  # the episodes that tasks were found with
+        self.done = context.RawArray("q", [-1] * len(tasks))
 
-    def tell(self, report: Progress) -> None:
-        """Report where cells began and how far they are; those of which nothing is known stay out."""
+    def tell(self, report: Report) -> None:
+        """Report where tasks began and how far they are; those of which nothing is known stay out."""
         for number, total in enumerate(self.totals):
             if self.done[number] >= 0:
                 report(number, self.begun[number], total)
@@ -137,7 +138,7 @@ def _obey() -> None:
     os._exit(1)
 
 
-def _work(cell: Cell, folder: Path, number: int) -> None:
+def _work(task: Task, folder: Path, number: int) -> None:
     def report(done: int, total: int) -> None:
         if _board.begun[number] < 0:
             _board.begun[number] = done
@@ -145,11 +146,11 @@ def _work(cell: Cell, folder: Path, number: int) -> None:
         if _board.wanted.value != GO_ON:
             raise Stopped
 
-    cell.play(folder, report)
+    run_task(task, folder, report)
 
 
 def _is_finished(future: Future) -> bool:
-    """Whether a cell came to its end; a worker that died is no answer, any other failure is raised."""
+    """Whether a task came to its end; a worker that died is no answer, any other failure is raised."""
     try:
         future.result()
     except BrokenProcessPool:

@@ -1,8 +1,8 @@
-"""Cells as tasks of a Ray cluster, whose nodes need not share a file system.
+"""Tasks on a Ray cluster, whose nodes need not share a file system.
 
-A task gets its cell's checkpoint as bytes and returns the finished one. What it comes to in between it puts
-into a mailbox on the driver's node; the driver alone writes files. So a driver that was killed goes on from
-its folder, and a task that was lost goes on elsewhere from its last letter.
+A worker gets a task and its checkpoint as bytes, and returns the finished one. What it comes to in between
+it puts into a mailbox on the driver's node; the driver alone writes files. So a driver that was killed goes
+on from its folder, and a task that was lost goes on elsewhere from its last letter.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from driftwise.base.validation import ArgumentError
 from driftwise.simulation.checkpoints import (
     checkpoint_bytes,
     checkpoint_name,
+    chunks,
     load_checkpoint,
-    play,
     read_content,
     restore_from,
 )
 from driftwise.simulation.files import replace_file
-from driftwise.simulation.tasks import Cell, EngineError, Look, Progress
+from driftwise.simulation.running import EngineError, Look, Report
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
 
-ATTEMPTS = 4  # at a cell whose worker or node was lost
+ATTEMPTS = 4  # at a task whose worker or node was lost
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_NEWS = 0.5  # of a task; there may be thousands of them
 SECONDS_TO_ANSWER = 5.0
-PATIENCE = 60.0  # seconds that cells wait for a node that could take them
+PATIENCE = 60.0  # seconds that tasks wait for a node that could take them
 NEEDS = {"cpu": {"CPU": 1}, "gpu": {"CPU": 1, "GPU": 1}}
 
 
 @dataclass(frozen=True)
 class RayCluster:
-    """A Ray cluster; a cell takes one of its CPUs, and one of its GPUs if that is the cell's device.
+    """A Ray cluster; a task takes one of its CPUs, and one of its GPUs if that is the task's device.
 
     Args:
       address: `HOST:PORT` of a cluster that this machine is a node of. None takes the connection that the
         process has, else `RAY_ADDRESS`, else a cluster that runs on this machine, else starts one here
-        for as long as the cells run.
+        for as long as the tasks run.
     """
 
     address: str | None = None
@@ -54,14 +56,13 @@ class RayCluster:
         if self.address is not None and (not isinstance(self.address, str) or "://" in self.address):
             raise ArgumentError("address", "be HOST:PORT of a Ray cluster", self.address)
 
-    def finish(self, cells: Sequence[Cell], folder: Path, report: Progress, look: Look) -> None:
-        """Bring the checkpoint of every cell in the folder to its end."""
+    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
+        """Bring the checkpoint of every task in the folder to its end."""
         jobs = []
-        for number, cell in enumerate(cells):
-            job = _Job.of(cell, folder, number)
-            done = job.done()
-            report(number, done, cell.num_episodes)
-            if done < cell.num_episodes:
+        for number, task in enumerate(tasks):
+            job = _Job.of(task, folder, number)
+            report(number, job.done, task.num_episodes)
+            if job.done < task.num_episodes:
                 jobs.append(job)
         if jobs:
             with _connection(self.address):
@@ -70,48 +71,44 @@ class RayCluster:
 
 @dataclass
 class _Job:
-    """A cell on its way through the cluster."""
+    """A task on its way through the cluster."""
 
     number: int
-    cell: Cell
+    task: Task
     path: Path
     device: str
+    done: int  # episodes that its checkpoint had at first
     attempts: int = 0
 
     @classmethod
-    def of(cls, cell: Cell, folder: Path, number: int) -> _Job:
-        simulation = cell.simulation()
+    def of(cls, task: Task, folder: Path, number: int) -> _Job:
+        simulation, path = Simulation(task), folder / checkpoint_name(task)
         device: Any = simulation.platform  # settled here: JAX may choose otherwise on other nodes
         if device not in NEEDS:
             raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
-        return cls(number, replace(cell, device=device), folder / checkpoint_name(simulation), device)
-
-    def done(self) -> int:
-        """Episodes that its checkpoint has."""
-        content = read_content(self.path)
-        if content is None:
-            return 0
-        return int(load_checkpoint(content, self.path, self.cell.simulation())["done"])
+        content = read_content(path)
+        done = 0 if content is None else int(load_checkpoint(content, path, simulation)["done"])
+        return cls(number, replace(task, device=device), path, device, done)
 
     def submit(self, mailbox: Any) -> Any:
         import ray
 
         self.attempts += 1
         needs = NEEDS[self.device]
-        task = ray.remote(_work).options(
+        work = ray.remote(_work).options(
             num_cpus=needs["CPU"],
             num_gpus=needs.get("GPU", 0),
             max_retries=0,
             name=f"driftwise {self.number}",
         )
-        return task.remote(self.cell, self.path, read_content(self.path), self.number, mailbox)
+        return work.remote(self.task, self.path, read_content(self.path), self.number, mailbox)
 
     def keep(self, checkpoint: bytes) -> None:
         replace_file(self.path, lambda file: file.write(checkpoint))
 
 
 class _Mailbox:
-    """The latest of every task since the driver last looked."""
+    """The latest news of every task since the driver last looked."""
 
     def __init__(self) -> None:
         self.news: dict[int, tuple[int, int]] = {}
@@ -128,24 +125,23 @@ class _Mailbox:
         return taken
 
 
-def _work(cell: Cell, path: Path, begun: bytes | None, number: int, mailbox: Any) -> bytes:
+def _work(task: Task, path: Path, begun: bytes | None, number: int, mailbox: Any) -> bytes:
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
-        mailbox.put.remote(number, simulation.done, simulation.num_episodes, checkpoint)
+        mailbox.put.remote(number, simulation.done, task.num_episodes, checkpoint)
 
-    with cell.named():
-        simulation = cell.simulation()
-        if begun is not None:
-            restore_from(begun, path, simulation)
-        put(None)
-        next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-        for due in play(simulation):
-            if simulation.done < simulation.num_episodes and (due or time.monotonic() >= next_news):
-                put(checkpoint_bytes(simulation) if due else None)
-                next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-        return checkpoint_bytes(simulation)
+    simulation = Simulation(task)
+    if begun is not None:
+        restore_from(begun, path, simulation)
+    put(None)
+    next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+    for due in chunks(simulation):
+        if not simulation.finished and (due or time.monotonic() >= next_news):
+            put(checkpoint_bytes(simulation) if due else None)
+            next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
+    return checkpoint_bytes(simulation)
 
 
-def _finish(jobs: Sequence[_Job], report: Progress, look: Look) -> None:
+def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -165,30 +161,30 @@ def _finish(jobs: Sequence[_Job], report: Progress, look: Look) -> None:
                     job.keep(checkpoints[job.number])
                 if job.number in news:
                     report(job.number, *news[job.number])
-            for task in ended:
-                job = running.pop(task)
-                finished = _result(task, job)
+            for reference in ended:
+                job = running.pop(reference)
+                finished = _result(reference, job)
                 if finished is None:
                     running[job.submit(mailbox)] = job
                 else:
                     job.keep(finished)
-                    report(job.number, job.cell.num_episodes, job.cell.num_episodes)
+                    report(job.number, job.task.num_episodes, job.task.num_episodes)
             if news or ended or _can_run(running.values()):
                 last_sign = time.monotonic()
             elif time.monotonic() > last_sign + PATIENCE:
                 kinds = " or ".join(sorted({job.device.upper() for job in running.values()}))
                 raise EngineError(
-                    f"no node of the Ray cluster has the {kinds} that cells need, and none came in "
+                    f"no node of the Ray cluster has the {kinds} that tasks need, and none came in "
                     f"{PATIENCE:g} seconds; what is finished is kept"
                 )
     finally:
-        for task in running:
-            ray.cancel(task, force=True)
+        for reference in running:
+            ray.cancel(reference, force=True)
         ray.kill(mailbox)
 
 
-def _result(task: Any, job: _Job) -> bytes | None:
-    """The finished checkpoint; None if it was lost with a worker or node; the cell's own error is raised."""
+def _result(reference: Any, job: _Job) -> bytes | None:
+    """The finished checkpoint; None if it was lost with a worker or node; the task's own error is raised."""
     import ray
     import ray.exceptions as failures
 
@@ -199,14 +195,14 @@ def _result(task: Any, job: _Job) -> bytes | None:
         failures.OutOfMemoryError,
     )
     try:
-        return ray.get(task)
+        return ray.get(reference)
     except failures.RayTaskError as error:
         raise error.cause from None
     except losses:
         if job.attempts < ATTEMPTS:
             return None
         raise EngineError(
-            f"a cell was lost with its Ray worker {ATTEMPTS} times; what is finished is kept: run the same "
+            f"a task was lost with its Ray worker {ATTEMPTS} times; what is finished is kept: run the same "
             "again, with more memory for each CPU if that was short"
         ) from None
 

@@ -1,4 +1,4 @@
-"""Cells give the same bytes in one process and in several, whole or interrupted."""
+"""Tasks give the same bytes in one process and in several, whole or interrupted."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ from driftwise.base.part import part
 from driftwise.base.types import Array
 from driftwise.experiments.progress import STOPPING, held_interrupts
 from driftwise.parts.exploration import greedy_policy
-from driftwise.simulation import tasks as sweep
+from driftwise.simulation import tasks
 from driftwise.simulation.engines import Processes
-from driftwise.simulation.results import CURVES
-from driftwise.simulation.simulator import CHUNK, Simulation, simulate
-from driftwise.simulation.tasks import Cell, EngineError, join_runs, run_cells
+from driftwise.simulation.results import CURVES, join_runs
+from driftwise.simulation.running import EngineError, run_tasks
+from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.gates import gated_cell, needs_proc, processes_with, stands_at_the_gate, wait_until
+from tests.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
 
-CELLS = [Cell(agent(name), make(), NUM_EPISODES, NUM_RUNS) for name in ("opt_wlsvi", "lsvi_ucb")]
+TASKS = [
+    Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    for name in ("opt_wlsvi", "lsvi_ucb")
+]
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -42,35 +46,35 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def serial(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("serial")
-    run_cells(CELLS, folder)
+    run_tasks(TASKS, folder)
     return folder
 
 
-def test_a_cell_is_a_simulation(tmp_path, serial):
-    for cell, result in zip(CELLS, run_cells(CELLS, serial), strict=True):
-        alone = simulate(cell.agent, cell.environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+def test_a_task_is_a_simulation(tmp_path, serial):
+    for task, result in zip(TASKS, run_tasks(TASKS, serial), strict=True):
+        alone = simulate(task.agent, task.environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
         assert result.values.tobytes() == alone.values.tobytes()
 
 
 def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
     seen: list[tuple[int, int, int]] = []
-    results = run_cells(CELLS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
+    results = run_tasks(TASKS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
     assert bytes_of(tmp_path) == bytes_of(serial)
-    for number in range(len(CELLS)):  # from none to all, never back, and each end once
+    for number in range(len(TASKS)):  # from none to all, never back, and each end once
         told = [done for each, done, _ in seen if each == number]
         assert told == sorted(set(told))
         assert (told[0], told[-1]) == (0, NUM_EPISODES)
     assert [result.manifest["agent"] for result in results] == [
-        result.manifest["agent"] for result in run_cells(CELLS, serial)
+        result.manifest["agent"] for result in run_tasks(TASKS, serial)
     ]
 
 
 def test_batches_join_to_all_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "RUNS_OF_A_CELL", NUM_RUNS)
-    whole = Cell(agent("opt_wlsvi"), make(), NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
-    batches = whole.in_batches()
-    assert [(cell.first_run, cell.num_runs) for cell in batches] == [(0, 2), (2, 2), (4, 3)]
-    joined = join_runs(run_cells(batches, tmp_path))
+    monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", NUM_RUNS)
+    whole = Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
+    batches = whole.split()
+    assert [(task.first_run, task.num_runs) for task in batches] == [(0, 2), (2, 2), (4, 3)]
+    joined = join_runs(run_tasks(batches, tmp_path))
     together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
     np.testing.assert_array_equal(joined.returns, together.returns)
     np.testing.assert_allclose(joined.values, together.values, rtol=0, atol=1e-12)  # rounding by batch size
@@ -78,7 +82,7 @@ def test_batches_join_to_all_runs(tmp_path, monkeypatch):
 
 
 def test_diagnostics_and_origins_are_joined_too():
-    first = run_cells(CELLS[:1], None)[0]
+    first = run_tasks(TASKS[:1], None)[0]
     own = {"weights": np.arange(first.values.size, dtype=float).reshape(first.values.shape)}
     elsewhere = {**first.manifest, "host": {"name": "elsewhere"}, "versions": {**first.manifest["versions"]}}
     elsewhere["versions"]["numpy"] = "2.1"
@@ -91,9 +95,9 @@ def test_diagnostics_and_origins_are_joined_too():
     assert joined.manifest["device"] == first.manifest["device"]
 
 
-def test_finished_cells_are_not_run_again(serial, monkeypatch):
+def test_finished_tasks_are_not_run_again(serial, monkeypatch):
     monkeypatch.setattr(Simulation, "advance", lambda self: pytest.fail("it was run again"))
-    assert len(run_cells(CELLS, serial)) == len(CELLS)
+    assert len(run_tasks(TASKS, serial)) == len(TASKS)
 
 
 @part
@@ -119,58 +123,63 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
     dying = replace(
         opt_wlsvi(SPEC, rate=0.9, radius=0.0), exploration=KillsItsProcessOnce(str(tmp_path / "died"))
     )
-    cell = Cell(dying, make(), NUM_EPISODES, NUM_RUNS)
-    (result,) = run_cells([cell], tmp_path / "cells", engine=Processes(2))
+    task = Task(dying, make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    (result,) = run_tasks([task], tmp_path / "tasks", engine=Processes(2))
     assert (tmp_path / "died").exists()
     assert result.values.shape == (NUM_RUNS, NUM_EPISODES)
 
 
 def test_a_failure_in_a_worker_is_raised_here(tmp_path):
-    unfit = Cell(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17), make(), NUM_EPISODES, NUM_RUNS)
+    unfit = Task(
+        opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17),
+        make(),
+        num_episodes=NUM_EPISODES,
+        num_runs=NUM_RUNS,
+    )
     with pytest.raises(FloatingPointError, match="ridge"):
-        run_cells([unfit, CELLS[0]], tmp_path, engine=Processes(2))
+        run_tasks([unfit, TASKS[0]], tmp_path, engine=Processes(2))
 
 
-def test_a_failure_is_raised_before_the_other_cells_have_run(tmp_path):
+def test_a_failure_is_raised_before_the_other_tasks_have_run(tmp_path):
     diverging = opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17)
-    unfit = Cell(diverging, make(), NUM_EPISODES, NUM_RUNS, name="it")
-    others = [replace(CELLS[1], seed=seed) for seed in range(100)]
+    unfit = Task(diverging, make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, name="it")
+    others = [replace(TASKS[1], seed=seed) for seed in range(100)]
     with pytest.raises(FloatingPointError, match=r"^it: agent: "):
-        run_cells([unfit, *others], tmp_path, engine=Processes(1))
+        run_tasks([unfit, *others], tmp_path, engine=Processes(1))
     assert len(list(tmp_path.iterdir())) < len(others)
 
 
-def test_deaths_are_counted_anew_when_a_cell_was_finished(tmp_path, monkeypatch):
+def test_deaths_are_counted_anew_when_a_task_was_finished(tmp_path, monkeypatch):
     pools = iter([[], [], [0], [], [], [1], [], [], []])
     monkeypatch.setattr(Processes, "_run_pool", lambda *_: next(pools))
-    Processes(2).finish(CELLS, tmp_path, lambda *_: None, lambda: None)
+    Processes(2).finish(TASKS, tmp_path, lambda *_: None, lambda: None)
     with pytest.raises(EngineError, match="worker processes died 3 times in a row"):
-        Processes(2).finish(CELLS, tmp_path, lambda *_: None, lambda: None)
+        Processes(2).finish(TASKS, tmp_path, lambda *_: None, lambda: None)
 
 
 def test_whoever_looks_can_stop_workers_that_have_nothing_to_tell(tmp_path):
     gate = tmp_path / "gate"
-    cell = gated_cell(gate)
+    task = gated_task(gate)
 
     def look() -> None:
-        if stands_at_the_gate(cell, tmp_path / "cells"):  # and reports nothing
+        if stands_at_the_gate(task, tmp_path / "tasks"):  # and reports nothing
             gate.touch()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_cells([cell], tmp_path / "cells", engine=Processes(2), look=look)
+        run_tasks([task], tmp_path / "tasks", engine=Processes(2), look=look)
     told: list[int] = []
-    run_cells([cell], tmp_path / "cells", progress=lambda number, done, total: told.append(done))
+    run_tasks([task], tmp_path / "tasks", progress=lambda number, done, total: told.append(done))
     assert told[0] in (2 * CHUNK, 3 * CHUNK)  # it had opened the gate, and stopped after the chunk behind it
     assert told[-1] == 4 * CHUNK
 
 
 def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
-    gate, folder, over = tmp_path / "gate", tmp_path / "cells", threading.Event()
-    cell = gated_cell(gate)
+    gate, folder, over = tmp_path / "gate", tmp_path / "tasks", threading.Event()
+    task = gated_task(gate)
 
     def insist() -> None:
-        wait_until(lambda: stands_at_the_gate(cell, folder))
+        wait_until(lambda: stands_at_the_gate(task, folder))
         os.kill(os.getpid(), signal.SIGINT)
         if not over.wait(2.0):
             os.kill(os.getpid(), signal.SIGINT)
@@ -180,50 +189,50 @@ def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
     insisting = threading.Thread(target=insist)
     insisting.start()
     with held_interrupts() as look, pytest.raises(KeyboardInterrupt):
-        run_cells([cell], folder, engine=Processes(1), look=look)
+        run_tasks([task], folder, engine=Processes(1), look=look)
     over.set()
     insisting.join()
     assert not gate.exists()
-    assert stands_at_the_gate(cell, folder)
+    assert stands_at_the_gate(task, folder)
 
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from driftwise.simulation.engines import Processes
-from driftwise.simulation.tasks import run_cells
-from tests.gates import gated_cell
+from driftwise.simulation.running import run_tasks
+from tests.gates import gated_task
 
 if __name__ == "__main__":
-    cells = [gated_cell(Path(sys.argv[2]), seed=seed) for seed in range(2)]
-    run_cells(cells, Path(sys.argv[1]), engine=Processes(2))
+    tasks = [gated_task(Path(sys.argv[2]), seed=seed) for seed in range(2)]
+    run_tasks(tasks, Path(sys.argv[1]), engine=Processes(2))
 """
 
 
 @needs_proc
 def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path):
-    program, folder, gate = (tmp_path / name for name in ("program.py", "cells", "gate"))
+    program, folder, gate = (tmp_path / name for name in ("program.py", "tasks", "gate"))
     program.write_text(PROGRAM)
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "DRIFTWISE_TEST": str(tmp_path)}
     command = [sys.executable, str(program), str(folder), str(gate)]
-    cells = [gated_cell(gate, seed=seed) for seed in range(2)]
+    tasks = [gated_task(gate, seed=seed) for seed in range(2)]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        wait_until(lambda: all(stands_at_the_gate(cell, folder) for cell in cells))
+        wait_until(lambda: all(stands_at_the_gate(task, folder) for task in tasks))
         assert len(processes_with(f"DRIFTWISE_TEST={tmp_path}")) > 2
         process.kill()
     wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
     gate.touch()
     told: list[tuple[int, int, int]] = []
-    run_cells(cells, folder, progress=lambda *news: told.append(news))
+    run_tasks(tasks, folder, progress=lambda *news: told.append(news))
     assert [done for number, done, _ in told if number == 0] == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
-    run_cells(cells, tmp_path / "whole")
+    run_tasks(tasks, tmp_path / "whole")
     assert bytes_of(folder) == bytes_of(tmp_path / "whole")
 
 
 def test_an_engine_needs_a_folder():
     with pytest.raises(ValueError, match="folder must be a path where there is an engine, got None"):
-        run_cells(CELLS, None, engine=Processes(2))
+        run_tasks(TASKS, None, engine=Processes(2))
 
 
 def test_a_pool_needs_a_worker():
@@ -255,7 +264,7 @@ EPISODES = 12_000
 
 def standing(folder: Path) -> dict[str, int]:
     """Episodes that each checkpoint of a run has."""
-    return {path.name: int(np.load(path)["done"]) for path in folder.glob("cells/*.npz")}
+    return {path.name: int(np.load(path)["done"]) for path in folder.glob("tasks/*.npz")}
 
 
 @pytest.mark.slow

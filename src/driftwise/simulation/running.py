@@ -1,0 +1,80 @@
+"""Running many tasks, one after the other or on an engine, with the same bytes either way."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from driftwise.base.validation import ArgumentError
+from driftwise.simulation.checkpoints import checkpoint_name, simulate_from
+from driftwise.simulation.files import remove_leftovers
+from driftwise.simulation.results import Result
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
+
+Report = Callable[[int, int, int], None]  # number of the task, episodes done, episodes in all
+Look = Callable[[], None]
+
+
+class EngineError(RuntimeError):
+    """An engine cannot run the tasks; its text says why, and what is finished is kept."""
+
+
+class Engine(Protocol):
+    """A place where tasks run."""
+
+    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
+        """Bring the checkpoint of every task in the folder to its end.
+
+        A task's first report says where it begins. `look` is called all the while, whether or not there is
+        anything to report; what it raises ends the tasks after their current chunks.
+        """
+        ...
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    folder: Path | None,
+    *,
+    engine: Engine | None = None,
+    progress: Report | None = None,
+    look: Look | None = None,
+) -> list[Result]:
+    """Results of all tasks, going on from whatever checkpoints `folder` has; without one, all anew.
+
+    Args:
+      engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
+      progress: hears where each task begins and what it comes to, never less than before.
+      look: called several times a second by engines, else after every chunk; what it raises ends the run.
+    """
+    look = look or (lambda: None)
+    report = _forward(progress or (lambda number, done, total: None), look)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder)
+    if engine is not None:
+        if folder is None:
+            raise ArgumentError("folder", "be a path where there is an engine", folder)
+        engine.finish(tasks, folder, report, look)  # then all there is to do here is to read
+    return [run_task(task, folder, functools.partial(report, number)) for number, task in enumerate(tasks)]
+
+
+def run_task(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
+    """Result of a task, from whatever checkpoint it has in the folder."""
+    path = None if folder is None else folder / checkpoint_name(task)
+    return simulate_from(path, Simulation(task), progress=report)
+
+
+def _forward(progress: Report, look: Look) -> Report:
+    """Pass on what is further than all that was heard of a task before: work can be lost, and done again."""
+    furthest: dict[int, int] = {}
+
+    def report(number: int, done: int, total: int) -> None:
+        look()
+        if done > furthest.get(number, -1):
+            furthest[number] = done
+            progress(number, done, total)
+
+    return report
