@@ -19,7 +19,7 @@ from driftwise.algorithms import opt_wlsvi
 from driftwise.base.part import part
 from driftwise.base.types import Array
 from driftwise.experiments.progress import STOPPING, held_interrupts
-from driftwise.parts.exploration import greedy_policy
+from driftwise.parts.exploration import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.results import CURVES, join_runs
@@ -101,11 +101,10 @@ def test_finished_tasks_are_not_run_again(serial, monkeypatch):
 
 
 @part
-class KillsItsProcessOnce:
+class KillsItsProcessOnce(Exploration):
     """Greedy, but the process that plans with it first dies as if the system had killed it."""
 
     marker: str = ""
-    uses_gram_sq = False
 
     def perturb(self, inverse: Array, moments: Any, features: Any, key: Array) -> Array:
         try:
@@ -114,9 +113,6 @@ class KillsItsProcessOnce:
             return 0 * inverse[:, :1, 0] + 0 * features.values[:, 0]
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("this process is dead")
-
-    def policy(self, q: Array) -> Array:
-        return greedy_policy(q)
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path):
