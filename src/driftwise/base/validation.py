@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -63,6 +64,10 @@ def require_numeric(
     integer: bool = False,
 ) -> Any:
     """A finite number within bounds, or an array of them (a grid), as hashable nested tuples."""
+    if type(value) is float and math.isfinite(value) and not integer:  # the usual case, without an array
+        low, high = (-math.inf if at_least is None else at_least, math.inf if at_most is None else at_most)
+        if low <= value <= high and (above is None or value > above):
+            return value
     expected = f"be {_describe(above, at_least, at_most, integer)}"
     array = _as_array(value)
     if array.dtype.kind not in ("iu" if integer else "iuf") or array.size == 0:
