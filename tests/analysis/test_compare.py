@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 from driftwise.__main__ import main
-from driftwise.analysis.comparison import Cell, Comparison, Fact, compare
-from driftwise.analysis.comparison.rows import welch_test
+from driftwise.analysis.comparison import Comparison, ManifestDifference, Participant, compare
+from driftwise.analysis.comparison.agents import welch_test
 from driftwise.analysis.report.data import ReportData
 from driftwise.simulation.results import Result
 from tests.report_folders import LABELS, damage, make_folder
@@ -78,7 +78,7 @@ def test_with_two_seeds_they_are_two_samples_of_any_sizes() -> None:
     assert [row.low, row.high] == pytest.approx([low, high])
     assert "seeds are 7 and 8" in found.notes[0]
     assert row.differs_from is None  # runs of different draws part at once
-    assert found.facts == (Fact("seed", 7, 8),)
+    assert found.facts == (ManifestDifference("seed", 7, 8),)
 
 
 def test_an_unknown_seed_pairs_nothing() -> None:
@@ -184,7 +184,7 @@ def test_the_reward_of_all_episodes_can_be_compared() -> None:
 def test_what_is_in_one_folder_only_is_named() -> None:
     first = {**folder_of({"a": HARD, "b": HARD}), **folder_of({"a": HARD}, environment="maze")}
     found = compare(first, folder_of({"c": HARD, "b": HARD}))
-    assert [Cell(row.environment, row.agent) for row in found.rows] == [("lock", "b")]
+    assert [Participant(row.environment, row.agent) for row in found.rows] == [("lock", "b")]
     assert found.only_first == (("lock", "a"), ("maze", "a"))
     assert found.only_second == (("lock", "c"),)
     nothing = compare(folder_of({"a": HARD}), folder_of({"b": HARD}))

@@ -13,7 +13,7 @@ from driftwise.__main__ import main
 from driftwise.analysis.figures import regret_png
 from driftwise.analysis.report.data import ReportData, load_report_data, longest
 from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.rates import Fit, _about, _declared, sweeps
+from driftwise.analysis.report.rates import Fit, _about, _declared, rates_table, sweeps
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.experiments.building import make_batches, make_environments
@@ -162,7 +162,7 @@ def test_another_agent_than_the_bounds_is_not_held_against_it(
     (sweep,) = sweeps(made({f"K{n}": (n, 2.0) for n in (200, 400, 800)}, lambda name, k, v: float(k)))
     assert sweep.fits[0].declared == Fraction(3, 4)
     assert np.isnan(sweep.fits[0].share)
-    assert sweep.fits[0].words[-1] == "–"
+    assert rates_table([sweep]).rows[0][-1].text == "–"
 
 
 def test_values_that_may_be_negative_are_not_held_against_a_bound_that_needs_more() -> None:

@@ -9,7 +9,6 @@ import json
 import math
 import re
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from driftwise import environments
-from driftwise.analysis.report import FORMATS, latex, write_report
+from driftwise.analysis import latex
+from driftwise.analysis.page import Code, Figure
+from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data
-from driftwise.analysis.report.elements import shown, thinned, with_half_width, with_interval
+from driftwise.analysis.report.final_table import IN_CSV, final_table, mean_recovery
 from driftwise.analysis.report.page import html_page
+from driftwise.analysis.report.panels.differences import differences_to_best
 from driftwise.analysis.report.panels.drift import drift as drift_panel
 from driftwise.analysis.report.panels.heat_map import find_grids
+from driftwise.analysis.report.panels.overview import ranking
 from driftwise.analysis.report.panels.reproduce import reproduce, toml
 from driftwise.analysis.report.random_actions import random_regret
-from driftwise.analysis.report.standings import standings
-from driftwise.analysis.report.summary import differences_to_best, recovery_threshold, summary
 from driftwise.analysis.statistics import rank_table
+from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
+from driftwise.analysis.traces import thinned
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS
 from driftwise.simulation.results import Result
@@ -68,18 +71,18 @@ def test_curves_come_back_as_they_were_whatever_the_order_of_the_rows(tmp_path: 
 
 
 def test_the_table_ranks_by_mean_regret_and_measures_recovery(tmp_path: Path) -> None:
-    (data,) = load_report_data(make_folder(tmp_path)).values()
-    rows = summary(data)
-    assert [row.agent for row in rows] == list(LABELS)
-    assert [row.rank for row in rows] == [1, 2, 3]
-    assert rows[0].mean == pytest.approx(data.scores[:, 0].mean())
-    assert rows[0].iqm_low <= rows[0].iqm <= rows[0].iqm_high
+    report = load_report_data(make_folder(tmp_path))
+    (data,) = report.values()
     assert data.changes == (30,)
-    assert rows[0].recovery[0] < rows[2].recovery[0] < 30
     table = list(csv.DictReader(io.StringIO(write_report(tmp_path, format="csv").read_text())))
     assert [row["agent"] for row in table] == list(LABELS)
-    assert float(table[1]["final_cumulative_regret"]) == rows[1].mean
-    assert float(table[1]["recovery_after_30"]) == rows[1].recovery[0]
+    assert [row["rank"] for row in table] == ["1.0", "2.0", "3.0"]
+    first, second, third = ({key: float(row[key]) for key in [*row][3:]} for row in table)
+    assert first["final_cumulative_regret"] == pytest.approx(data.scores[:, 0].mean())
+    assert first["iqm_low_95"] <= first["iqm"] <= first["iqm_high_95"]
+    assert first["recovery_after_30"] < third["recovery_after_30"] < 30
+    rows = final_table(report, IN_CSV).rows
+    assert [value for cell in rows[1] for value in cell.numbers][1:] == [*second.values()]
 
 
 def test_recovery_is_measured_against_random_actions_whichever_agents_were_run(tmp_path: Path) -> None:
@@ -98,9 +101,9 @@ def test_recovery_is_measured_against_random_actions_whichever_agents_were_run(t
     assert bounds[0] <= random_regret(two_arms, 60) <= bounds[1]
     described = {"one": {"name": two_arms.name, **two_arms.config}}
     thresholds = [
-        recovery_threshold(
-            load_report_data(make_folder(tmp_path / label, (label,), environments=described))["one"]
-        )
+        load_report_data(make_folder(tmp_path / label, (label,), environments=described))[
+            "one"
+        ].recovery_threshold
         for label in ("a", "b")
     ]
     assert thresholds == 2 * [random_regret(two_arms, 60) / 4]
@@ -128,20 +131,20 @@ def test_environments_are_told_apart_in_every_format(tmp_path: Path) -> None:
         assert write_report(folder, format=format).stat().st_size > 1000
 
 
-def test_standings_rank_within_runs_and_average_over_environments(tmp_path: Path) -> None:
+def test_agents_are_ranked_within_runs_and_ranks_averaged_over_environments(tmp_path: Path) -> None:
     described = {name: described_lock(30) for name in ("a", "b", "c")}
     report = load_report_data(make_folder(tmp_path, environments=described))
-    found = standings(report)
+    found = ranking(report)
     finals = {
         label: np.stack([data.results[label].cumulative_regret[:, -1] for data in report.values()], axis=1)
         for label in LABELS
     }
     table = rank_table(finals)
     ranks = dict(zip(table.agents, np.stack(table.overall, axis=1).tolist(), strict=True))
-    assert {each.agent: [each.rank, each.low, each.high] for each in found} == ranks
-    assert [standing.agent for standing in found] == list(LABELS)  # which lead in two of three
-    assert [standing.leads for standing in found] == [True, False, False]
-    assert [score.best for score in found[0].scores.values()] == [True, False, True]
+    assert dict(zip(found.agents, np.stack(found.ranks, axis=1).tolist(), strict=True)) == ranks
+    assert found.agents == LABELS  # which lead in two of three
+    assert found.leads.tolist() == [True, False, False]
+    assert found.best[0].tolist() == [True, False, True]
 
 
 def in_memory(scores: dict[str, Any], **facts: Any) -> ReportData:
@@ -165,14 +168,14 @@ def test_an_equal_best_shares_the_lead_and_is_not_tested(rounding: float) -> Non
     lead = _lead({"none": data})
     assert lead.startswith("one and other share the lowest cumulative regret, 13.0 ± 5.0, and are identical")
     assert "Next is last, 2.40 [1.68, 3.12] more, paired by run." in lead
-    assert [row.rank for row in summary(data)] == [1.5, 1.5, 3]
+    assert data.ranks.tolist() == [3, 1.5, 1.5]
     found = differences_to_best(data)
     assert found.identical.tolist() == [True, False]
     assert found.adjusted[1] == found.p[1]  # one test
     assert np.isnan([found.p[0], found.adjusted[0]]).all()
     twice = {"a": data, "b": data}
-    assert [standing.leads for standing in standings(twice)] == [True, True, False]
-    assert all(score.best for standing in standings(twice)[:2] for score in standing.scores.values())
+    assert ranking(twice).leads.tolist() == [True, True, False]
+    assert ranking(twice).best.all(axis=1).tolist() == [True, True, False]
     assert "one and other share the lowest average rank over 2 environments, 1.50" in _lead(twice)
 
 
@@ -189,7 +192,6 @@ def _lead(report: dict[str, ReportData]) -> str:
 
 
 def test_mean_recovery_is_over_the_changes_that_can_be_judged() -> None:
-    row = summary(in_memory({"a": SOME}))[0]
     cases = {
         (): math.nan,
         (math.nan,): math.nan,
@@ -197,7 +199,7 @@ def test_mean_recovery_is_over_the_changes_that_can_be_judged() -> None:
         (4.0, math.inf, math.nan): math.inf,
     }
     for recovery, expected in cases.items():
-        assert replace(row, recovery=recovery).mean_recovery == pytest.approx(expected, nan_ok=True)
+        assert mean_recovery(recovery) == pytest.approx(expected, nan_ok=True)
 
 
 def test_few_runs_and_agents_that_are_left_out_are_told(tmp_path: Path) -> None:
@@ -217,12 +219,14 @@ def test_facts_that_differ_between_the_parts_of_a_run_are_all_shown() -> None:
     report = {"none": in_memory({"a": SOME}, **facts)}
     assert "<dt>device</dt><dd>cpu or NVIDIA</dd>" in html_page(report)
     assert "<dd>driftwise 1.0 or 1.1, jax 0.8</dd>" in html_page(report)
-    assert "With driftwise 1.0 or 1.1;" in reproduce(report).body
+    assert str(reproduce(report).blocks[-1]).startswith("With driftwise 1.0 or 1.1;")
 
 
 @pytest.mark.parametrize(("platform", "given"), [("gpu", True), ("cpu", False), (None, False)])
 def test_the_command_asks_for_the_device_where_it_was_a_gpu(platform: str | None, given: bool) -> None:
-    assert ("--device gpu" in reproduce({"none": in_memory({"a": SOME}, platform=platform)}).body) == given
+    command = reproduce({"none": in_memory({"a": SOME}, platform=platform)}).blocks[0]
+    assert isinstance(command, Code)
+    assert ("--device gpu" in command.text) == given
 
 
 def test_a_thousand_agents_stay_under_ten_megabytes(tmp_path: Path) -> None:
@@ -350,9 +354,11 @@ def test_every_environment_has_its_panels(tmp_path: Path) -> None:
     assert len(report) > 2
     for data in report.values():
         assert not isinstance(data.environment, str), data.environment
-        assert recovery_threshold(data) > 0
+        assert data.recovery_threshold > 0
         moves = data.environment.variation(data.num_episodes).total > 0
-        assert ('data-name="variation"' in drift_panel(data).body) == moves
+        figures = drift_panel(data).blocks[0]
+        assert isinstance(figures, tuple if moves else str)
+        assert not moves or ("variation" in {each.name for each in figures if isinstance(each, Figure)})
 
 
 def test_grids_of_two_parameters_are_found_by_what_the_manifest_says_of_points() -> None:
@@ -399,14 +405,14 @@ def test_numbers_have_the_digits_that_their_interval_is_worth(
 
 
 def test_numbers_are_short_and_thinning_keeps_the_ends() -> None:
-    assert [shown(x) for x in (0, 1234.567, -0.01234567, np.nan, np.inf)] == [
+    assert [rounded(x) for x in (0, 1234.567, -0.01234567, np.nan, np.inf)] == [
         "0",
         "1,235",
         "−0.01235",
         "–",
         "∞",
     ]
-    assert [shown(x, 3) for x in (120.0, 12.5, 1e9, -2e-7)] == ["120", "12.5", "1.00e+09", "−2.00e−07"]
+    assert [rounded(x, 3) for x in (120.0, 12.5, 1e9, -2e-7)] == ["120", "12.5", "1.00e+09", "−2.00e−07"]
     assert thinned(3).tolist() == [0, 1, 2]
     kept = thinned(10_001)
     assert (kept[0], kept[-1], len(kept)) == (0, 10_000, 400)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from driftwise.analysis.audit import audit_experiment, worst_of
+from driftwise.analysis.plain import json_text
 from driftwise.analysis.report import write_report
 from driftwise.experiments import EXPERIMENTS
 from tests.report_folders import make_folder
@@ -18,7 +18,7 @@ def test_an_audit_beside_the_results_is_a_section_of_the_report(tmp_path: Path) 
     folder = make_folder(tmp_path / "results")
     assert "<h2>Audit</h2>" not in write_report(folder).read_text(encoding="utf-8")
     audit = audit_experiment(EXPERIMENTS["quickstart"], num_episodes=20, stride=5, agent="LSVI-UCB")
-    (folder / "audit.json").write_text(json.dumps([audit.to_json()]), encoding="utf-8")
+    (folder / "audit.json").write_text(json_text([audit]), encoding="utf-8")
     page = write_report(folder).read_text(encoding="utf-8")
     (section,) = re.findall(r"<section><h2>Audit</h2>.*?</section>", page, re.DOTALL)
     assert f"about an agent somewhere, {len(audit.violated)} violated." in section

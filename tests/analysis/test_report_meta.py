@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from driftwise.analysis.page import Section
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
+from driftwise.analysis.report.final_table import final_table
 from driftwise.analysis.report.panels.meta_algorithms import arm_names, meta_algorithms
-from driftwise.analysis.report.summary import summary
 from tests.browser import find_chromium, probe
 from tests.report_folders import LABELS, NASTY, described_lock, make_folder
 
@@ -44,12 +42,10 @@ def told(points: int = EPISODES) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def figures(body: str) -> dict[str, dict[str, Any]]:
+def figures(section: Section) -> dict[str, dict[str, Any]]:
     """The content of the figures of a section, and what they say to those who do not see them."""
-    found = re.findall(
-        r'data-name="([^"]*)" role="img" aria-label="([^"]*)"[^>]*><script[^>]*>(.*?)</script>', body
-    )
-    return {name: {**json.loads(script), "text": unescape(text)} for name, text, script in found}
+    pairs = [block for block in section.blocks if isinstance(block, tuple)]
+    return {each.name: {**each.content, "text": each.text} for pair in pairs for each in pair}
 
 
 def unpacked(values: dict[str, str]) -> np.ndarray:
@@ -62,15 +58,20 @@ def section(folder: Path, **options: Any) -> Any:
 
 
 def test_what_was_told_comes_back_for_those_who_told_it(tmp_path: Path) -> None:
-    (data,) = load_report_data(make_folder(tmp_path, told=told())).values()
+    report = load_report_data(make_folder(tmp_path, told=told()))
+    (data,) = report.values()
     assert data.events == ("restarts", "alarms")
     for label in LABELS:
         expected = told().get(label, {})
         assert {*data.results[label].diagnostics} == {*expected}
         for name, curve in expected.items():
             np.testing.assert_array_equal(data.results[label].diagnostics[name], curve)
-    counts = {row.agent: row.counts for row in summary(data)}
-    assert counts == {"plain": {}, NASTY: {"restarts": 30, "alarms": 15}, "third": {}}
+    table = final_table(report, ("agent", "events"), ranked=False)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["plain", "–", "–"],
+        [NASTY, "30", "15"],
+        ["third", "–", "–"],
+    ]
 
 
 def test_agents_that_tell_nothing_have_no_panel(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_events_are_counted_in_stretches_of_time_beside_the_changes(
     tmp_path: Path, record_every: int
 ) -> None:
     points = -(-EPISODES // record_every)
-    found = figures(section(tmp_path, told=told(points), record_every=record_every).body)
+    found = figures(section(tmp_path, told=told(points), record_every=record_every))
     assert {*found} == {"restarts", "alarms", "arms-0", "plays-0"}
     result = told(points)[NASTY]
     lengths = np.diff([*range(0, EPISODES, record_every), EPISODES])
@@ -98,7 +99,7 @@ def test_events_are_counted_in_stretches_of_time_beside_the_changes(
 
 
 def test_arms_are_drawn_by_what_tells_them_apart(tmp_path: Path) -> None:
-    found = figures(section(tmp_path, told=told()).body)
+    found = figures(section(tmp_path, told=told()))
     names = [f"rate = {rate:g}" for rate in RATES]
     curves, bars = found["arms-0"]["data"], found["plays-0"]["data"]
     assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
@@ -135,7 +136,7 @@ def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     """Of more than ten, the columns are ordered otherwise."""
     ones = np.ones((RUNS, EPISODES))
     many = {f"{name}.{arm}": arm / 66 * ones for name in ("probability", "played") for arm in range(12)}
-    found = figures(section(tmp_path, told={"third": many}).body)
+    found = figures(section(tmp_path, told={"third": many}))
     assert [curve["name"] for curve in found["arms-0"]["data"]] == [f"arm {arm}" for arm in range(12)]
     assert [bar["x"][0] * 66 for bar in found["plays-0"]["data"]] == pytest.approx(range(12))
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from driftwise.analysis.replay_page import html_page, lead
+from driftwise.analysis.replay import html_page, lead
 from driftwise.online.replay import Log, replay, replaying
 from driftwise.online.replay.encoding import Encoding
 from driftwise.online.replay.estimates import Event, Tally

@@ -1,9 +1,24 @@
-"""The command line: each command is a module; importing one adds it, and this is the order of `--help`."""
-# ruff: isort: skip_file
+"""The command line; before anything else is loaded it looks whether all packages are there."""
 
 from __future__ import annotations
 
-from driftwise.cli import run, report, compare, tune, audit, replay, files, listing  # noqa: F401
-from driftwise.cli.app import run_command_line
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
 
-__all__ = ["run_command_line"]
+PACKAGES = ("typer", "rich", "pydantic", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    if any(find_spec(name) is None for name in PACKAGES):
+        line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'"
+        print(line, file=sys.stderr)
+        return 2
+    try:
+        from driftwise.cli.commands import run_command_line
+
+        return run_command_line(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt as interrupt:
+        print(f"driftwise: interrupted{''.join(map(str, interrupt.args))}", file=sys.stderr)
+        return 130

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli.app import FileOrName, InputError, app, check, counted
+from driftwise.cli.app import InputError, app, check, counted
+from driftwise.cli.options import FileOrName
 from driftwise.experiments import find_experiment
 from driftwise.experiments.files import try_experiment, write_starter
 

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from typing import Annotated
+
+import typer
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.cli.app import app, stdout
+from driftwise.analysis.table import Table, markdown_text, words
+from driftwise.cli.app import app, print_table
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 
 
 @app.command("list")
-def _list() -> None:
+def _list(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables of Markdown.")] = False,
+) -> None:
     """Show the experiments, algorithms and environments there are."""
+    for table in (experiments_table(), algorithms_table(), environments_table()):
+        if markdown:
+            print(markdown_text(table))
+        else:
+            print_table(table)
+
+
+def experiments_table() -> Table:
+    """The built-in experiments."""
+    rows = [(each.name, each.summary) for each in EXPERIMENTS.values()]
+    return Table.of("experiments", words("experiment", "what happens"), rows)
+
+
+def algorithms_table() -> Table:
+    """The registered algorithms."""
     headings = ("algorithm", "problem", "forgetting", "exploration", "bound on regret", "paper")
-    algorithms = [
+    rows = [
         (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
         for each in ALGORITHMS.values()
     ]
-    environments = [(name, (make.__doc__ or "").split("\n")[0]) for name, make in ENVIRONMENTS.items()]
-    experiments = [(each.name, each.summary) for each in EXPERIMENTS.values()]
-    for titles, rows in (
-        (("experiment", "what happens"), experiments),
-        (headings, algorithms),
-        (("environment", "what it is"), environments),
-    ):
-        table = Table(*titles, box=SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(*row)
-        stdout().print(table)
+    return Table.of("algorithms", words(*headings), rows)
+
+
+def environments_table() -> Table:
+    """The registered environments."""
+    rows = [(name, (make.__doc__ or "").split("\n")[0]) for name, make in ENVIRONMENTS.items()]
+    return Table.of("environments", words("environment", "what it is"), rows)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from driftwise.cli.app import InputError, app, check
+from driftwise.cli.options import argument, word
 
 EXAMPLES = """\b
 Examples:
@@ -17,15 +16,9 @@ Examples:
 
 @app.command("report", epilog=EXAMPLES)
 def _report(
-    folder: Annotated[
-        str, typer.Argument(metavar="DIR", help="A folder written by 'driftwise run'.", show_default=False)
-    ],
-    format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="html, pdf, png, csv or latex.")
-    ] = "html",
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The file to write.  [default: in DIR]")
-    ] = None,
+    folder: Annotated[str, argument("DIR", "A folder written by 'driftwise run'.")],
+    format: Annotated[str, word("--format", "FORMAT", "html, pdf, png, csv or latex.")] = "html",
+    out: Annotated[str | None, word("--out", "FILE", "The file to write.  [default: in DIR]")] = None,
 ) -> None:
     """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
     from driftwise.analysis.report import write_report

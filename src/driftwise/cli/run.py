@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import EXAMPLES, FileOrName, InputError, app, check, count, counted, stdout
-from driftwise.cli.rates import print_rates
+from driftwise.cli.app import EXAMPLES, InputError, app, check, counted, print_table
+from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, integer, word
 from driftwise.experiments import Experiment, Outcome, find_experiment, run_experiment
 from driftwise.experiments.files import try_experiment
 from driftwise.experiments.progress import held_interrupts, shown_progress
-from driftwise.simulation.results import EVENTS
 
 if TYPE_CHECKING:
     from driftwise.simulation.engines import Engine
@@ -28,47 +24,26 @@ if TYPE_CHECKING:
 @app.command("run", epilog=EXAMPLES)
 def _run(
     file_or_name: FileOrName,
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=count("--episodes"), help="Episodes of a run.  [default: the experiment's]"
-        ),
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=count("--runs"), help="Runs of each agent.  [default: the experiment's]"
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=count("--seed", at_least=0, bits=64),
-            help="The same seed gives the same numbers.  [default: the experiment's]",
-        ),
-    ] = None,
+    episodes: Episodes = None,
+    runs: Runs = None,
+    seed: Seed = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR",
-            help="The folder to write to. A run that was stopped there goes on.  [default: results/NAME]",
+        word(
+            "--out",
+            "DIR",
+            "The folder to write to. A run that was stopped there goes on.  [default: results/NAME]",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=count("--workers"), help="Processes to run in.  [default: 1]"),
-    ] = None,
+    workers: Annotated[int | None, integer("--workers", "Processes to run in.  [default: 1]")] = None,
     engine: Annotated[
-        str, typer.Option(metavar="ENGINE", help="processes, on this machine, or ray, on a Ray cluster.")
+        str, word("--engine", "ENGINE", "processes, on this machine, or ray, on a Ray cluster.")
     ] = "processes",
     address: Annotated[
         str | None,
-        typer.Option(metavar="ADDR", help="Of the Ray cluster.  [default: a running one, or one of its own]"),
+        word("--address", "ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]"),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="cpu or gpu.  [default: JAX's choice]")
-    ] = None,
+    device: Annotated[str | None, word("--device", "DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
@@ -100,9 +75,7 @@ def _run(
             if not saved:
                 save_outcomes(folder, experiment, outcomes, regret_png)
     if not quiet:
-        _print_regrets(experiment, outcomes)
-        if experiment.environments:
-            print_rates(folder)
+        _print_tables(experiment, outcomes)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
     for name in FILES:
@@ -151,33 +124,24 @@ def _blaming_out(out: str) -> Iterator[None]:
         raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 
 
-def _print_regrets(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
-    from driftwise.analysis.statistics import mean_interval
-    from driftwise.analysis.statistics.wording import shown, with_half_width
+def _print_tables(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
+    """The final regrets, and the exponents where environments differ in length or in variation."""
+    from driftwise.analysis.report.data import ReportData, longest
+    from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
+    from driftwise.analysis.report.rates import rates_table, sweeps
+    from driftwise.experiments.saving import manifest
 
-    facts = outcomes[0].result.manifest
-    several = facts["num_runs"] > 1
-    table = Table(box=SIMPLE_HEAD)
-    settings = {outcome.setting for outcome in outcomes}
-    if len(settings) > 1:
-        table.add_column("environment")
-    table.add_column("agent")
-    table.add_column(
-        "final cumulative regret" + (", mean ± 95 % (Student's t)" if several else ""), justify="right"
-    )
-    told = {name for outcome in outcomes for name in outcome.result.counts}
-    events = [name for name in EVENTS if name in told]
-    for name in events:
-        table.add_column(name + (", mean" if several else ""), justify="right")
-    table.add_column("seconds", justify="right")
-    for outcome in outcomes:
-        mean, half_width = mean_interval(outcome.result.cumulative_regret[:, -1])
-        regret = with_half_width(float(mean), float(half_width))
-        where = [outcome.setting] if len(settings) > 1 else []
-        counts = {name: float(count.mean()) for name, count in outcome.result.counts.items()}
-        happened = [shown(counts.get(name, math.nan), 3) for name in events]
-        table.add_row(*where, outcome.label, regret, *happened, f"{outcome.seconds:.1f}")
-    length = max(outcome.result.manifest["num_episodes"] for outcome in outcomes)
-    sizes = f"{counted(length, 'episode')}, {counted(facts['num_runs'], 'run')}"
-    print(f"{experiment.summary}: {sizes}, seed {facts['seed']}, on {facts['device']}")
-    stdout().print(table)
+    entries = manifest(experiment, outcomes)
+    report = {
+        label: ReportData(
+            entries, label, {each.label: each.result for each in outcomes if each.setting == label}
+        )
+        for label in entries["environments"]
+    }
+    sizes = f"{counted(longest(report).num_episodes, 'episode')}, {counted(entries['num_runs'], 'run')}"
+    device = outcomes[0].result.manifest["device"]
+    print(f"{experiment.summary}: {sizes}, seed {entries['seed']}, on {device}")
+    print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
+    for sweep in sweeps(report) if experiment.environments else ():
+        print(sweep.title)
+        print_table(rates_table([sweep]).without("sweep"))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 from typing import Annotated, Any
 
-import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
+from driftwise.analysis.plain import json_text
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, count, stdout
-from driftwise.cli.numbers import number
+from driftwise.cli.app import InputError, app, check, print_table
+from driftwise.cli.options import Json, integer, number, word
 from driftwise.theory import bandit_tuning, tuning
 from driftwise.theory.bounds.advice import Advice, advise, described, require_possible_variation
 from driftwise.theory.bounds.bound import Bound, Evaluation, Problem, Setting, first_useful, trivial
@@ -29,20 +25,17 @@ TRIVIAL: dict[Problem, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
 NOISE, NORM_BOUND = 0.5, 1.0  # σ and S, unless given
 
 
-def _count(name: str, help: str) -> Any:
-    return typer.Option(name, metavar="N", parser=count(name, bits=62), help=help, show_default=False)
-
-
 @app.command("tune", epilog=EXAMPLES)
 def _tune(
-    dim: Annotated[int, _count("--dim", "Features, d.")],
-    episodes: Annotated[int, _count("--episodes", "Episodes or rounds of the run, K.")],
+    dim: Annotated[int, integer("--dim", "Features, d.", bits=62)],
+    episodes: Annotated[int, integer("--episodes", "Episodes or rounds of the run, K.", bits=62)],
     variation: Annotated[
-        float,
-        number("--variation", "How far the world moves in all of them, Δ.", show_default=False, at_least=0),
+        float, number("--variation", "How far the world moves in all of them, Δ.", at_least=0)
     ],
-    horizon: Annotated[int | None, _count("--horizon", "Steps of an episode, H; a bandit has one.")] = None,
-    problem: Annotated[str, typer.Option(metavar="PROBLEM", help="mdp or bandit.")] = "mdp",
+    horizon: Annotated[
+        int | None, integer("--horizon", "Steps of an episode, H; a bandit has one.", bits=62)
+    ] = None,
+    problem: Annotated[str, word("--problem", "PROBLEM", "mdp or bandit.")] = "mdp",
     delta: Annotated[
         float, number("--delta", "The chance at which bounds may fail, δ.", above=0, at_most=1)
     ] = 0.05,
@@ -57,7 +50,7 @@ def _tune(
         float | None,
         number("--norm-bound", f"How long a bandit's θ may be, S.  [default: {NORM_BOUND:g}]", above=0),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say how fast to forget, and what is guaranteed then."""
     kind = PROBLEMS[check(require_choice, "--problem", problem, list(PROBLEMS))]
@@ -85,58 +78,57 @@ def _tune(
 
 
 def _print_text(setting: Setting, problem: Problem, advice: Advice) -> None:
-    stdout().print(_tunings_table(setting, problem))
-    stdout().print(_rates_table(setting, problem))
+    print_table(_tunings_table(setting, problem))
+    print_table(_rates_table(setting, problem))
     print(f"If the variation is not known, {_listed(setting, _blocks(setting, problem))}.\n")
     print(f"Recommendation. {' '.join(advice.sentences)}")
 
 
 def _tunings_table(setting: Setting, problem: Problem) -> Table:
     symbol, most = TRIVIAL[problem], trivial(setting, problem)
-    table = Table(box=SIMPLE_HEAD, title=f"Tunings, beside the trivial bound {symbol} = {most:,.0f}")
-    table.title_justify = "left"
-    for heading in ("algorithm", "tuning", "forgetting"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("remembered", "λ", "radius", "bound", f"bound / {symbol}", f"below {symbol} at K ="):
-        table.add_column(heading, justify="right")
-    table.add_column("status", overflow="fold")
+    columns = words("algorithm", "tuning", "forgetting")
+    columns += numbers("remembered", "λ", "radius", "bound", f"bound / {symbol}", f"below {symbol} at K =")
+    rows = []
     for evaluation in _evaluated(setting, problem, rate_only=False):
         bound = evaluation.bound
-        table.add_row(
+        options = (f"clip {each}" if name == "clip" else each for name, each in bound.options.items())
+        row = (
             bound.algorithm,
-            ", ".join(f"clip {each}" if name == "clip" else each for name, each in bound.options.items())
-            or "–",
+            ", ".join(options) or "–",
             described(evaluation),
-            f"{evaluation.remembered:,.1f}",
-            f"{evaluation.setting.ridge:g}",
-            f"{evaluation.radius:.3g}",
-            f"{evaluation.total:.3g}",
-            f"{evaluation.total / most:.3g}",
+            Cell.of("{:,.1f}".format, evaluation.remembered),
+            Cell.of("{:g}".format, evaluation.setting.ridge),
+            *(
+                Cell.of("{:.3g}".format, size)
+                for size in (evaluation.radius, evaluation.total, evaluation.total / most)
+            ),
             _first(bound, setting),
             ", ".join(filter(None, (bound.status, bound.assumes))),
         )
-    return table
+        rows.append(row)
+    title = f"Tunings, beside the trivial bound {symbol} = {most:,.0f}"
+    return Table.of("tunings", columns + words("status"), rows, title)
 
 
 def _rates_table(setting: Setting, problem: Problem) -> Table:
-    table = Table(
-        box=SIMPLE_HEAD, title="Rates: no constants, no logarithms, not to be compared with the above"
-    )
-    table.title_justify = "left"
-    for heading in ("algorithm", "bound", "rate"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("value", f"below {TRIVIAL[problem]} at K ="):
-        table.add_column(heading, justify="right")
-    for evaluation in _evaluated(setting, problem, rate_only=True):
-        bound = evaluation.bound
-        rate = " + ".join(term.formula for term in bound.terms)
-        table.add_row(bound.algorithm, bound.side, rate, f"{evaluation.total:.3g}", _first(bound, setting))
-    return table
+    rows = [
+        (
+            evaluation.bound.algorithm,
+            evaluation.bound.side,
+            " + ".join(term.formula for term in evaluation.bound.terms),
+            Cell.of("{:.3g}".format, evaluation.total),
+            _first(evaluation.bound, setting),
+        )
+        for evaluation in _evaluated(setting, problem, rate_only=True)
+    ]
+    columns = words("algorithm", "bound", "rate") + numbers("value", f"below {TRIVIAL[problem]} at K =")
+    title = "Rates: no constants, no logarithms, not to be compared with the above"
+    return Table.of("rates", columns, rows, title)
 
 
-def _first(bound: Bound, setting: Setting) -> str:
+def _first(bound: Bound, setting: Setting) -> Cell:
     first = first_useful(bound, setting)
-    return "–" if first is None else f"{first:.3g}"
+    return Cell("–", (math.inf,)) if first is None else Cell.of("{:.3g}".format, first)
 
 
 def _evaluated(setting: Setting, problem: Problem, *, rate_only: bool) -> list[Evaluation]:
@@ -170,9 +162,9 @@ def _print_json(setting: Setting, problem: Problem, advice: Advice) -> None:
         for only in (False, True)
         for evaluation in _evaluated(setting, problem, rate_only=only)
     ]
-    said = {
+    content = {
         "problem": problem,
-        "setting": dataclasses.asdict(setting),
+        "setting": setting,
         "trivial": trivial(setting, problem),
         "bounds": bounds,
         "blocks": _blocks(setting, problem),
@@ -180,7 +172,7 @@ def _print_json(setting: Setting, problem: Problem, advice: Advice) -> None:
         "recommended": advice.recommended.bound.name,
         "advice": advice.sentences,
     }
-    print(json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(content))
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -194,7 +186,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "parameters": evaluation.parameters,
         "remembered": None if bound.rate_only else evaluation.remembered,
         "ridge": evaluation.setting.ridge,
-        "radius": _finite(evaluation.radius),
+        "radius": evaluation.radius,
         "side": bound.side,
         "status": bound.status,
         "assumes": bound.assumes,
@@ -202,14 +194,9 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "rate_only": bound.rate_only,
         "exponents": {name: str(power) for name, power in powers},
         "terms": [
-            {"name": term.name, "formula": term.formula, "value": _finite(evaluation.terms[term.name])}
+            {"name": term.name, "formula": term.formula, "value": evaluation.terms[term.name]}
             for term in bound.terms
         ],
-        "total": _finite(evaluation.total),
+        "total": evaluation.total,
         "first_below_trivial": first_useful(bound, evaluation.setting),
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None

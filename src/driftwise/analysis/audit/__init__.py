@@ -9,7 +9,7 @@ from driftwise.analysis.audit.auditing import (
     audit_experiment,
     builtin_experiments,
 )
-from driftwise.analysis.audit.findings import Finding, worst_of
+from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS, Lemma
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "audit_agent",
     "audit_experiment",
     "builtin_experiments",
+    "findings_table",
     "worst_of",
 ]

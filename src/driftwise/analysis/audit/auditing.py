@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from driftwise.analysis.audit.findings import Finding, Tally, as_json
+from driftwise.analysis.audit.findings import Finding, Tally
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.playing import traced
 from driftwise.analysis.audit.setting import Setting, setting_of, why_not_auditable, with_theory_radius
@@ -64,13 +64,6 @@ class Audit:
         if len({*self.lengths.values()}) == 1:
             return counted(next(iter(self.lengths.values())), "episode")
         return " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "findings": [as_json(finding) for finding in self.findings],
-            "skipped": [each._asdict() for each in self.skipped],
-        }
 
 
 def audit_agent(

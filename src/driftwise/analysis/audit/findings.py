@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
 from driftwise.analysis.audit.lemma import Lemma, Sides
+from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.table import Cell, Table, numbers, words
 
+AUDIT = "audit.json"
 TOLERANCE = 1e-8  # of rounding, relative to the larger side, absolute below one
 ROUNDED = 12  # decimals of a margin
 TIGHT = 0.1  # a worst ratio from which on a bound is not called loose
@@ -83,12 +88,43 @@ class Tally:
         )
 
 
-def as_json(finding: Finding) -> dict[str, Any]:
-    """The fields by name, `None` for what is not finite."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in vars(finding).items()
-    }
+def findings_table(findings: Sequence[Finding], name: str) -> Table:
+    """A row for each finding: how often it was checked, how tight it is, and its verdict."""
+    columns = words("statement", "in the paper")
+    columns += numbers("checked", "violations", "worst ratio", "median ratio", "median margin")
+    columns += words("worst for", "verdict")
+    return Table.of(name, columns, map(_row, findings))
+
+
+def _row(finding: Finding) -> tuple[Cell | str, ...]:
+    exact = finding.kind == "identity"
+    sizes = finding.worst_ratio, finding.median_ratio, finding.median_margin
+    return (
+        finding.statement,
+        finding.where,
+        *(Cell.of("{:,}".format, count) for count in (finding.checked, finding.violations)),
+        *(Cell("–", (0.0,)) if exact else Cell(rounded(size, 2), (size,)) for size in sizes),
+        f"{finding.agent}, {finding.environment}",
+        finding.verdict,
+    )
+
+
+def read_findings(folder: Path) -> tuple[Finding, ...]:
+    """The findings that `driftwise audit` wrote into a folder, if any; `ValueError` if they are damaged."""
+    path = folder / AUDIT
+    if not path.exists():
+        return ()
+    names = [field.name for field in dataclasses.fields(Finding)]
+    try:
+        audits = json.loads(path.read_text(encoding="utf-8"))
+        tables: list[dict[str, Any]] = [
+            {name: each[name] for name in names} for audit in audits for each in audit["findings"]
+        ]
+        for table in tables:
+            table["worst_ratio"] = math.inf if table["worst_ratio"] is None else table["worst_ratio"]
+        return tuple(Finding(**table) for table in tables)
+    except (OSError, ValueError, LookupError, TypeError):  # no file to read, no JSON, or other things in it
+        raise ValueError(f"{path} is damaged: it is not what 'driftwise audit' writes") from None
 
 
 def beyond_chance(failing: int, runs: int, allowed: float) -> bool:

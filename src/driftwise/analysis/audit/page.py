@@ -1,40 +1,19 @@
-"""The audit as a page in the look of the report, in a single file that needs no network."""
+"""The page of an audit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
 from typing import Any
 
-from plotly.offline import get_plotlyjs
-
-from driftwise import __version__
 from driftwise.analysis.audit.auditing import Audit
-from driftwise.analysis.audit.findings import Finding, worst_of
+from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.report.elements import (
-    Cell,
-    axis,
-    counted,
-    figure,
-    paragraph,
-    plotly_text,
-    shown,
-    sortable_table,
-)
-from driftwise.analysis.report.page import ICON, PAGE, POLICY
+from driftwise.analysis.page import Article, Figure, Page, Section, write_html
+from driftwise.analysis.statistics.wording import counted, rounded
+from driftwise.analysis.table import Table, words
+from driftwise.analysis.traces import axis, plotly_text
 
-HEADINGS = (
-    "statement",
-    "checked",
-    "violations",
-    "worst ratio",
-    "median ratio",
-    "median margin",
-    "verdict",
-)
 READING = (
     "Worst ratio: the largest left side over its right side; above 1 the statement fails. A bound is loose "
     "by 10^x where even the worst ratio is below 10^−x, and vacuous where no left side is above 0. "
@@ -44,22 +23,16 @@ READING = (
 
 
 def html_page(audits: Sequence[Audit]) -> str:
-    """One article for each audit: what is tight, then every agent in every environment."""
-    parts = files("driftwise.analysis.report")
+    """An article for each audit, its tightest statements first, then every agent in every environment."""
     audited = [finding for audit in audits for finding in audit.findings]
-    return PAGE.format(
-        policy=POLICY,
-        icon=ICON,
-        title="audit · driftwise",
-        css=parts.joinpath("page.css").read_text(encoding="utf-8"),
-        kicker=escape(" · ".join(audit.name for audit in audits)),
-        heading="Every lemma, checked on live runs",
-        lead=paragraph(_lead(audited), "lead"),
-        navigation="",
-        body="\n".join([*map(_article, audits), _statements()]),
-        footer=escape(f"Written by driftwise {__version__}"),
-        plotly=get_plotlyjs().replace("</script", "<\\/script"),
-        script=parts.joinpath("page.js").read_text(encoding="utf-8"),
+    return write_html(
+        Page(
+            title="audit",
+            kicker=" · ".join(audit.name for audit in audits),
+            heading="Every lemma, checked on live runs",
+            lead=_lead(audited),
+            parts=[*map(_article, audits), Article("", [_statements()])],
+        )
     )
 
 
@@ -67,74 +40,36 @@ def _lead(findings: Sequence[Finding]) -> str:
     violated = sum(finding.violated for finding in findings)
     checked = sum(finding.checked for finding in findings)
     loose = [each.statement for each in worst_of(findings) if each.verdict.startswith("loose")]
-    told = f"{counted(checked, 'check')} of {counted(len(findings), 'statement')} about an agent: "
-    told += f"{violated} violated. " if violated else "none is violated beyond chance. "
-    return told + (f"Loose even at their worst: {', '.join(loose)}." if loose else "")
+    text = f"{counted(checked, 'check')} of {counted(len(findings), 'statement')} about an agent: "
+    text += f"{violated} violated. " if violated else "none is violated beyond chance. "
+    return text + (f"Loose even at their worst: {', '.join(loose)}." if loose else "")
 
 
-def _article(audit: Audit) -> str:
-    heading = f'<h2 class="environment">{escape(audit.name)}</h2>'
-    parts = [paragraph(" · ".join(audit.sizes), "kicker"), heading]
-    if audit.findings:
-        parts += [_section("How tight the statements are", _heat_map(audit) + paragraph(READING))]
-        parts += [
-            _section(
-                f"{agent} in {environment}", _table(_of(audit, environment, agent), f"{agent}, {environment}")
-            )
-            for environment, agent in _pairs(audit)
-        ]
+def _article(audit: Audit) -> Article:
+    pairs = dict.fromkeys((finding.environment, finding.agent) for finding in audit.findings)
+    sections = []
+    if pairs:
+        sections.append(Section("How tight the statements are", [_heat_map(audit, list(pairs)), READING]))
+    for environment, agent in pairs:
+        own = [each for each in audit.findings if (each.environment, each.agent) == (environment, agent)]
+        table = findings_table(own, f"{agent}, {environment}").without("in the paper", "worst for")
+        sections.append(Section(f"{agent} in {environment}", [table]))
     if audit.skipped:
-        rows = [
-            [Cell(each.environment), Cell(each.agent), Cell(each.statement or "all"), Cell(each.why)]
-            for each in audit.skipped
-        ]
-        parts.append(
-            _section(
-                "Not audited",
-                sortable_table(("environment", "agent", "statement", "why"), rows, name="skipped"),
-            )
-        )
-    return f"<article>{''.join(parts)}</article>"
+        rows = [(each.environment, each.agent, each.statement or "all", each.why) for each in audit.skipped]
+        table = Table.of("skipped", words("environment", "agent", "statement", "why"), rows)
+        sections.append(Section("Not audited", [table]))
+    return Article(audit.name, sections, kicker=" · ".join(audit.sizes))
 
 
-def _statements() -> str:
-    """What the names stand for."""
-    rows = [[Cell(name), Cell(lemma.where), Cell(lemma.formula)] for name, lemma in LEMMAS.items()]
-    table = sortable_table(("statement", "in the paper", "what it says"), rows, name="statements")
-    return f"<article>{_section('The statements', table)}</article>"
+def _statements() -> Section:
+    """All statements in formulas."""
+    rows = [(name, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
+    table = Table.of("statements", words("statement", "in the paper", "what it says"), rows)
+    return Section("The statements", [table])
 
 
-def _section(title: str, body: str) -> str:
-    return f"<section><h3>{escape(title)}</h3>{body}</section>"
-
-
-def _pairs(audit: Audit) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((finding.environment, finding.agent) for finding in audit.findings))
-
-
-def _of(audit: Audit, environment: str, agent: str) -> list[Finding]:
-    return [each for each in audit.findings if (each.environment, each.agent) == (environment, agent)]
-
-
-def _table(findings: Sequence[Finding], name: str) -> str:
-    return sortable_table(HEADINGS, map(_row, findings), name=name)
-
-
-def _row(finding: Finding) -> list[Cell]:
-    sizes = finding.worst_ratio, finding.median_ratio, finding.median_margin
-    exact = finding.kind == "identity"
-    return [
-        Cell(finding.statement),
-        Cell(f"{finding.checked:,}", finding.checked),
-        Cell(f"{finding.violations:,}", finding.violations),
-        *(Cell("–" if exact else shown(size, 2), 0.0 if exact else size) for size in sizes),
-        Cell(finding.verdict),
-    ]
-
-
-def _heat_map(audit: Audit) -> str:
+def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
     """The worst ratio of statements that are no identities, for all agents in all environments."""
-    pairs = _pairs(audit)
     inequalities = [each for each in audit.findings if each.kind != "identity"]
     statements = list(dict.fromkeys(each.statement for each in inequalities))
     ratios = {(each.statement, each.environment, each.agent): each.worst_ratio for each in inequalities}
@@ -144,7 +79,7 @@ def _heat_map(audit: Audit) -> str:
         "x": [plotly_text(f"{agent}, {environment}") for environment, agent in pairs],
         "y": [plotly_text(statement) for statement in statements],
         "z": [[_order_of(ratio) for ratio in row] for row in grid],
-        "text": [[shown(ratio, 2) for ratio in row] for row in grid],
+        "text": [[rounded(ratio, 2) for ratio in row] for row in grid],
         "colorscale": "Cividis",
         "colorbar": {"outlinewidth": 0, "thickness": 12, "title": {"text": "log₁₀"}},
         "hovertemplate": "%{y}<br>%{x}: worst ratio %{text}<extra></extra>",
@@ -155,7 +90,7 @@ def _heat_map(audit: Audit) -> str:
         "hovermode": "closest",
     }
     text = "The worst ratio of left to right side of each statement, for each agent in each environment"
-    return figure(f"ratios-{audit.name}", [trace], layout, text=text, rows=max(13, len(statements)))
+    return Figure(f"ratios-{audit.name}", [trace], layout, text, rows=max(13, len(statements)))
 
 
 def _order_of(ratio: float) -> float | None:

@@ -1,6 +1,6 @@
-"""What changed between two results folders: in what was run, and in the numbers, with a test for each.
+"""Comparison of two results folders: of what was run, and of the numbers, with a test for each.
 
-`facts` holds manifests against each other, `rows` curves.
+`manifests` holds manifests against each other, `agents` curves.
 """
 
 from __future__ import annotations
@@ -9,13 +9,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from driftwise.analysis.comparison.facts import Cell, Fact, differing_facts
-from driftwise.analysis.comparison.rows import ALPHA, METRICS, Row, adjusted, compared_row
+from driftwise.analysis.comparison.agents import (
+    ALPHA,
+    METRICS,
+    ComparedAgent,
+    adjusted,
+    compared_agent,
+    comparison_table,
+)
+from driftwise.analysis.comparison.manifests import (
+    ManifestDifference,
+    Participant,
+    manifest_differences,
+    manifests_table,
+)
 from driftwise.analysis.report.data import Report
 from driftwise.analysis.statistics import ROUNDING
 from driftwise.base.validation import require_choice
 
-__all__ = ["METRICS", "Cell", "Comparison", "Fact", "Row", "compare"]
+__all__ = [
+    "METRICS",
+    "ComparedAgent",
+    "Comparison",
+    "ManifestDifference",
+    "Participant",
+    "compare",
+    "comparison_table",
+    "manifests_table",
+]
 
 
 @dataclass(frozen=True)
@@ -24,10 +45,10 @@ class Comparison:
 
     metric: str
     method: str  # paired or welch
-    facts: tuple[Fact, ...]
-    rows: tuple[Row, ...]
-    only_first: tuple[Cell, ...]
-    only_second: tuple[Cell, ...]
+    facts: tuple[ManifestDifference, ...]
+    rows: tuple[ComparedAgent, ...]
+    only_first: tuple[Participant, ...]
+    only_second: tuple[Participant, ...]
     notes: tuple[str, ...]  # how to read the rows, in sentences
 
 
@@ -38,30 +59,30 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     differences that are tested (paired t-test). With two seeds they are independent (Welch's t-test).
     """
     require_choice("metric", metric, list(METRICS))
-    cells = [
-        [Cell(name, agent) for name, data in side.items() for agent in data.labels]
+    sides = [
+        [Participant(name, agent) for name, data in side.items() for agent in data.labels]
         for side in (first, second)
     ]
-    common = [cell for cell in cells[0] if cell in cells[1]]
+    common = [each for each in sides[0] if each in sides[1]]
     manifests = [next(iter(side.values())).manifest for side in (first, second)]
     seeds = [manifest.get("seed") for manifest in manifests]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
     rows = adjusted(
-        compared_row(cell, first[cell.environment], second[cell.environment], metric=metric, paired=paired)
-        for cell in common
+        compared_agent(each, first[each.environment], second[each.environment], metric=metric, paired=paired)
+        for each in common
     )
     return Comparison(
         metric=metric,
         method="paired" if paired else "welch",
-        facts=differing_facts(manifests[0], manifests[1], common),
+        facts=manifest_differences(manifests[0], manifests[1], common),
         rows=rows,
-        only_first=tuple(cell for cell in cells[0] if cell not in common),
-        only_second=tuple(cell for cell in cells[1] if cell not in common),
-        notes=(*_how_tested(rows, seeds, paired), *_what_is_left_out(rows, first, second), *_verdicts(rows)),
+        only_first=tuple(each for each in sides[0] if each not in common),
+        only_second=tuple(each for each in sides[1] if each not in common),
+        notes=(*_how_tested(rows, seeds, paired), *_left_out(rows, first, second), *_verdicts(rows)),
     )
 
 
-def _how_tested(rows: Sequence[Row], seeds: Sequence[Any], paired: bool) -> Iterator[str]:
+def _how_tested(rows: Sequence[ComparedAgent], seeds: Sequence[Any], paired: bool) -> Iterator[str]:
     if not rows:
         yield "No agent in the same environment is in both: there are no numbers to compare."
     elif paired:
@@ -70,7 +91,7 @@ def _how_tested(rows: Sequence[Row], seeds: Sequence[Any], paired: bool) -> Iter
         yield f"The seeds are {seeds[0]} and {seeds[1]}: two independent samples (Welch's t-test)."
 
 
-def _what_is_left_out(rows: Sequence[Row], first: Report, second: Report) -> Iterator[str]:
+def _left_out(rows: Sequence[ComparedAgent], first: Report, second: Report) -> Iterator[str]:
     for name in dict.fromkeys(row.environment for row in rows):
         row = next(row for row in rows if row.environment == name)
         sides = first[name], second[name]
@@ -84,7 +105,7 @@ def _what_is_left_out(rows: Sequence[Row], first: Report, second: Report) -> Ite
             )
 
 
-def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
+def _verdicts(rows: Sequence[ComparedAgent]) -> Iterator[str]:
     found = {row.verdict for row in rows}
     number = sum(row.tested for row in rows)
     if number:

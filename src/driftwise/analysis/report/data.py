@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from driftwise.analysis.report.audits import read_audits
+from driftwise.analysis.audit.findings import Finding, read_findings
 from driftwise.analysis.report.random_actions import random_regret
-from driftwise.analysis.statistics import average_ranks
+from driftwise.analysis.statistics import average_ranks, recovery_summary, recovery_times
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
@@ -24,6 +24,7 @@ from driftwise.simulation.results import EVENTS, Result
 COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
 MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
 FEW_DRAWN = 12  # where there are more agents than that
+RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class ReportData:
     manifest: Mapping[str, Any]
     environment_label: str
     results: Mapping[str, Result]  # by the agent's label, in the manifest's order; all of one shape
-    audits: Sequence[Mapping[str, Any]] = ()  # what `driftwise audit` wrote beside the results, if it did
+    findings: Sequence[Finding] = ()  # of an audit beside the results
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -116,6 +117,26 @@ class ReportData:
         environment = self.environment
         return math.nan if isinstance(environment, str) else random_regret(environment, self.num_episodes)
 
+    @property
+    def recovery_threshold(self) -> float:
+        """A share of the regret of random actions: the environment's, whichever agents were run."""
+        return RECOVERED * self.random_regret
+
+    @property
+    def smoothing(self) -> int:
+        """Points that regret is averaged over before it is held against the threshold, and stays under it."""
+        return max(1, len(self.lengths) // 100)
+
+    @cached_property
+    def recovery(self) -> np.ndarray:
+        """Median episodes until the regret after a change is under the threshold, `[agents, changes]`."""
+        threshold, width = self.recovery_threshold, self.smoothing
+        if not self.changes or math.isnan(threshold):
+            return np.full((len(self.labels), len(self.changes)), math.nan)
+        limits: dict[str, Any] = dict(lengths=self.lengths, threshold=threshold, smooth=width, hold=width)
+        times = (recovery_times(each.regret, self.changes, **limits) for each in self.results.values())
+        return np.stack([recovery_summary(each).median for each in times])
+
 
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
 
@@ -134,8 +155,8 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
         raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
     table = read_table(folder, manifest, COLUMNS, diagnostics=True)
     results = _read_results(folder / RESULTS, manifest, table)
-    audits = read_audits(folder)
-    return {label: ReportData(manifest, label, curves, audits) for label, curves in results.items()}
+    findings = read_findings(folder)
+    return {label: ReportData(manifest, label, curves, findings) for label, curves in results.items()}
 
 
 def _names_all(agents: Any, environments: Any) -> bool:

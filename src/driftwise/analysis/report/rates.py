@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.analysis.statistics.wording import with_interval
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.theory.bounds.bound import Bound, Setting
 from driftwise.theory.bounds.catalogue import BOUNDS
 
@@ -49,16 +51,14 @@ class Fit(NamedTuple):
         return f"{place}, {'within' if covered else 'outside'} the interval"
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """What the columns of `HEADINGS` have."""
-        measured = with_interval(*map(float, self.exponent))
+    def cells(self) -> tuple[Cell | str, ...]:
+        """Cells of the columns of `rates_table` from the agent on."""
+        exponent = Cell.of(with_interval, *map(float, self.exponent))
         if self.bound is None:
-            return "–", "–", "–", measured, "–"
-        share = f"{self.share:.2g}" if np.isfinite(self.share) else "–"
-        return self.bound.status, self.verdict, str(self.declared), measured, share
-
-
-HEADINGS = ("bound", "measured", "declared", "exponent [95 %]", "regret / bound, at most")
+            return self.agent, "–", "–", Cell("–", (math.nan,)), exponent, Cell("–", (math.nan,))
+        declared = Cell(str(self.declared), (float(self.declared or 0),))
+        share = Cell(f"{self.share:.2g}" if np.isfinite(self.share) else "–", (self.share,))
+        return self.agent, self.bound.status, self.verdict, declared, exponent, share
 
 
 class Sweep(NamedTuple):
@@ -72,6 +72,21 @@ class Sweep(NamedTuple):
     @property
     def symbol(self) -> str:
         return SYMBOLS[self.along]
+
+    @property
+    def title(self) -> str:
+        """The sizes and what is fixed, as the heading of a table."""
+        number = "{:.3g}" if self.along == "variation" else "{:,.0f}"
+        sizes = ", ".join(map(number.format, self.sizes))
+        return f"How regret grows with {self.symbol}, {sizes}, at {self.fixed}"
+
+
+def rates_table(sweeps: Sequence[Sweep]) -> Table:
+    """The exponents of all agents along the sweeps, beside those that their bounds declare."""
+    columns = words("sweep", "agent", "bound", "measured")
+    columns += numbers("declared", "exponent [95 %]", "regret / bound, at most")
+    rows = [(f"{sweep.symbol}, at {sweep.fixed}", *fit.cells) for sweep in sweeps for fit in sweep.fits]
+    return Table.of("rates", columns, rows)
 
 
 def sweeps(report: Report) -> tuple[Sweep, ...]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from driftwise.analysis import figures
-from driftwise.analysis.report.data import Report, load_report_data
+from driftwise.analysis import figures, latex
+from driftwise.analysis.report.data import Report, load_report_data, longest
+from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, final_table
 from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.tables import csv_table, latex_table
+from driftwise.analysis.statistics.wording import counted
+from driftwise.analysis.table import csv_text, latex_text
 from driftwise.base.validation import require_choice
 from driftwise.simulation.files import replace_file
 
@@ -56,11 +58,21 @@ def _figure(report: Report) -> Figure:
     )
 
 
+def _comments(report: Report) -> Iterator[str]:
+    """What the LaTeX table is of, and what it takes to print it."""
+    data = longest(report)
+    sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
+    interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
+    yield f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest regret first"
+    if characters := latex.unknown("".join([*report, *data.labels])):
+        yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
+
+
 # format -> (the file's suffix, what fills it)
 FORMATS: dict[str, tuple[str, Callable[[Report], bytes]]] = {
     "html": ("html", lambda report: html_page(report).encode()),
     "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes
     "png": ("png", _printed("png", dpi=150)),
-    "csv": ("csv", lambda report: csv_table(report).encode()),
-    "latex": ("tex", lambda report: latex_table(report).encode()),
+    "csv": ("csv", lambda report: csv_text(final_table(report, IN_CSV)).encode()),
+    "latex": ("tex", lambda report: latex_text(final_table(report, IN_LATEX), _comments(report)).encode()),
 }

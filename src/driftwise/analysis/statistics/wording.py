@@ -8,7 +8,7 @@ DIGITS, OF_HALF_WIDTH = 3, 2  # at least, of a number with an interval
 AT_MOST = 7  # digits; a half-width that takes more to be seen is as good as zero
 
 
-def shown(value: float, digits: int = 4) -> str:
+def rounded(value: float, digits: int = 4) -> str:
     """A number to so many digits; a whole one has no decimals."""
     whole = math.isfinite(value) and value == round(value)
     return _written(value, 0 if whole else _decimals(value, digits), abs(value))
@@ -17,7 +17,7 @@ def shown(value: float, digits: int = 4) -> str:
 def with_half_width(value: float, half_width: float) -> str:
     """`12.3 ± 1.2`; the number alone where its half-width is not known."""
     if not math.isfinite(half_width):
-        return shown(value)
+        return rounded(value)
     value_text, half_width_text = _alike((value, half_width), half_width)
     return f"{value_text} ± {half_width_text}"
 
@@ -25,7 +25,7 @@ def with_half_width(value: float, half_width: float) -> str:
 def with_interval(value: float, low: float, high: float) -> str:
     """`12.3 [11.1, 13.5]`; the number alone where its interval is not known."""
     if not (math.isfinite(low) and math.isfinite(high)):
-        return shown(value)
+        return rounded(value)
     value_text, low_text, high_text = _alike((value, low, high), (high - low) / 2)
     return f"{value_text} [{low_text}, {high_text}]"
 
@@ -33,6 +33,11 @@ def with_interval(value: float, low: float, high: float) -> str:
 def probability(p: float) -> str:
     """A p-value."""
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def percent(share: float) -> str:
+    """`25 %`."""
+    return f"{100 * share:.0f} %"
 
 
 def counted(count: int, noun: str) -> str:

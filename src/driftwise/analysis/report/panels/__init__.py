@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData
-from driftwise.analysis.report.elements import Section
 from driftwise.analysis.report.panels.audit import audit
 from driftwise.analysis.report.panels.differences import differences
 from driftwise.analysis.report.panels.drift import drift
-from driftwise.analysis.report.panels.final_table import final_table
+from driftwise.analysis.report.panels.final_table import final
 from driftwise.analysis.report.panels.growth import growth
 from driftwise.analysis.report.panels.heat_map import heat_map
 from driftwise.analysis.report.panels.manifest import manifest
@@ -28,7 +28,7 @@ WholePanel = Callable[[Report], Section | None]
 OPENING: tuple[WholePanel, ...] = (overview, rates)
 PANELS: tuple[Panel, ...] = (  # of each environment
     regret,
-    final_table,
+    final,
     differences,
     growth,
     heat_map,

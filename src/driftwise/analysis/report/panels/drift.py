@@ -1,4 +1,4 @@
-"""How the environment moved."""
+"""The drift of the environment."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.elements import Section, axis, figure, line, packed, paragraph, shown, thinned
+from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.traces import axis, line, packed, thinned
 from driftwise.environments.environment import Environment
 from driftwise.environments.models.continuing_mdp import ContinuingMdp
 from driftwise.environments.models.linear_mdp import LinearMdp
@@ -16,12 +18,13 @@ TITLE = "How the environment drifts"
 
 
 def drift(data: ReportData) -> Section:
+    """Variation spent, distance from the first model, and the path of the parameter."""
     environment = data.environment
     if isinstance(environment, str):
-        return Section(TITLE, paragraph(f"The environment cannot be made from the manifest ({environment})."))
+        return Section(TITLE, [f"The environment cannot be made from the manifest ({environment})."])
     variation = environment.variation(data.num_episodes)
     if variation.total == 0:
-        return Section(TITLE, paragraph("It does not: all episodes have the same model."))
+        return Section(TITLE, ["It does not: all episodes have the same model."])
     kept = thinned(data.num_episodes, 1000)
     paths = _paths(environment, kept)
     budgets = {
@@ -29,17 +32,17 @@ def drift(data: ReportData) -> Section:
         for name, moves in zip(paths, (variation.reward, variation.transition), strict=False)
     }
     distances = {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
-    figures = [
+    figures = (
         _panel("Variation spent", "variation", kept, budgets),
         _panel("Distance from the first model", "distance", kept, distances),
         *_plane(next(iter(paths.values())), kept),
-    ]
+    )
     note = (
-        f"The variation budgets are Δ_r = {shown(variation.reward_budget)} and Δ_P = "
-        f"{shown(variation.transition_budget)}, together Δ = {shown(variation.total)}; computed from "
+        f"The variation budgets are Δ_r = {rounded(variation.reward_budget)} and Δ_P = "
+        f"{rounded(variation.transition_budget)}, together Δ = {rounded(variation.total)}; computed from "
         "the environment, made anew from the manifest. Distances are Euclidean, over all steps."
     )
-    return Section(TITLE, f'<div class="pair">{"".join(figures)}</div>{paragraph(note)}')
+    return Section(TITLE, [figures, note])
 
 
 def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
@@ -58,7 +61,7 @@ def _coordinates(anchors: np.ndarray) -> np.ndarray:
     return left * sizes
 
 
-def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.ndarray]) -> str:
+def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.ndarray]) -> Figure:
     traces = [
         _plain(number, label, episodes + 1, curve, showlegend=True)
         for number, (label, curve) in enumerate(curves.items())
@@ -68,10 +71,10 @@ def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.nda
         "yaxis": axis("", rangemode="tozero", minallowed=0),
         "showlegend": True,
     }
-    return figure(name, traces, layout, text=title, caption=title)
+    return Figure(name, traces, layout, title, caption=title)
 
 
-def _plane(path: np.ndarray, episodes: np.ndarray) -> list[str]:
+def _plane(path: np.ndarray, episodes: np.ndarray) -> list[Figure]:
     """A path in the plane in which it extends furthest; nothing where it stays on a line."""
     left, sizes, _ = np.linalg.svd(path - path.mean(axis=0), full_matrices=False)
     if len(sizes) < 2 or sizes[1] <= 1e-9 * np.linalg.norm(path):  # but for rounding
@@ -86,7 +89,7 @@ def _plane(path: np.ndarray, episodes: np.ndarray) -> list[str]:
         "yaxis": axis("second"),
         "hovermode": "closest",
     }
-    return [figure("path", [curve, start], layout, text=title, caption=title)]
+    return [Figure("path", [curve, start], layout, title, caption=title)]
 
 
 def _plain(number: int, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.elements import (
-    MAX_POINTS,
-    Cell,
-    Section,
-    axis,
-    bootstrap_caution,
-    change_marks,
-    figure,
-    legend,
-    line,
-    paragraph,
-    sortable_table,
-    thinned,
-    with_interval,
-)
+from driftwise.analysis.report.panels.common import bootstrap_caution, change_marks, legend
 from driftwise.analysis.statistics import growth_exponent
+from driftwise.analysis.statistics.wording import with_interval
+from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.analysis.traces import MAX_POINTS, axis, line, thinned
 
 
 def growth(data: ReportData) -> Section | None:
+    """Cumulative regret on logarithmic axes, and the exponent of every agent drawn."""
     if len(data.lengths) < 4:
         return None
     kept = thinned(len(data.lengths))
@@ -35,8 +26,15 @@ def growth(data: ReportData) -> Section | None:
         mean = curves[:, places].mean(axis=0)
         traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
         fit = growth_exponent(curves[:, kept], lengths=lengths, num_resamples=500)
-        exponent = with_interval(float(fit.estimate), float(fit.low), float(fit.high))
-        rows.append((Cell(label), Cell(exponent, float(fit.estimate))))
+        rows.append((label, Cell.of(with_interval, *map(float, fit))))
+    layout = {
+        "shapes": change_marks(data),
+        "xaxis": axis("episode", type="log"),
+        "yaxis": axis("cumulative regret", type="log"),
+    }
+    text = "Cumulative regret of every agent, both axes logarithmic"
+    figure = Figure("growth", traces, layout, text, x=data.episodes[places])
+    table = Table.of("exponents", words("agent") + numbers("exponent α [95 %]"), rows)
     note = (
         "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
         f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
@@ -45,20 +43,4 @@ def growth(data: ReportData) -> Section | None:
     )
     if len(data.drawn) < len(data.labels):
         note += f" The table has the {len(data.drawn)} agents drawn."
-    return Section(
-        "How regret grows",
-        legend(data)
-        + figure(
-            "growth",
-            traces,
-            {
-                "shapes": change_marks(data),
-                "xaxis": axis("episode", type="log"),
-                "yaxis": axis("cumulative regret", type="log"),
-            },
-            text="Cumulative regret of every agent, both axes logarithmic",
-            x=data.episodes[places],
-        )
-        + sortable_table(("agent", "exponent α [95 %]"), rows, name="exponents")
-        + paragraph(note),
-    )
+    return Section("How regret grows", [*legend(data), figure, table, note])

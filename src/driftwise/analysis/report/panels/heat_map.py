@@ -9,21 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.analysis.page import MANY, Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.elements import (
-    MANY,
-    Section,
-    axis,
-    figure,
-    paragraph,
-    plotly_text,
-    shown,
-    told_apart,
-)
+from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.traces import axis, distinct_texts, plotly_text
 
 
 @dataclass(frozen=True)
-class Grid:
+class ParameterGrid:
     """Agents of one name that differ in two parameters, all combinations of which there are."""
 
     name: str
@@ -33,15 +26,16 @@ class Grid:
 
 
 def heat_map(data: ReportData) -> Section | None:
+    """A heat map for each grid among the agents."""
     grids = find_grids(data.agents)
     if not grids:
         return None
     scores = dict(zip(data.labels, data.scores.mean(axis=0), strict=True))
-    body = "".join(_figure(number, grid, scores) for number, grid in enumerate(grids))
-    return Section("Parameter grids", body + paragraph("Mean final cumulative regret; lower is better."))
+    figures = [_figure(number, grid, scores) for number, grid in enumerate(grids)]
+    return Section("Parameter grids", [*figures, "Mean final cumulative regret; lower is better."])
 
 
-def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[ParameterGrid]:
     """The full two-parameter grids among the manifest's agents, whose `point` says where in one they are."""
     groups: dict[Any, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for agent in agents:
@@ -50,7 +44,7 @@ def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[Grid]:
     return [grid for (name, _), points in groups.items() if (grid := _grid(name, points))]
 
 
-def _grid(name: str, points: Mapping[str, Mapping[str, Any]]) -> Grid | None:
+def _grid(name: str, points: Mapping[str, Mapping[str, Any]]) -> ParameterGrid | None:
     keys = list(next(iter(points.values())))
     values = [sorted({point[key] for point in points.values()}, key=_order) for key in keys]
     varying = [(key, own) for key, own in zip(keys, values, strict=True) if len(own) > 1]
@@ -60,23 +54,23 @@ def _grid(name: str, points: Mapping[str, Mapping[str, Any]]) -> Grid | None:
     agents = {(point[first], point[second]): label for label, point in points.items()}
     if len(agents) != len(rows) * len(columns):
         return None
-    return Grid(name, (first, second), (rows, columns), agents)
+    return ParameterGrid(name, (first, second), (rows, columns), agents)
 
 
 def _order(value: Any) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
+def _figure(number: int, grid: ParameterGrid, scores: Mapping[str, float]) -> Figure:
     rows, columns = grid.values
     z = np.array([[scores[grid.agents[row, column]] for column in columns] for row in rows])
     names = [plotly_text(key) for key in grid.keys]
     trace = {
         "type": "heatmap",
-        "x": [plotly_text(value) for value in told_apart(columns)],
-        "y": [plotly_text(value) for value in told_apart(rows)],
+        "x": [plotly_text(value) for value in distinct_texts(columns)],
+        "y": [plotly_text(value) for value in distinct_texts(rows)],
         "z": z.tolist(),
-        "text": [[shown(value) for value in row] for row in z.tolist()],
+        "text": [[rounded(value) for value in row] for row in z.tolist()],
         "texttemplate": "%{text}" if len(columns) <= MANY else "",
         "colorscale": "Cividis",
         "colorbar": {"outlinewidth": 0, "thickness": 12},
@@ -88,4 +82,4 @@ def _figure(number: int, grid: Grid, scores: Mapping[str, float]) -> str:
         "hovermode": "closest",
     }
     text = f"Final regret of {grid.name} over its grid"
-    return figure(f"grid-{number}", [trace], layout, text=text, caption=grid.name, rows=len(rows))
+    return Figure(f"grid-{number}", [trace], layout, text, caption=grid.name, rows=len(rows))

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.elements import (
-    Section,
-    axis,
-    change_marks,
-    curve_style,
-    figure,
-    legend,
-    line,
-    paragraph,
-    plotly_text,
-    thinned,
-    told_apart,
-)
+from driftwise.analysis.report.panels.common import change_marks, legend
+from driftwise.analysis.statistics.wording import percent
+from driftwise.analysis.traces import axis, curve_style, distinct_texts, line, plotly_text, thinned
 from driftwise.simulation.results import EVENTS, Result
 
 STRETCHES = 40  # of time at most, in which events are counted
@@ -28,14 +19,14 @@ ARM_CURVES = {"probability.0", "played.0"}  # what an agent that chooses among o
 
 
 def meta_algorithms(data: ReportData) -> Section | None:
-    shown = {label: data.results[label] for label in data.drawn}
-    events = [name for name in EVENTS if any(name in result.counts for result in shown.values())]
-    bandits = [label for label, result in shown.items() if {*result.diagnostics} >= ARM_CURVES]
+    """Events over time; of agents that choose among others, the probabilities and plays of their arms."""
+    drawn = {label: data.results[label] for label in data.drawn}
+    events = [name for name in EVENTS if any(name in result.counts for result in drawn.values())]
+    bandits = [label for label, result in drawn.items() if {*result.diagnostics} >= ARM_CURVES]
     if not events and not bandits:
         return None
-    pairs = [[_events(data, name) for name in events]] if events else []
+    pairs = [tuple(_events(data, name) for name in events)] if events else []
     pairs += [_arms(data, label, number) for number, label in enumerate(bandits)]
-    body = "".join(f'<div class="pair">{"".join(pair)}</div>' for pair in pairs)
     notes = {
         f"{' and '.join(events).capitalize()}: how many fell into each of {len(_borders(data)) - 1} "
         "stretches of time, mean over runs.": events,
@@ -43,11 +34,11 @@ def meta_algorithms(data: ReportData) -> Section | None:
         "the share of all episodes that each played.": bandits,
         "Dotted vertical lines are changes of the environment.": data.changes,
     }
-    note = paragraph(" ".join(text for text, there in notes.items() if there))
-    return Section("What the meta-algorithms did", legend(data) + body + note)
+    note = " ".join(text for text, there in notes.items() if there)
+    return Section("What the meta-algorithms did", [*legend(data), *pairs, note])
 
 
-def _events(data: ReportData, name: str) -> str:
+def _events(data: ReportData, name: str) -> Figure:
     """How often something happened in each stretch of time."""
     borders, traces = _borders(data), []
     for index, label in enumerate(data.drawn):
@@ -64,16 +55,16 @@ def _events(data: ReportData, name: str) -> str:
     }
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
     text = f"{name.capitalize()} of every agent over episodes"
-    return figure(name, traces, layout, x=starts, text=text, caption=f"{name.capitalize()} in a run")
+    return Figure(name, traces, layout, text, f"{name.capitalize()} in a run", x=starts)
 
 
 def _borders(data: ReportData) -> np.ndarray:
-    """Of the stretches of time, as numbers of points."""
+    """Borders of the stretches of time, as numbers of points."""
     points = len(data.lengths)
     return np.linspace(0, points, min(points, STRETCHES) + 1).round().astype(int)
 
 
-def _arms(data: ReportData, label: str, number: int) -> list[str]:
+def _arms(data: ReportData, label: str, number: int) -> tuple[Figure, ...]:
     """Probabilities of the arms over time, and how often each played."""
     result, kept = data.results[label], thinned(len(data.lengths))
     count = sum(name.startswith("probability.") for name in result.diagnostics)
@@ -90,19 +81,11 @@ def _arms(data: ReportData, label: str, number: int) -> list[str]:
     }
     text = f"Probability of every arm of {label} over episodes"
     caption = f"Probabilities of the arms of {label}"
-    over_time = figure(
-        f"arms-{number}",
-        curves,
-        layout,
-        x=data.episodes[kept],
-        text=text,
-        caption=caption,
-        rows=count,
-    )
-    return [over_time, _plays(label, number, names, _shares(result, count))]
+    over_time = Figure(f"arms-{number}", curves, layout, text, caption, x=data.episodes[kept], rows=count)
+    return over_time, _plays(label, number, names, _shares(result, count))
 
 
-def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float]) -> str:
+def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float]) -> Figure:
     """A bar for each arm, in the colour of its curve."""
     bars = [
         {
@@ -110,7 +93,7 @@ def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float
             "orientation": "h",
             "x": [share],
             "y": [plotly_text(name)],
-            "text": [_percent(share)],
+            "text": [percent(share)],
             "textposition": "auto",
             "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
             "meta": _look(label, arm),
@@ -123,19 +106,14 @@ def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float
         "yaxis": axis("", autorange="reversed", showgrid=False),
         "hovermode": "closest",
     }
-    played = ", ".join(f"{name} {_percent(share)}" for name, share in zip(names, shares, strict=True))
+    played = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, shares, strict=True))
     text = f"Share of the episodes that each arm of {label} played: {played}"
-    caption = f"Who played in {label}"
-    return figure(f"plays-{number}", bars, layout, text=text, caption=caption, rows=len(names))
+    return Figure(f"plays-{number}", bars, layout, text, f"Who played in {label}", rows=len(names))
 
 
 def _shares(result: Result, count: int) -> list[float]:
     plays = (result.diagnostics[f"played.{arm}"].mean(axis=0) for arm in range(count))
     return [float(np.average(each, weights=result.lengths)) for each in plays]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _look(label: str, arm: int) -> dict[str, Any]:
@@ -144,12 +122,12 @@ def _look(label: str, arm: int) -> dict[str, Any]:
 
 
 def arm_names(parameters: Any, count: int) -> list[str]:
-    """What tells the arms of an agent's configuration apart, `rate = 0.99`; else their numbers."""
+    """Names of the arms by what differs in their configuration, `rate = 0.99`; else by their numbers."""
     arms = [dict(_leaves(arm)) for arm in next(_lists_of_arms(parameters), [])]
     differing = [key for key in (arms[0] if arms else ()) if len({str(arm.get(key)) for arm in arms}) > 1]
     decisive = [key for key in differing if len({str(arm.get(key)) for arm in arms}) == len(arms)]
     keys = decisive[:1] or differing
-    columns = [told_apart([arm.get(key) for arm in arms]) for key in keys]
+    columns = [distinct_texts([arm.get(key) for arm in arms]) for key in keys]
     names = [
         ", ".join(f"{key[-1]} = {value}" for key, value in zip(keys, values, strict=True))
         for values in zip(*columns, strict=True)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
+from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import Report, longest
-from driftwise.analysis.report.elements import (
-    Cell,
-    Section,
-    axis,
-    bootstrap_caution,
-    figure,
-    legend,
-    line,
-    packed,
-    paragraph,
-    sortable_table,
-)
-from driftwise.analysis.report.rates import HEADINGS, NEAR, Sweep, sweeps
+from driftwise.analysis.report.panels.common import bootstrap_caution, legend
+from driftwise.analysis.report.rates import NEAR, Sweep, rates_table, sweeps
+from driftwise.analysis.traces import axis, line, packed
 
 
 def rates(report: Report) -> Section | None:
+    """Final regret along every sweep, and the exponents beside those of the bounds."""
     found = sweeps(report)
     if not found:
         return None
@@ -35,14 +26,11 @@ def rates(report: Report) -> Section | None:
         "with its radius and its clipping. A bound is one from above: it is broken where regret exceeds it, "
         f"not where an exponent does. A fit over a finite stretch proves no rate.{bootstrap_caution(data)}"
     )
-    figures = "".join(_figure(number, sweep, data.drawn) for number, sweep in enumerate(found))
-    rows = [row for sweep in found for row in _rows(sweep)]
-    headings = ("sweep", "agent", *HEADINGS)
-    body = legend(data) + f'<div class="pair">{figures}</div>'
-    return Section("Rates", body + sortable_table(headings, rows, name="rates") + paragraph(note))
+    figures = tuple(_figure(number, sweep, data.drawn) for number, sweep in enumerate(found))
+    return Section("Rates", [*legend(data), figures, rates_table(found), note])
 
 
-def _figure(number: int, sweep: Sweep, drawn: Sequence[str]) -> str:
+def _figure(number: int, sweep: Sweep, drawn: Sequence[str]) -> Figure:
     means = {fit.agent: fit.means for fit in sweep.fits}
     traces = [
         line(place, label, means[label], mode="lines+markers", x=packed(sweep.sizes))
@@ -53,19 +41,4 @@ def _figure(number: int, sweep: Sweep, drawn: Sequence[str]) -> str:
         "yaxis": axis("final regret", type="log"),
     }
     title = f"{sweep.symbol} varies, {sweep.fixed}"
-    return figure(f"rates-{number}", traces, layout, text=f"Final regret: {title}", caption=title)
-
-
-def _rows(sweep: Sweep) -> list[tuple[Cell, ...]]:
-    rows = []
-    for fit in sweep.fits:
-        keys = (
-            math.nan if fit.declared is None else float(fit.declared),
-            float(fit.exponent.estimate),
-            fit.share,
-        )
-        numbers = (Cell(text, key) for text, key in zip(fit.words[2:], keys, strict=True))
-        rows.append(
-            (Cell(f"{sweep.symbol}, at {sweep.fixed}"), Cell(fit.agent), *map(Cell, fit.words[:2]), *numbers)
-        )
-    return rows
+    return Figure(f"rates-{number}", traces, layout, f"Final regret: {title}", caption=title)

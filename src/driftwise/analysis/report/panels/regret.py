@@ -7,57 +7,44 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from driftwise.analysis.figures import moving_average
+from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.elements import (
-    MAX_POINTS,
-    Section,
-    axis,
-    change_marks,
-    figure,
-    legend,
-    line,
-    paragraph,
-    thinned,
-)
+from driftwise.analysis.report.panels.common import change_marks, legend
 from driftwise.analysis.statistics import mean_interval
+from driftwise.analysis.traces import MAX_POINTS, axis, line, thinned
 from driftwise.simulation.results import Result
 
 
 def regret(data: ReportData) -> Section:
+    """Cumulative regret, and smoothed regret of an episode, of every agent drawn."""
     width = len(data.lengths) // 50
-    marks = (
-        " Dotted vertical lines are changes of the environment; no average crosses them."
-        if data.changes
-        else ""
-    )
-    bands = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
-    smooth = f" Regret of an episode is averaged over {width + 1 - width % 2} points."
     every = [np.arange(len(data.episodes))]
     borders = np.searchsorted(data.episodes, data.changes, side="right")
     segments = [part for part in np.split(every[0], borders) if len(part)]
-    return Section(
-        "Regret over time",
-        legend(data)
-        + '<div class="pair">'
-        + _figure(
+    figures = (
+        _figure(
             data,
             every,
             lambda result, part: result.cumulative_regret[:, part],
             name="cumulative",
             text="Cumulative regret of every agent over episodes",
             caption="Cumulative regret",
-        )
-        + _figure(
+        ),
+        _figure(
             data,
             segments,
             lambda result, part: moving_average(result.regret[:, part], width),
             name="per-episode",
             text="Regret of an episode of every agent, smoothed",
             caption="Regret of an episode",
-        )
-        + "</div>"
-        + paragraph(bands + (smooth if width > 1 else "") + marks),
+        ),
     )
+    note = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
+    if width > 1:
+        note += f" Regret of an episode is averaged over {width + 1 - width % 2} points."
+    if data.changes:
+        note += " Dotted vertical lines are changes of the environment; no average crosses them."
+    return Section("Regret over time", [*legend(data), figures, note])
 
 
 def _figure(
@@ -68,7 +55,7 @@ def _figure(
     name: str,
     text: str,
     caption: str,
-) -> str:
+) -> Figure:
     """Means of the `curves` `[runs, points]` of every agent, with a gap after each part of the points."""
     kept = [thinned(len(part), MAX_POINTS // len(parts)) for part in parts]
     traces, lowest = [], 0.0  # below which only problems without episodes go
@@ -86,7 +73,7 @@ def _figure(
         "yaxis": axis("", rangemode="tozero", minallowed=lowest),
     }
     episodes = _joined([data.episodes[part[few]] for part, few in zip(parts, kept, strict=True)])
-    return figure(name, traces, layout, x=episodes, text=text, caption=caption)
+    return Figure(name, traces, layout, text, caption, x=episodes)
 
 
 def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:

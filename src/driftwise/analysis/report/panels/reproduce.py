@@ -6,15 +6,16 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
+from driftwise.analysis.page import Block, Code, Section
 from driftwise.analysis.report.data import Report, longest
-from driftwise.analysis.report.elements import Section, paragraph, worded
+from driftwise.analysis.report.panels.common import manifest_text
 from driftwise.experiments import EXPERIMENTS
 
 
 def reproduce(report: Report) -> Section:
+    """The command, and the experiment's file if it is not built in."""
     data = longest(report)
     name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
     built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
@@ -22,15 +23,14 @@ def reproduce(report: Report) -> Section:
     command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_runs)]
     command += ["--seed", str(data.manifest.get("seed", 0))]
     command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
-    version = (data.manifest.get("versions") or {}).get("driftwise")
-    body = f"<pre><code>{escape(shlex.join(command))}</code></pre>"
+    blocks: list[Block] = [Code(shlex.join(command))]
     if config and not built_in:
-        body += paragraph(f"with this in {name}.toml:") + f"<pre><code>{escape(toml(config))}</code></pre>"
+        blocks += [f"with this in {name}.toml:", Code(toml(config))]
     elif not built_in:
-        body += paragraph("The manifest does not keep the experiment’s file.")
-    if version:
-        body += paragraph(f"With driftwise {worded(version)}; the other versions are in the manifest.")
-    return Section("Run it again", body)
+        blocks.append("The manifest does not keep the experiment’s file.")
+    if version := (data.manifest.get("versions") or {}).get("driftwise"):
+        blocks.append(f"With driftwise {manifest_text(version)}; the other versions are in the manifest.")
+    return Section("Run it again", blocks)
 
 
 def toml(config: Mapping[str, Any]) -> str:
@@ -38,9 +38,9 @@ def toml(config: Mapping[str, Any]) -> str:
     plain = {key: value for key, value in config.items() if not isinstance(value, Mapping)}
     lines = [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
     for key, table in config.items():
-        if key in plain:
-            continue
-        lines += ["", f"[{_key(key)}]", *(f"{_key(each)} = {_value(value)}" for each, value in table.items())]
+        if key not in plain:
+            lines += ["", f"[{_key(key)}]"]
+            lines += [f"{_key(each)} = {_value(value)}" for each, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -49,13 +49,9 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(_value(item) for item in value)}]"
-    return (
-        repr(value)
-        if isinstance(value, float)
-        else _text(value)
-        if isinstance(value, str)
-        else json.dumps(value)
-    )
+    if isinstance(value, float):
+        return repr(value)
+    return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _key(key: str) -> str:

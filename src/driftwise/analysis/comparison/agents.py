@@ -1,4 +1,4 @@
-"""How the curves of an agent differ between two folders."""
+"""Differences between the curves of an agent in two folders."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from driftwise.analysis.comparison.facts import Cell
+from driftwise.analysis.comparison.manifests import Participant
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics import difference, equality, holm, mean_interval, t_test
 from driftwise.analysis.statistics.intervals import standard_error
 from driftwise.analysis.statistics.rounding import rounding
+from driftwise.analysis.statistics.wording import probability, rounded, with_interval
+from driftwise.analysis.table import Cell, Column, Table, numbers, words
 from driftwise.simulation.results import Result
 
 LEVEL, ALPHA = 0.95, 0.05
@@ -34,7 +36,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedAgent:
     """An agent in an environment of both folders: its mean cumulative metric, and how that differs."""
 
     environment: str
@@ -57,15 +59,15 @@ class Row:
         return not math.isnan(self.p)
 
 
-def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: str, paired: bool) -> Row:
-    """The row of an agent, its p-value not yet adjusted; `paired`: runs of one number belong together."""
+def compared_agent(
+    own: Participant, first: ReportData, second: ReportData, *, metric: str, paired: bool
+) -> ComparedAgent:
+    """An agent compared, its p-value not yet adjusted; `paired`: runs of one number belong together."""
     episodes, *points = np.intersect1d(first.episodes, second.episodes, return_indices=True)
     if len(episodes) == 0:
-        raise ValueError(
-            f"the folders must both have recorded some episode of {cell.environment!r}, got none"
-        )
+        raise ValueError(f"the folders must both have recorded some episode of {own.environment!r}, got none")
     curves = [
-        METRICS[metric](side.results[cell.agent])[:, at]
+        METRICS[metric](side.results[own.agent])[:, at]
         for side, at in zip((first, second), points, strict=True)
     ]
     if paired:
@@ -76,8 +78,8 @@ def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: s
     means = [curve.mean(axis=0) for curve in curves]
     apart = np.flatnonzero(paired & (np.abs(means[1] - means[0]) > rounding(*curves)))
     equal = equality(*curves)
-    return Row(
-        *cell,
+    return ComparedAgent(
+        *own,
         episode=int(episodes[-1]),
         runs_first=len(scores[0]),
         runs_second=len(scores[1]),
@@ -93,8 +95,8 @@ def compared_row(cell: Cell, first: ReportData, second: ReportData, *, metric: s
     )
 
 
-def adjusted(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows with p-values adjusted by Holm over those that are tested, and with their verdicts."""
+def adjusted(rows: Iterable[ComparedAgent]) -> tuple[ComparedAgent, ...]:
+    """The comparisons with p-values adjusted by Holm over those that are tested, and with their verdicts."""
     rows = list(rows)
     tested = [place for place, row in enumerate(rows) if row.tested]
     for place, p in zip(tested, holm(np.array([rows[place].p for place in tested])), strict=True):
@@ -102,6 +104,36 @@ def adjusted(rows: Iterable[Row]) -> tuple[Row, ...]:
         verdict = direction if p <= ALPHA else "unclear"
         rows[place] = replace(rows[place], p_adjusted=float(p), verdict=verdict)
     return tuple(rows)
+
+
+def comparison_table(rows: Iterable[ComparedAgent]) -> Table:
+    """All that was found of every agent."""
+    columns = (
+        *words("environment", "agent"),
+        *numbers("episode", "runs_first", "runs_second", "first", "second"),
+        Column("difference [95 %]", ("difference", "low", "high")),
+        Column("apart from", ("differs_from",)),
+        Column("p", ("p",)),
+        Column("p, adjusted", ("p_adjusted",)),
+        *words("verdict"),
+    )
+    return Table.of("comparison", columns, map(_cells, rows))
+
+
+def _cells(row: ComparedAgent) -> tuple[Cell | str, ...]:
+    apart = Cell("–", (math.nan,))
+    if row.differs_from is not None:
+        apart = Cell(f"episode {row.differs_from}", (row.differs_from,))
+    return (
+        row.environment,
+        row.agent,
+        *(Cell.of(str, count) for count in (row.episode, row.runs_first, row.runs_second)),
+        *(Cell.of(rounded, mean) for mean in (row.first, row.second)),
+        Cell.of(with_interval, row.difference, row.low, row.high),
+        apart,
+        *(Cell.of(probability, p) for p in (row.p, row.p_adjusted)),
+        row.verdict,
+    )
 
 
 def paired_test(first: np.ndarray, second: np.ndarray) -> Difference:

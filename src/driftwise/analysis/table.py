@@ -1,0 +1,142 @@
+"""A table as data, and how it is written: on a terminal, on a page, as CSV, LaTeX or Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from driftwise.analysis import latex
+
+if TYPE_CHECKING:
+    from rich.table import Table as TerminalTable
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of words, or of numbers, which have `fields`: the names of the numbers of a cell in CSV."""
+
+    heading: str
+    fields: tuple[str, ...] = ()
+    explained: str = ""  # the heading on a terminal, where no note explains it; as on a page unless given
+
+    @property
+    def kind(self) -> str:
+        return "number" if self.fields else "word"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and the numbers that it stands for, with all digits; rows are sorted by the first of them."""
+
+    text: str
+    numbers: tuple[Any, ...] = ()
+    best: bool = False  # stands out on a page
+
+    @classmethod
+    def of(cls, write: Callable[..., str], *numbers: Any, best: bool = False) -> Cell:
+        """The cell of numbers that `write` makes a text of."""
+        return cls(write(*numbers), numbers, best)
+
+    @property
+    def key(self) -> str:
+        """The first number as scripts read it; NaN has no order, so it goes where the largest numbers are."""
+        key = self.numbers[0]
+        return f"{key:.10g}" if math.isfinite(key) else "-Infinity" if key < 0 else "Infinity"
+
+
+def words(*headings: str) -> tuple[Column, ...]:
+    """Columns of words."""
+    return tuple(Column(heading) for heading in headings)
+
+
+def numbers(*headings: str) -> tuple[Column, ...]:
+    """Columns of one number each."""
+    return tuple(Column(heading, (heading,)) for heading in headings)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; the `name` tells tables of a page apart, the `title` stands above the table."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+    @classmethod
+    def of(
+        cls, name: str, columns: Iterable[Column], rows: Iterable[Iterable[Cell | str]], title: str = ""
+    ) -> Table:
+        """The table of these rows, in which words may be plain strings."""
+        cells = (tuple(Cell(each) if isinstance(each, str) else each for each in row) for row in rows)
+        return cls(name, tuple(columns), tuple(cells), title)
+
+    def without(self, *headings: str) -> Table:
+        """The table less the columns of these headings."""
+        kept = [place for place, column in enumerate(self.columns) if column.heading not in headings]
+        rows = ([row[place] for place in kept] for row in self.rows)
+        return Table.of(self.name, [self.columns[place] for place in kept], rows, self.title)
+
+
+def terminal_table(table: Table) -> TerminalTable:
+    """The table for rich to print, less its title."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as TerminalTable
+
+    drawn = TerminalTable(box=SIMPLE_HEAD)
+    for column in table.columns:
+        justify = "right" if column.kind == "number" else "left"
+        drawn.add_column(column.explained or column.heading, justify=justify, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(cell.text for cell in row))
+    return drawn
+
+
+def csv_text(table: Table) -> str:
+    """The table as CSV: all numbers in full, and an empty field for what is not known."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(name for column in table.columns for name in column.fields or (column.heading,))
+    for row in table.rows:
+        values = (value for cell in row for value in cell.numbers or (cell.text,))
+        writer.writerow("" if value != value else value for value in values)  # only NaN differs from itself
+    return file.getvalue()
+
+
+def markdown_text(table: Table) -> str:
+    """The table as Markdown has it."""
+    rules = ("---:" if column.kind == "number" else "---" for column in table.columns)
+    texts = ([cell.text.replace("|", r"\|") for cell in row] for row in table.rows)
+    rows = itertools.chain([[column.heading for column in table.columns]], texts)
+    first, *others = (f"| {' | '.join(row)} |\n" for row in rows)
+    return "".join([first, f"|{'|'.join(rules)}|\n", *others])
+
+
+def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
+    r"""The table for `\usepackage{booktabs}`, in groups of rows that have the first word in common."""
+    headings = (column.heading[:1].upper() + column.heading[1:] for column in table.columns)
+    kinds = "".join("r" if column.kind == "number" else "l" for column in table.columns)
+    lines = [
+        *(f"% {' '.join(comment.split())}" for comment in comments),  # a line break would end it
+        rf"\begin{{tabular}}{{{kinds}}}",
+        r"\toprule",
+        _latex_row(latex.escaped(heading).replace(r" \%", r"\,\%") for heading in headings),
+    ]
+    for word, rows in itertools.groupby(table.rows, key=lambda row: row[0].text):
+        lines.append(r"\midrule")
+        for number, row in enumerate(rows):  # the word stands once for all its rows
+            lines.append(_latex_row([latex.escaped(word) * (number == 0), *map(_latex_cell, row[1:])]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _latex_cell(cell: Cell) -> str:
+    return latex.number(cell.text) if cell.numbers else latex.escaped(cell.text)
