@@ -3,8 +3,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
-# Two workers suit the suite: JAX compiles in each of them, and more would mostly compile the same again.
+# Workers begin with a part of the files each, so that what tests of a file share is made once; then they take
+# from each other what is left.
 WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help run test test-slow lint format bench clean
 
@@ -15,10 +17,10 @@ run: $(VENV)/.run  ## the quickstart experiment: regret table, figure and data i
 	$(BIN)/driftwise run quickstart
 
 test: $(VENV)/.dev  ## the test-suite
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(PYTEST)
 
 test-slow: $(VENV)/.dev  ## the long studies
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(PYTEST) -m slow
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
 	$(BIN)/ruff check .

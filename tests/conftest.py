@@ -1,7 +1,8 @@
 """Settings shared by all tests.
 
 Compiled programs are kept in a folder for as long as the tests run. Test workers and the processes that tests
-start share it, so that each program is compiled once.
+start share it, so that each program is compiled once. Each of them does its linear algebra in one thread: the
+matrices are small, and threads that wait for each other on busy cores cost several times the work itself.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ settings.load_profile("driftwise")
 CACHE = "JAX_COMPILATION_CACHE_DIR"
 own_folder: str | None = None  # set in the first process, unless a folder is given from outside
 
+assert not {"jax", "numpy"} & {*sys.modules}, "they read these settings when they are imported"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if CACHE not in os.environ:
-    assert "jax" not in sys.modules, "JAX reads its settings when it is imported"
     own_folder = tempfile.mkdtemp(prefix="driftwise-compiled-")
     os.environ[CACHE] = own_folder
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
