@@ -23,7 +23,7 @@ except ImportError:
 
 
 class Backend(NamedTuple):
-    """What a library has to add to the array API."""
+    """Operations that a library adds to the array API."""
 
     scan: Callable[..., Any]
     spd_inverse: Callable[[Array], Array]
@@ -40,7 +40,7 @@ def namespace(array: Array) -> Any:
 
 
 class Numbers:
-    """What formulas ask of an array library, for Python's numbers."""
+    """The functions of an array library that formulas use, for Python's numbers."""
 
     log, log1p, sqrt, maximum = math.log, math.log1p, math.sqrt, max
 

@@ -1,4 +1,4 @@
-"""Where numbers come from: versions, the commit of this package, and the machine it runs on."""
+"""The origin of numbers: versions, the commit of this package, and the machine it runs on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @functools.cache
 def provenance() -> dict[str, Any]:
-    """What computes in this process: `versions`, `commit` and `host`."""
+    """The `versions`, `commit` and `host` that compute in this process."""
     return {"versions": versions(), "commit": commit(), "host": host()}
 
 
@@ -45,7 +45,7 @@ def commit() -> str | None:
 
 
 def _installed_commit() -> str | None:
-    """What pip wrote down when it installed from a repository."""
+    """The commit that pip wrote down when it installed from a repository."""
     try:
         text = distribution("driftwise").read_text("direct_url.json")
     except PackageNotFoundError:

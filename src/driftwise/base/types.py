@@ -21,7 +21,7 @@ Key = Any  # uint32 array of two words, see driftwise.base.random
 
 @dataclass(frozen=True)
 class Spec:
-    """What an agent has to know about a finite episodic problem: sizes, nothing else.
+    """The sizes of a finite episodic problem: all that an agent is built for.
 
     A bandit is one state and one step; then features are given anew in every round.
     """
@@ -50,7 +50,7 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Variation:
-    """How far the model moves from each episode to the next; the budgets are the sums."""
+    """The moves of a model from each episode to the next; the budgets are their sums."""
 
     reward: np.ndarray  # [K-1]
     transition: np.ndarray  # [K-1]
@@ -92,7 +92,7 @@ class FeatureTable(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a regression absorbs at one tick, for each leading index."""
+    """A sample that a regression absorbs at one tick, for each leading index."""
 
     features: Array  # [..., d]
     reward: Array  # [...]
@@ -115,7 +115,7 @@ class Moments(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an episode acts on. Q is not clipped; the values of an optimistic agent are."""
+    """The plan of an episode. Q is not clipped; the values of an optimistic agent are."""
 
     weights: Array  # [H, d]
     bonus: Array  # [H, S, A]

@@ -29,7 +29,7 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Arms(Protocol):
-    """How decision sets come about."""
+    """A description of decision sets."""
 
     @property
     def num_arms(self) -> int:

@@ -1,4 +1,4 @@
-"""What engines, experiments and reports ask of an environment."""
+"""The environment protocol: everything that engines, experiments and reports ask of one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Environment(ABC):
 
     @abstractmethod
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """What sets the episodes `[T]` apart, checked: `[T, ...]`, for `World.inputs`."""
+        """The path of the models at the episodes `[T]`, checked: `[T, ...]`, for `World.inputs`."""
 
     @abstractmethod
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ class Environment(ABC):
 
     @abstractmethod
     def variation(self, num_episodes: int) -> Variation:
-        """How much the model moves in the first `num_episodes` episodes."""
+        """The variation of the model in the first `num_episodes` episodes."""
 
     @abstractmethod
     def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> World:

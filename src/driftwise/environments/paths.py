@@ -60,7 +60,7 @@ def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
 
 @record
 class Rotation:
-    """On a circle of the first two coordinates: from one angle to another at constant speed, then at rest.
+    """A turn on a circle of the first two coordinates: from one angle to another, then at rest.
 
     Angles are in radians; `end` may be several turns away.
     """

@@ -1,4 +1,4 @@
-"""What engines ask of an environment as arrays: one episode of one agent, written once for every engine."""
+"""The world protocol: an environment as arrays, and one episode in it, written once for every engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Record(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """What a run carries from one episode to the next."""
+    """The state of a run between two episodes."""
 
     state: Any  # the agent's
     position: Array | None = None  # where it stands, if there are no episodes
@@ -47,7 +47,7 @@ class World(Protocol):
         ...
 
     def inputs(self, path: Array) -> Any:
-        """What is the same for all runs: of each episode of the path `[T, …]`, leaves `[T, …]`."""
+        """Inputs that all runs share, for each episode of the path `[T, …]`: leaves `[T, …]`."""
         ...
 
     def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> Played:

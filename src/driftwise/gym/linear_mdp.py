@@ -79,7 +79,7 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         return self._state, reward, self._step == self._horizon, False, self._info()
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Where the episode stands, in a line; nothing without a `render_mode`."""
+        """A line on the state of the episode; nothing without a `render_mode`."""
         self._require_reset(started=self._episode >= 0)
         if self.render_mode is None:
             return None

@@ -38,7 +38,7 @@ def visits(spec: Spec, episode: Episode) -> Sample:
 
 
 def visited(spec: Spec, episode: Episode) -> Array:
-    """Where the episode was, of all steps, states and actions: `[H, S, A]`, 0 or 1."""
+    """Indicators of the steps, states and actions that the episode visited: `[H, S, A]`, 0 or 1."""
     dtype = episode.rewards.dtype
     states = one_hot(episode.states, spec.num_states, dtype)
     return states[:, :, None] * one_hot(episode.actions, spec.num_actions, dtype)[:, None, :]

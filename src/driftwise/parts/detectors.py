@@ -1,4 +1,4 @@
-"""When to begin anew: detectors of a changed mean, and chance."""
+"""Detectors that say when to begin anew: tests of a changed mean, and chance."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Exp3:
         return namespace(like).zeros(self.num_arms, dtype=like.dtype)
 
     def probabilities(self, log_weights: Array) -> Array:
-        """With which to draw the next arm: they sum to one, each at least γ/I."""
+        """Probabilities to draw the next arm with: they sum to one, each at least γ/I."""
         xp = namespace(log_weights)
         weights = xp.exp(log_weights)
         share = weights / xp.sum(weights, axis=-1, keepdims=True)

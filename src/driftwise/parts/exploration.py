@@ -17,7 +17,7 @@ from driftwise.parts.regression import linear, matvec, quadratic
 
 
 class Exploration(ABC):
-    """How the estimate φᵀw becomes an index, and the index a policy."""
+    """The step from the estimate φᵀw to an index, and from the index to a policy."""
 
     @property
     def uses_gram_sq(self) -> bool:
@@ -140,7 +140,7 @@ class Greedy(Exploration):
 
 @part
 class EpsilonGreedy(Exploration):
-    """With probability ε an action drawn uniformly, else a greedy one."""
+    """A uniformly drawn action with probability ε, else a greedy one."""
 
     epsilon: Numeric = number(at_least=0, at_most=1)
 

@@ -11,7 +11,7 @@ MAX_ITERATIONS = 1000
 
 
 class Optimum(NamedTuple):
-    """Where value iteration stopped."""
+    """The result of value iteration."""
 
     q: Array  # [S, A] of the last iteration, computed from the values before it
     values: Array  # [S] relative: the least of them is 0

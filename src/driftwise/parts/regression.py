@@ -60,7 +60,7 @@ def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: boo
 
 
 def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
-    """What one sample adds to `gram` and to `cross` at weight one: `φφᵀ` and `φyᵀ`, times its count."""
+    """The additions of one sample to `gram` and `cross` at weight one: `φφᵀ` and `φyᵀ`, times its count."""
     xp = namespace(sample.features)
     counted = (sample.features * sample.count[..., None])[..., :, None]
     targets = sample.reward[..., None]

@@ -95,7 +95,7 @@ class ModelPool(Wrapper):
         return self.base.plan(self.acting(state), features, key)
 
     def acting(self, state: PoolState) -> Moments:
-        """What the model of least badness has learnt."""
+        """The moments of the model of least badness."""
         xp = namespace(state.models.gram)
         badness, doubt = self._badness(state)
         optimism = xp.sqrt(xp.log(xp.asarray(self.window, dtype=badness.dtype)))

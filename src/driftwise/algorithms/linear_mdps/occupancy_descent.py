@@ -27,7 +27,7 @@ class DescentState(NamedTuple):
 
 
 class Primal(NamedTuple):
-    """What dual variables `Z` stand for."""
+    """The primal variables of dual variables `Z`."""
 
     policy: Array  # [H, S, A] π ∝ exp(α φᵀZ)
     occupancy: Array  # [H, S, A] μ ∝ μ⁰ exp(ηΔ)
@@ -117,7 +117,7 @@ class OccupancyDescent(Agent):
         return Primal(policy, occupancy, reached[..., None] * policy)
 
     def solved(self, model: KnownModel, prior: Array, state: DescentState) -> Array:
-        """Where the dual is least, from where it was least for the last episode."""
+        """The minimiser of the dual, sought from that of the last episode."""
         xp, small = namespace(state.dual), _small(state.dual)
 
         def goes_on(carry: tuple) -> Array:
@@ -178,7 +178,7 @@ def _small(like: Array) -> float:
 
 
 def _next(by_step: Array) -> Array:
-    """What belongs to the step after each, 0 after the last."""
+    """Rows shifted by one step, with 0 after the last."""
     xp = namespace(by_step)
     return xp.concat([by_step[1:], xp.zeros_like(by_step[:1])])
 

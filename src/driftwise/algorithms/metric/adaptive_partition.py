@@ -15,7 +15,7 @@ from driftwise.parts.exploration import greedy_policy
 
 
 class PartitionState(NamedTuple):
-    """What a square knows is kept at each of its pairs, so that to cut it is to change a depth."""
+    """The partition. All pairs of a square hold its values, so that cutting it changes a depth."""
 
     q: Array  # [H, N]
     count: Array  # [H, N] visits of the square, and of those it was cut from

@@ -26,7 +26,7 @@ from driftwise.parts.regression import empty_moments
 
 
 class KernelState(NamedTuple):
-    """What was met near each pair, and which pairs were ever visited."""
+    """Moments of every pair, over visits nearby, and which pairs were ever visited."""
 
     moments: Moments  # gram [H, N, 1, 1], cross [H, N, 1, 1+S]
     visited: Array  # [H, N]

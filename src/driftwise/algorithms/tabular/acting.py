@@ -1,4 +1,4 @@
-"""What agents that count have in common: where they may count, and where they start."""
+"""Checks and starting values that agents which count have in common."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient
 
 
 class CountingState(NamedTuple):
-    """What was counted, and what Q may at most be."""
+    """Counts, and an upper bound on Q."""
 
     moments: Moments  # gram [H, S, A, 1, 1], cross [H, S, A, 1, 1+S]
     bound: Array | None  # [H, S, A] the last Q, if no later one may be above it
 
 
 class Counts(NamedTuple):
-    """What is known of each step, state and action."""
+    """Estimates for each step, state and action."""
 
     count: Array  # [H, S, A] number of visits N = Σω
     rewards: Array  # [H, S, A] their mean r̂
@@ -140,7 +140,7 @@ class CountingValueIteration(Agent):
         return xp.concat([gap[1:], xp.zeros_like(gap[:1])])
 
     def _bonus(self, counts: Counts, value: Array) -> Array:
-        """At each pair of one step, before the scale: `[S, A]`."""
+        """The bonus of each pair of one step, before the scale: `[S, A]`."""
         xp, (count, rewards, kernel, gap) = namespace(value), counts
         horizon, log = self.spec.horizon, self.log_term
         if self.bonus == "hoeffding":

@@ -28,7 +28,7 @@ class Draw(NamedTuple):
 
 
 class BlockState(NamedTuple):
-    """What is known between two episodes."""
+    """The state of the playing agent, and of the chooser."""
 
     base: Any  # of the agent that plays this block
     arm: Array  # which it is, or was in the block that has just ended

@@ -23,7 +23,7 @@ class Schedule(NamedTuple):
 
 
 class MasterState(NamedTuple):
-    """What is known between two rounds; a round is an episode."""
+    """States of the instances, their schedule, and sums of the block; a round is an episode."""
 
     bases: Any  # a state for each order, stacked: leaves [M, ...]
     schedule: Schedule

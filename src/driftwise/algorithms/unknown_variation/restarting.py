@@ -24,7 +24,7 @@ class Draw(NamedTuple):
 
 
 class RestartingState(NamedTuple):
-    """What is known between two episodes."""
+    """States of the base and of the detector."""
 
     base: Any
     detector: Any
@@ -88,7 +88,7 @@ class Restarting(Wrapper):
         )
 
     def observed(self, plan: Plan, episode: Episode) -> Array:
-        """What the detector gets to see of an episode."""
+        """The number that the detector observes of an episode."""
         xp = namespace(episode.rewards)
         if self.watch == "rewards":
             return xp.mean(episode.rewards)

@@ -36,7 +36,7 @@ def oil_discovery(
 
     Every anchor has its own centre: many of them, close together, make oil that wanders; a mixture of two
     distant ones is oil at both. A drift with fewer anchors than `centres` takes the first ones. Features are
-    one-hot, so `dim = num_states·num_actions`; agents that need a metric are told `positions`. The finer the
+    one-hot, so `dim = num_states·num_actions`; agents that need a metric have `positions`. The finer the
     grid, the closer to the continuous problem; values are exact on every grid.
 
     Reference: the oil problem of Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement
@@ -62,7 +62,7 @@ def oil_discovery(
 
 
 def middles(count: int) -> np.ndarray:
-    """Of equal intervals of [0, 1]."""
+    """Midpoints of equal intervals of [0, 1]."""
     return (np.arange(count) + 0.5) / count
 
 

@@ -25,7 +25,7 @@ from driftwise.parts.regression import feature_table
 
 
 class Inputs(NamedTuple):
-    """What a step needs to know of its model."""
+    """The model of a step, for all runs."""
 
     mixture: Array  # [J]
     gain: Array  # the best one
@@ -134,7 +134,7 @@ class ContinuingMdp(Environment):
         return max(diameter(kernel) for kernel in kernels)
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """What sets the steps `[T]` apart, for `world`: their mixtures, and in a last column their gains."""
+        """The mixtures at the steps `[T]`, and in a last column their gains."""
         return np.concatenate([self.tables.mixture(episodes), self.gains(episodes)[:, None]], axis=1)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -159,7 +159,7 @@ class ContinuingMdp(Environment):
         )
 
     def digest(self) -> str:
-        """What tells it from other environments, whatever their names."""
+        """A text that tells it from other environments, whatever their names."""
         return f"{self.tables.digest()} from {self.start}"
 
 
@@ -176,7 +176,7 @@ def continuing_mdp(
     start: int = 0,
     rewards: RewardKind = "mean",
 ) -> ContinuingMdp:
-    """Of the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
+    """A continuing MDP from the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
     tables = checked_tables(anchors, horizon=1)
     num_states = tables[0][0].shape[-2]
     even = np.full(num_states, 1 / num_states)

@@ -150,6 +150,6 @@ class LinearBandit(Environment):
         )
 
     def digest(self) -> str:
-        """What tells it from other environments, whatever their names."""
+        """A text that tells it from other environments, whatever their names."""
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
         return hashlib.sha256(text.encode()).hexdigest()

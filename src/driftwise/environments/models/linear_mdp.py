@@ -32,7 +32,7 @@ MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 
 
 class Inputs(NamedTuple):
-    """What an episode needs to know of its model."""
+    """The model of an episode, for all runs."""
 
     mixture: Array  # [J]
     optimal_values: Array  # [S] V* of the first step
@@ -192,7 +192,7 @@ class LinearMdp(Environment):
         return weights
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """What sets the episodes `[T]` apart, for `world`: their mixtures."""
+        """The mixtures at the episodes `[T]`."""
         return self.mixture(episodes)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -200,7 +200,7 @@ class LinearMdp(Environment):
         return tuple(self.drift.changes(num_episodes))
 
     def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearMdpWorld:
-        """The environment as arrays, with what an agent asks to be told in its table."""
+        """The environment as arrays, with what an agent needs in its table."""
         table = feature_table(self.features, dtype)
         if "shared_steps" in needs and (self.mu != self.mu[:, :1]).any():
             raise ArgumentError(
@@ -238,7 +238,7 @@ class LinearMdp(Environment):
         return known
 
     def digest(self) -> str:
-        """What tells it from other environments, whatever their names."""
+        """A text that tells it from other environments, whatever their names."""
         digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
         known = [each for each in (self.successor_features, self.positions) if each is not None]
         for array in (self.features, self.theta, self.mu, self.initial, *known):
@@ -251,5 +251,5 @@ class LinearMdp(Environment):
         return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
 
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
-        """How much the model moves in the first `num_episodes` episodes; see `planning.variation`."""
+        """The variation of the model in the first `num_episodes` episodes; see `planning.variation`."""
         return planning.variation(self, num_episodes, **options)

@@ -66,6 +66,6 @@ def checked_tables(
 
 
 def _table(name: str, value: ArrayLike, sizes: tuple[int | None, ...], horizon: int) -> np.ndarray:
-    """Of that shape, or with an axis of steps before it."""
+    """A table of that shape, or with an axis of steps before it."""
     by_step = np.array(value, dtype=object).ndim == len(sizes) + 1
     return require_array(name, value, (horizon, *sizes) if by_step else sizes)
