@@ -10,9 +10,9 @@ import pytest
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.audit import LEMMAS, audit_agent, audit_experiment, builtin_experiments, worst_of
 from driftwise.analysis.audit.findings import Finding, beyond_chance
-from driftwise.analysis.audit.playing import traced
-from driftwise.analysis.audit.setting import bias_bound, setting_of, with_theory_radius
 from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.analysis.audit.subject import bias_bound, subject_of, with_theory_radius
+from driftwise.analysis.audit.tracing import traced
 from driftwise.environments import random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.exploration import Greedy
@@ -63,7 +63,7 @@ def test_the_bias_of_the_key_lemma_can_be_half_as_large(drift: str, monkeypatch:
 
     def once(run: Snapshot) -> np.ndarray:
         of_rewards, of_transitions = run.biases
-        return of_rewards + run.setting.spec.horizon * of_transitions
+        return of_rewards + run.subject.spec.horizon * of_transitions
 
     monkeypatch.setattr(Snapshot, "bias", property(once))
     tight = ALGORITHMS["opt_wlsvi"](SPEC, rate=0.5, radius=20.0, clip="tight")
@@ -230,9 +230,9 @@ def test_a_matrix_that_is_not_used_is_not_checked() -> None:
 
 @pytest.mark.parametrize("name", ["d_lin_ucb", "weight_ucb", "lin_ucb"])
 def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
-    setting = setting_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
+    subject = subject_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
     seen: list[np.ndarray] = []
-    trace = traced(setting, lambda snapshot: seen.append(snapshot.width[0]))
+    trace = traced(subject, lambda snapshot: seen.append(snapshot.width[0]))
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.analysis.audit import setting
+from driftwise.analysis.audit import subject
 from driftwise.base.part import number, part
 from driftwise.base.types import Forgetting, Moments, Numeric, Plan, Sample
 from driftwise.environments import planning
@@ -158,13 +158,13 @@ def test_a_wrong_plan_of_the_true_model_is_found(monkeypatch: pytest.MonkeyPatch
 
 def test_the_bias_lemma_as_printed_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the masses μ(S) as they stand, the variation of probability measures is 0 whatever they do."""
-    monkeypatch.setattr(setting, "_mass", lambda mu: np.linalg.norm(mu.sum(-1), axis=-1))
+    monkeypatch.setattr(subject, "_mass", lambda mu: np.linalg.norm(mu.sum(-1), axis=-1))
     assert violated(audited(agent("sw_lsvi_ucb"), make(), beta_scale=1.0)) == {"transition_bias"}
 
 
 def test_drift_that_is_not_told_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     still = np.zeros((NUM_EPISODES - 1, 1))
-    monkeypatch.setattr(setting.Setting, "moves", (still, still))
+    monkeypatch.setattr(subject.Subject, "moves", (still, still))
     found = audited(agent("lin_ucb"), make_bandit(noise_scale=0.3))
     assert violated(found) == {"reward_bias"}
 

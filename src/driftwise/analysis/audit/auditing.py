@@ -1,4 +1,4 @@
-"""Auditing: an agent in an environment, or all agents of an experiment that can be audited."""
+"""Audits of an agent in an environment, and of all agents of an experiment that can be audited."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-from driftwise.analysis.audit.findings import Finding, Tally
+from driftwise.analysis.audit.findings import Checks, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.playing import traced
-from driftwise.analysis.audit.setting import Setting, setting_of, why_not_auditable, with_theory_radius
-from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.analysis.audit.snapshot import Snapshot, Trace
+from driftwise.analysis.audit.subject import Subject, subject_of, why_not_auditable, with_theory_radius
+from driftwise.analysis.audit.tracing import traced
 from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
@@ -26,17 +26,17 @@ LOOKS = 200  # about so many episodes of a run are checked, unless a stride is g
 
 
 class Skipped(NamedTuple):
-    """What was not audited, and why, as half a sentence; without a statement, the whole agent."""
+    """A statement that was not audited, or a whole agent, and the reason as half a sentence."""
 
     environment: str
     agent: str
-    statement: str
+    statement: str  # empty for the whole agent
     why: str
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found of each agent in each environment, at these sizes."""
+    """Findings about each agent in each environment, at these sizes."""
 
     name: str
     lengths: Mapping[str, int]  # episodes of a run in each environment
@@ -49,11 +49,12 @@ class Audit:
 
     @property
     def violated(self) -> tuple[Finding, ...]:
+        """The findings that are violations."""
         return tuple(finding for finding in self.findings if finding.violated)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """How long, how often, from which seed and how densely, in words."""
+        """Episodes, runs, seed and stride in words."""
         strides = {*self.strides.values()}
         every = "every episode" if strides == {1} else f"every {max(strides, default=1)} episodes"
         looks = f"checked {every}" if len(strides) < 2 else f"about {LOOKS} episodes of each checked at most"
@@ -100,12 +101,12 @@ def audit_agent(
         if rescaled is None:
             return (), (Skipped(*where, "", "theory's radius for it depends on a noise_scale, not given"),)
         agent = rescaled
-    setting = setting_of(agent, environment, num_episodes, delta)
-    lacking = {name: lemma.lacks(setting) for name, lemma in LEMMAS.items()}
-    tallies = [Tally(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
+    subject = subject_of(agent, environment, num_episodes, delta)
+    lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
+    checks = [Checks(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
     for run in range(num_runs):
-        _check_run(setting, tallies, run, seed=seed, stride=stride)
-    found = tuple(tally.finding(*where, setting.delta) for tally in tallies)
+        _check_run(subject, checks, run, seed=seed, stride=stride)
+    found = tuple(each.finding(*where, subject.delta) for each in checks)
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
 
 
@@ -172,13 +173,10 @@ def _stride(num_episodes: int) -> int:
     return -(-num_episodes // LOOKS)
 
 
-def _check_run(setting: Setting, tallies: list[Tally], run: int, *, seed: int, stride: int) -> None:
-    def look(snapshot: Snapshot) -> None:
-        for tally in tallies:
-            if not tally.lemma.whole_run:
-                tally.add(run, tally.lemma.check(snapshot))
+def _check_run(subject: Subject, checks: list[Checks], run: int, *, seed: int, stride: int) -> None:
+    def look(at: Snapshot | Trace) -> None:
+        for each in checks:
+            if each.lemma.whole_run == isinstance(at, Trace):
+                each.add(run, each.lemma.check(at))
 
-    trace = traced(setting, look, seed=seed, run=run, stride=stride)
-    for tally in tallies:
-        if tally.lemma.whole_run:
-            tally.add(run, tally.lemma.check(trace))
+    look(traced(subject, look, seed=seed, run=run, stride=stride))

@@ -1,4 +1,4 @@
-"""What an audit found: for each statement how often it was checked, how tight it is, and whether it holds."""
+"""Findings of an audit: how often each statement was checked, how tight it is, and whether it holds."""
 
 from __future__ import annotations
 
@@ -45,24 +45,26 @@ class Finding:
 
     @property
     def violated(self) -> bool:
+        """Whether it fails more often than chance allows."""
         return self.verdict == "violated"
 
 
-class Tally:
-    """Both sides of one statement, gathered run by run."""
+class Checks:
+    """Both sides of one statement at every check, gathered run by run."""
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
         self.lemma = lemma
         self._sides: list[list[Sides]] = [[] for _ in range(num_runs)]
 
     def add(self, run: int, sides: Sides) -> None:
-        """An identity becomes an inequality: its residual is at most the tolerance."""
+        """Keep both sides; of an identity, its residual and the tolerance."""
         left, right = np.broadcast_arrays(*sides)
         if self.lemma.kind == "identity":
             left, right = np.abs(left - right), TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
         self._sides[run].append((np.ravel(left), np.ravel(np.broadcast_to(right, left.shape))))
 
     def finding(self, environment: str, agent: str, delta: float) -> Finding:
+        """Counts, ratios and the verdict over all checks."""
         together = [_joined(sides) for sides in self._sides]
         broken = [_broken(*sides) for sides in together]
         left, right = _joined(together)
@@ -128,7 +130,7 @@ def read_findings(folder: Path) -> tuple[Finding, ...]:
 
 
 def beyond_chance(failing: int, runs: int, allowed: float) -> bool:
-    """Whether so many failing runs of all would have a chance of at most `allowed`, if each had that chance.
+    """Whether so many failing runs or more have at most the chance `allowed`, if each fails with that chance.
 
     Of a single run one failure is enough; of 10 at 5 % it takes three.
     """
@@ -149,19 +151,19 @@ def _joined(sides: Sequence[Sides]) -> Sides:
 
 
 def _broken(left: np.ndarray, right: np.ndarray) -> int:
-    """How many do not hold; what is not a number does not."""
+    """Number of inequalities that do not hold; NaN does not."""
     scale = np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
     return int(np.sum(~(left <= right + TOLERANCE * scale)))
 
 
 def _ratios(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Left over right; a left side that is 0 but for rounding, or below, counts as 0."""
+    """Left over right side; a left one that is 0 but for rounding, or below, counts as 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(left > TOLERANCE, left / np.maximum(right, 0.0), 0.0)
 
 
 def worst_of(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """For each statement the finding that comes closest to a violation, with the counts of all."""
+    """The finding of each statement that comes closest to a violation, with the counts of all."""
     by_statement: dict[str, list[Finding]] = {}
     for finding in findings:
         by_statement.setdefault(finding.statement, []).append(finding)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.analysis.audit.setting import Setting
+from driftwise.analysis.audit.subject import Subject
 from driftwise.base.validation import ArgumentError, nearest
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import (
@@ -22,16 +22,16 @@ from driftwise.parts.forgetting import (
 Kind = Literal["identity", "always", "probable"]
 Sides = tuple[np.ndarray, np.ndarray]  # left ≤ right; an identity gives what should be equal
 
-# what a statement may need, and what to say where it is lacking
-CONDITIONS: dict[str, tuple[Callable[[Setting], bool], str]] = {
-    "optimism": (lambda setting: isinstance(setting.agent.exploration, Ucb), "the exploration is not UCB"),
-    "gram_sq": (lambda setting: setting.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
-    "successors": (lambda setting: setting.spec.horizon > 1, "there is only one step"),
-    "noise": (lambda setting: setting.noise_scale > 0, "rewards are seen without noise"),
-    "exact_rewards": (lambda setting: setting.noise_scale == 0, "rewards are noisy"),
+# conditions of statements, and what to say where they are not met
+CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
+    "optimism": (lambda subject: isinstance(subject.agent.exploration, Ucb), "the exploration is not UCB"),
+    "gram_sq": (lambda subject: subject.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+    "successors": (lambda subject: subject.spec.horizon > 1, "there is only one step"),
+    "noise": (lambda subject: subject.noise_scale > 0, "rewards are seen without noise"),
+    "exact_rewards": (lambda subject: subject.noise_scale == 0, "rewards are noisy"),
     "potential": (
-        lambda setting: isinstance(
-            setting.agent.forgetting,
+        lambda subject: isinstance(
+            subject.agent.forgetting,
             ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow,
         ),
         "no bound on the sum of widths is known for this forgetting",
@@ -55,9 +55,9 @@ class Lemma:
         """The statement, the first line of the function's docstring."""
         return (self.check.__doc__ or "").strip().split("\n")[0]
 
-    def lacks(self, setting: Setting) -> str:
-        """What the statement needs and the setting has not; empty if nothing."""
-        return "; ".join(why for met, why in map(CONDITIONS.__getitem__, self.needs) if not met(setting))
+    def lacks(self, subject: Subject) -> str:
+        """Conditions of the statement that the subject does not meet, in words; empty if it meets all."""
+        return "; ".join(why for met, why in map(CONDITIONS.__getitem__, self.needs) if not met(subject))
 
 
 LEMMAS: dict[str, Lemma] = {}

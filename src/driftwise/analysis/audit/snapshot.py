@@ -1,4 +1,4 @@
-"""Two looks at a run: a snapshot before an episode, and the trace of all of them."""
+"""Two views of a run: a snapshot before an episode, and the trace of all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.analysis.audit.setting import Setting
+from driftwise.analysis.audit.subject import Subject
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.types import FeatureTable, Model, Moments, Plan
 from driftwise.environments import planning
@@ -16,7 +16,7 @@ from driftwise.parts.exploration import Ucb, radius_at
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All that was seen before an episode, oldest first; `means` and `kernels` are true."""
+    """All episodes before one, oldest first; `means` and `kernels` are those of the true models."""
 
     features: np.ndarray  # [t, H, d]
     rewards: np.ndarray  # [t, H]
@@ -25,15 +25,19 @@ class History:
     kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
 
     def before(self, t: int) -> History:
+        """The episodes before `t`."""
         return History(**{name: values[:t] for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Episode `t` before it is played. What is summed from the history is the definition; `moments` and
-    `plan` are what the algorithm has instead. Pairs (s, a) are rows, those of actions that are there."""
+    """Episode `t` before it is played.
 
-    setting: Setting
+    Sums over the history are the definition; `moments` and `plan` are what the algorithm has instead. Pairs
+    (s, a) are rows, those of actions that are there.
+    """
+
+    subject: Subject
     t: int
     history: History
     moments: Moments
@@ -42,12 +46,12 @@ class Snapshot:
 
     @cached_property
     def model(self) -> Model:
-        return self.setting.model(self.t)
+        return self.subject.model(self.t)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """`ω(t, τ)`, `[t]`."""
-        return self.setting.agent.forgetting.weights(self.t)
+        return self.subject.agent.forgetting.weights(self.t)
 
     def weighted(self, targets: np.ndarray, power: int = 1) -> np.ndarray:
         """`Σ_τ ω^p φ_τ y_τᵀ`: `[H, d, …]` from targets `[t, H, …]`."""
@@ -56,7 +60,7 @@ class Snapshot:
 
     @cached_property
     def ridge_matrix(self) -> np.ndarray:
-        return self.setting.ridge * np.eye(self.setting.spec.dim)
+        return self.subject.ridge * np.eye(self.subject.spec.dim)
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -76,13 +80,13 @@ class Snapshot:
     @cached_property
     def width(self) -> np.ndarray:
         """`√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
-        matrix = self.setting.width_matrix(self.inverse, self.gram_sq)
+        matrix = self.subject.width_matrix(self.inverse, self.gram_sq)
         return np.sqrt(np.einsum("nd,hde,ne->hn", self.features, matrix, self.features))
 
     @cached_property
     def radius(self) -> np.ndarray:
         """`β` of each step, `[H]`; 0 for explorations without one."""
-        exploration = self.setting.agent.exploration
+        exploration = self.subject.agent.exploration
         radius = radius_at(exploration.radius, self.moments) if isinstance(exploration, Ucb) else np.zeros(1)
         return np.broadcast_to(radius[..., 0], len(self.gram))
 
@@ -99,7 +103,7 @@ class Snapshot:
 
     def by_state(self, array: np.ndarray) -> np.ndarray:
         """`[H, N]` as `[H, S, A]`; only bandits, of one state, lack actions."""
-        return array.reshape(len(array), self.setting.spec.num_states, -1)
+        return array.reshape(len(array), self.subject.spec.num_states, -1)
 
     @cached_property
     def estimate(self) -> np.ndarray:
@@ -141,35 +145,35 @@ class Snapshot:
     def average_model(self) -> Model:
         """`θ̄` and `μ̄` of the weighted average MDP."""
         sums = (self.weighted(self.history.means), self.weighted(self.history.kernels))
-        theta, mu = (total + self.setting.ridge * now for total, now in zip(sums, self.model, strict=True))
+        theta, mu = (total + self.subject.ridge * now for total, now in zip(sums, self.model, strict=True))
         return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
 
     @cached_property
     def biases(self) -> tuple[np.ndarray, np.ndarray]:
         """`bias_r` and `bias_P`, `[H]` each."""
-        return self.setting.biases(self.t)
+        return self.subject.biases(self.t)
 
     @cached_property
     def bias(self) -> np.ndarray:
         """`2H (bias_r + bias_P)`, `[H]`."""
-        return 2 * self.setting.spec.horizon * (self.biases[0] + self.biases[1])
+        return 2 * self.subject.spec.horizon * (self.biases[0] + self.biases[1])
 
     @cached_property
     def targets_ahead(self) -> np.ndarray:
         """`V_{t,h+1}(s_{τ,h+1})`, `[t, H]`."""
-        horizon = self.setting.spec.horizon
+        horizon = self.subject.spec.horizon
         return self.values[1:][np.arange(horizon), self.history.successors]
 
     @property
     def _tensor(self) -> np.ndarray:
-        return self.features.reshape(self.setting.spec.num_states, -1, self.setting.spec.dim)
+        return self.features.reshape(self.subject.spec.num_states, -1, self.subject.spec.dim)
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """A finished run, for statements about sums over it."""
 
-    setting: Setting
+    subject: Subject
     regret: np.ndarray  # [K]
     widths: np.ndarray  # [K, H] √(φᵀMφ) of the pairs played
     surprises: np.ndarray  # [K, H] ξ = [P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})
@@ -178,4 +182,4 @@ class Trace:
     @cached_property
     def bias(self) -> float:
         """`Σ_{t,h} bias_r + bias_P`."""
-        return float(sum(np.sum(self.setting.biases(t)) for t in range(self.setting.num_episodes)))
+        return float(sum(np.sum(self.subject.biases(t)) for t in range(self.subject.num_episodes)))

@@ -11,7 +11,7 @@ from driftwise.analysis.audit.snapshot import Snapshot
 @lemma("Lemma 1", "identity", "successors")
 def linear_q(run: Snapshot) -> Sides:
     """Q^π = φᵀ (θ + μ V^π), held against a backward induction with the kernel P = Φμ."""
-    values, action_values = np.zeros(run.setting.spec.num_states), []
+    values, action_values = np.zeros(run.subject.spec.num_states), []
     for theta, mu, policy in zip(run.model.theta[::-1], run.model.mu[::-1], run.policy[::-1], strict=True):
         kernel = run.features @ mu
         q = run.features @ theta + kernel @ values
@@ -30,7 +30,7 @@ def reward_bias(run: Snapshot) -> Sides:
 @lemma("Lemma 2", "always", "successors")
 def transition_bias(run: Snapshot) -> Sides:
     """|[(P − P̄) f](s, a)| ≤ H bias_P for the worst f with |f| ≤ H."""
-    horizon = run.setting.spec.horizon
+    horizon = run.subject.spec.horizon
     away = np.abs(run.features @ (run.model.mu - run.average_model.mu)).sum(-1)
     return horizon * away, horizon * _of_pairs(run.biases[1], away)
 
@@ -42,7 +42,7 @@ def reward_variance(run: Snapshot) -> Sides:
     widths = np.sqrt(np.einsum("nd,hde,ne->hn", run.features, matrix, run.features))
     learnt = (run.inverse @ run.weighted(run.history.rewards)[..., None])[..., 0]
     away = np.abs((learnt - run.average_model.theta) @ run.features.T)
-    return away, np.sqrt(run.setting.ridge) * run.setting.theta_bound * widths
+    return away, np.sqrt(run.subject.ridge) * run.subject.theta_bound * widths
 
 
 def _of_pairs(of_steps: np.ndarray, like: np.ndarray) -> np.ndarray:

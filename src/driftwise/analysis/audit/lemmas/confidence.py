@@ -1,4 +1,4 @@
-"""What holds with probability 1 − δ: concentration, optimism, and the regret they leave."""
+"""Statements that hold with probability 1 − δ: concentration, optimism, and the regret they leave."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def reward_concentration(run: Snapshot) -> Sides:
     The lemma holds at each t; for all (t, h) at once δ is divided by their number.
     """
     deviation = _self_normalised(run, run.history.rewards - run.history.means)
-    information = np.linalg.slogdet(run.gram_sq / run.setting.ridge)[1]
-    return deviation, run.setting.noise_scale * np.sqrt(2 * _log_failures(run) + information)
+    information = np.linalg.slogdet(run.gram_sq / run.subject.ridge)[1]
+    return deviation, run.subject.noise_scale * np.sqrt(2 * _log_failures(run) + information)
 
 
 @lemma("Lemmas 6 and 13", "probable", "optimism", "successors")
@@ -26,7 +26,7 @@ def transition_concentration(run: Snapshot) -> Sides:
     The paper's with its constants: `log N = (d²+d) log(3(2H√(dΣω/λ) + β²√d/λ)/ε)` covers all value functions
     that there can be, to ε = λ/(4Σω)². There is nothing to learn of successors at the last step.
     """
-    spec, ridge = run.setting.spec, run.setting.ridge
+    spec, ridge = run.subject.spec, run.subject.ridge
     expected = np.einsum("ths,hs->th", run.history.kernels, run.values[1:])
     deviation = _self_normalised(run, run.targets_ahead - expected)[:-1]
     memory = max(1.0, float(run.weights.sum()))
@@ -92,7 +92,7 @@ def _self_normalised(run: Snapshot, noise: np.ndarray) -> np.ndarray:
 
 def _log_failures(run: Snapshot) -> float:
     """`log(2KH/δ)`."""
-    return float(np.log(2 * run.setting.num_episodes * run.setting.spec.horizon / run.setting.delta))
+    return float(np.log(2 * run.subject.num_episodes * run.subject.spec.horizon / run.subject.delta))
 
 
 def _played(run: Snapshot, of_pairs: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The regression is the one that is defined, and what holds of it whatever was seen."""
+"""The regression equals its definition, and obeys bounds whatever was seen."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def gram_sq_recursion(run: Snapshot) -> Sides:
 def cross_recursion(run: Snapshot) -> Sides:
     """cross of the recursion = Σ ω φ (r, e_s')ᵀ, of rewards alone where there is only one step."""
     targets = run.history.rewards[..., None]
-    if run.setting.spec.horizon > 1:
-        arrived = np.eye(run.setting.spec.num_states)[run.history.successors]
+    if run.subject.spec.horizon > 1:
+        arrived = np.eye(run.subject.spec.num_states)[run.history.successors]
         targets = np.concatenate([targets, arrived], axis=-1)
     return run.moments.cross, run.weighted(targets)
 
@@ -49,15 +49,15 @@ def weighted_features(run: Snapshot) -> Sides:
     """Σ ω φᵀ Λ⁻¹ φ ≤ d."""
     inverse, features = spd_inverse(run.moments.gram), run.history.features
     total = np.einsum("t,thd,hde,the->h", run.weights, features, inverse, features)
-    return total, np.full_like(total, run.setting.spec.dim)
+    return total, np.full_like(total, run.subject.spec.dim)
 
 
 @lemma("Lemma 5", "always", "successors")
 def bounded_weights(run: Snapshot) -> Sides:
     """‖w‖ ≤ 2H √(d Σω / λ), which is 2H √(d (1−η^(t−1)) / (λ (1−η)))."""
-    spec = run.setting.spec
+    spec = run.subject.spec
     norms = np.linalg.norm(run.plan.weights, axis=-1)
-    limit = 2 * spec.horizon * np.sqrt(spec.dim * run.weights.sum() / run.setting.ridge)
+    limit = 2 * spec.horizon * np.sqrt(spec.dim * run.weights.sum() / run.subject.ridge)
     return norms, np.full_like(norms, limit)
 
 
@@ -68,13 +68,13 @@ def bounded_sandwich(run: Snapshot) -> Sides:
     inverse = spd_inverse(moments.gram)
     matrix = inverse if moments.gram_sq is None else inverse @ moments.gram_sq @ inverse
     largest = np.linalg.norm(matrix, ord=2, axis=(-2, -1))
-    return largest, np.full_like(largest, 1 / run.setting.ridge)
+    return largest, np.full_like(largest, 1 / run.subject.ridge)
 
 
 @lemma("Lemma 11", "always")
 def determinant(run: Snapshot) -> Sides:
     """log det(Λ̃/λ) ≤ d log(1 + Σω² / (λd))."""
-    dim, ridge = run.setting.spec.dim, run.setting.ridge
+    dim, ridge = run.subject.spec.dim, run.subject.ridge
     matrix = run.gram_sq if run.moments.gram_sq is None else run.moments.gram_sq
     information = np.linalg.slogdet(matrix / ridge)[1]
     limit = dim * np.log1p(np.square(run.weights).sum() / (ridge * dim))

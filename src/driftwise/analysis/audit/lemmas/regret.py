@@ -5,61 +5,61 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.analysis.audit.lemma import Sides, lemma
-from driftwise.analysis.audit.setting import Setting
 from driftwise.analysis.audit.snapshot import Trace
+from driftwise.analysis.audit.subject import Subject
 from driftwise.parts.forgetting import ExponentialWeights, RestartAt
 
 
 @lemma("Eq. (23), term A", "probable", "optimism", "successors", whole_run=True)
 def surprises(run: Trace) -> Sides:
     """|Σ_{t,h} ξ| ≤ 4 √(H³ K log(4/δ))."""
-    return np.abs(run.surprises.sum())[None], np.asarray([_surprise_bound(run.setting)])
+    return np.abs(run.surprises.sum())[None], np.asarray([_surprise_bound(run.subject)])
 
 
 @lemma("Eq. (24), term B", "always", "optimism", "potential", whole_run=True)
 def sum_of_widths(run: Trace) -> Sides:
     """Σ_{t,h} ‖φ‖ ≤ H √K √(2dK log(1/η) + 2d log(1 + Σω/(λd))); by blocks where weights are 0 or 1."""
-    return run.widths.sum()[None], np.asarray([_width_bound(run.setting)])
+    return run.widths.sum()[None], np.asarray([_width_bound(run.subject)])
 
 
 @lemma("Theorem 1", "probable", "optimism", "potential", whole_run=True)
 def theorem(run: Trace) -> Sides:
     """Regret(K) ≤ (A) + 2β (B) + 4H Σ_{t,h} (bias_r + bias_P), with (A) and (B) as bounded above."""
     bound = (
-        _surprise_bound(run.setting)
-        + 2 * run.radius * _width_bound(run.setting)
-        + 4 * run.setting.spec.horizon * run.bias
+        _surprise_bound(run.subject)
+        + 2 * run.radius * _width_bound(run.subject)
+        + 4 * run.subject.spec.horizon * run.bias
     )
     return run.regret.sum()[None], np.asarray([bound])
 
 
-def _surprise_bound(setting: Setting) -> float:
-    horizon, num_episodes = setting.spec.horizon, setting.num_episodes
-    return float(4 * np.sqrt(horizon**3 * num_episodes * np.log(4 / setting.delta)))
+def _surprise_bound(subject: Subject) -> float:
+    horizon, num_episodes = subject.spec.horizon, subject.num_episodes
+    return float(4 * np.sqrt(horizon**3 * num_episodes * np.log(4 / subject.delta)))
 
 
-def _width_bound(setting: Setting) -> float:
+def _width_bound(subject: Subject) -> float:
     r"""$H\sqrt{K\ell}$ with $\ell$ a bound on $\sum_t \|\phi_t\|^2$ at one step.
 
     Exponential weights: $\ell = 2d(K\log(1/\eta) + \log(1+\sum\omega/(\lambda d)))$ (Russac et al. 2019,
     Proposition 4). Weights of 0 and 1: $\ell = 2d\,n\log(1 + m/(\lambda d))$ for $n$ blocks of at most $m$
     episodes. A ridge below one multiplies by $1/\lambda$.
     """
-    spec, ridge, num_episodes = setting.spec, setting.ridge, setting.num_episodes
-    forgetting = setting.agent.forgetting
+    spec, ridge, num_episodes = subject.spec, subject.ridge, subject.num_episodes
+    forgetting = subject.agent.forgetting
     heaviest = max(float(forgetting.weights(t).sum()) for t in range(num_episodes + 1))
     information = np.log1p(heaviest / (ridge * spec.dim))
     if isinstance(forgetting, ExponentialWeights):
         information += num_episodes * np.log(1 / forgetting.rate)
     else:
-        information *= _num_blocks(setting)
+        information *= _num_blocks(subject)
     potential = 2 * max(1.0, 1 / ridge) * spec.dim * information
     return float(spec.horizon * np.sqrt(num_episodes * potential))
 
 
-def _num_blocks(setting: Setting) -> int:
+def _num_blocks(subject: Subject) -> int:
     """Stretches of the run such that in each nothing is forgotten that came in it."""
-    forgetting, num_episodes = setting.agent.forgetting, setting.num_episodes
+    forgetting, num_episodes = subject.agent.forgetting, subject.num_episodes
     if isinstance(forgetting, RestartAt):
         return len(forgetting.changes) + 1
     length = getattr(forgetting, "length", getattr(forgetting, "period", num_episodes))

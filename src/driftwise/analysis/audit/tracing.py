@@ -1,4 +1,4 @@
-"""One run in the NumPy engine that keeps its whole history."""
+"""A run of the NumPy engine that keeps its whole history."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from driftwise.analysis.audit.setting import Setting
 from driftwise.analysis.audit.snapshot import History, Snapshot, Trace
+from driftwise.analysis.audit.subject import Subject
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.types import Episode
 from driftwise.simulation.play import play
 
 
 def traced(
-    setting: Setting, look: Callable[[Snapshot], None], *, seed: int = 0, run: int = 0, stride: int = 1
+    subject: Subject, look: Callable[[Snapshot], None], *, seed: int = 0, run: int = 0, stride: int = 1
 ) -> Trace:
     """Play a run, the one that the simulator plays too; `look` at every `stride`-th episode and the last."""
-    spec, num_episodes = setting.spec, setting.num_episodes
+    spec, num_episodes = subject.spec, subject.num_episodes
     sizes = num_episodes, spec.horizon
     history = History(
         features=np.zeros((*sizes, spec.dim)),
@@ -27,17 +27,17 @@ def traced(
         kernels=np.zeros((*sizes, spec.num_states)),
     )
     regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
-    played_run = play(setting.agent, setting.environment, num_episodes=num_episodes, seed=seed, run=run)
+    played_run = play(subject.agent, subject.environment, num_episodes=num_episodes, seed=seed, run=run)
     for t, played in enumerate(played_run):
         episode, record = played.episode, played.record
-        snapshot = Snapshot(setting, t, history.before(t), played.before, played.plan, played.features)
+        snapshot = Snapshot(subject, t, history.before(t), played.before, played.plan, played.features)
         if t % stride == 0 or t == num_episodes - 1:
             look(snapshot)
         regret[t] = record.optimal - record.value
         widths[t], surprises[t] = _widths(snapshot, episode), _surprises(snapshot, episode)
         radius = max(radius, float(snapshot.radius.max()))
         _keep(history, t, episode, snapshot)
-    return Trace(setting, regret, widths, surprises, radius)
+    return Trace(subject, regret, widths, surprises, radius)
 
 
 def _keep(history: History, t: int, episode: Episode, snapshot: Snapshot) -> None:
@@ -49,9 +49,9 @@ def _keep(history: History, t: int, episode: Episode, snapshot: Snapshot) -> Non
 
 
 def _widths(snapshot: Snapshot, episode: Episode) -> np.ndarray:
-    """Of the pairs played, with the algorithm's own matrices: `[H]`."""
+    """`√(φᵀMφ)` of the pairs played, with the algorithm's own matrices: `[H]`."""
     moments, phi = snapshot.moments, episode.features
-    matrix = snapshot.setting.width_matrix(spd_inverse(moments.gram), moments.gram_sq)
+    matrix = snapshot.subject.width_matrix(spd_inverse(moments.gram), moments.gram_sq)
     return np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
 
 

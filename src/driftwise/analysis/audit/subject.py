@@ -1,4 +1,4 @@
-"""What an audit knows beforehand: the algorithm, the true path of models, and what theory assumes of them."""
+"""The subject of an audit: an agent, the true path of models, and the assumptions of theory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COIN = 0.5  # a coin is 1/2-sub-Gaussian
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Subject:
     """A least-squares agent in an environment for so many episodes, and the δ its radius was made for."""
 
     agent: LeastSquares
@@ -47,7 +47,7 @@ class Setting:
         return self.environment.noise_scale if isinstance(self.environment, LinearBandit) else 0.0
 
     def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
-        """What a width is measured with: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` of explorations that make no use of `Λ̃`.
+        """Matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` for explorations that make no use of `Λ̃`.
 
         Where no `Λ̃` is kept although it is used, it equals `Λ`.
         """
@@ -70,7 +70,7 @@ class Setting:
 
     @cached_property
     def theta_bound(self) -> float:
-        """S: `√d` as the paper assumes of linear MDPs; of a bandit, what is true."""
+        """S: `√d`, as the paper assumes, for linear MDPs; the true bound for bandits."""
         if isinstance(self.environment, LinearMdp):
             return float(np.sqrt(self.spec.dim))
         return self.environment.norm_bound(self.num_episodes)
@@ -115,7 +115,7 @@ def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: int, ridge: float, b
 
 
 def why_not_auditable(agent: Agent, environment: Environment) -> str:
-    """What keeps an agent from being audited, as half a sentence."""
+    """The reason why an agent cannot be audited, as half a sentence."""
     if not isinstance(agent, LeastSquares):
         return f"it is a {type(agent).__name__}, no least-squares agent"
     if agent.needs:
@@ -123,12 +123,12 @@ def why_not_auditable(agent: Agent, environment: Environment) -> str:
     return f"the true models of {environment.name} are not known"
 
 
-def setting_of(
+def subject_of(
     agent: LeastSquares, environment: LinearMdp | LinearBandit, num_episodes: int, delta: float
-) -> Setting:
-    """The setting; a radius that says its own δ has the last word on it."""
+) -> Subject:
+    """The subject; a radius with a δ of its own overrides `delta`."""
     radius = getattr(agent.exploration, "radius", None)
-    return Setting(agent, environment, num_episodes, float(getattr(radius, "delta", delta)))
+    return Subject(agent, environment, num_episodes, float(getattr(radius, "delta", delta)))
 
 
 def with_theory_radius(
@@ -139,10 +139,10 @@ def with_theory_radius(
     delta: float,
     scale: float,
 ) -> LeastSquares | None:
-    """The agent with `scale` times the radius that theory asks for, whatever it had; a radius that is made
-    of formulas keeps all but its own scale, and what it is told of the drift.
+    """The agent with `scale` times the radius of theory instead of its own.
 
-    Nothing for a bandit's radius that is a number: what theory would say depends on its noise.
+    A radius that is made of formulas changes its scale alone. `None` for a bandit whose radius is a number:
+    that of theory depends on a noise scale, which is not given.
     """
     exploration, spec = agent.exploration, agent.spec
     if not isinstance(exploration, Ucb):
@@ -155,10 +155,11 @@ def with_theory_radius(
         return None
     else:
         sizes |= dict(delta=delta, beta_scale=scale)
-        forgetting, told = agent.forgetting, isinstance(radius, LocalVariationRadius)
+        forgetting = agent.forgetting
         weighted = isinstance(forgetting, ExponentialWeights)
         beta = opt_wlsvi_radius(**sizes, rate=forgetting.rate) if weighted else lsvi_ucb_radius(**sizes)
-        radius = dataclasses.replace(radius, radius=beta) if told else beta
+        local = isinstance(radius, LocalVariationRadius)
+        radius = dataclasses.replace(radius, radius=beta) if local else beta
     return dataclasses.replace(agent, exploration=dataclasses.replace(exploration, radius=radius))
 
 
