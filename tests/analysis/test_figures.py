@@ -34,7 +34,7 @@ def test_spread_keeps_the_order_and_the_gap_and_moves_no_more_than_needed() -> N
 
 
 def test_curves_are_the_means_and_break_at_the_change() -> None:
-    row = figures.Row("a place", RESULTS, changes=(40,))
+    row = figures.Curves("a place", RESULTS, changes=(40,))
     figure = figures.regret_figure([row], title="What one sees", note="how it was made")
     left, right = figure.axes
     for line, result in zip(right.get_lines(), RESULTS.values(), strict=False):  # the change comes after them
@@ -55,8 +55,8 @@ def test_curves_are_the_means_and_break_at_the_change() -> None:
 def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:
     first, second = RESULTS.values()
     rows = [
-        figures.Row("one", {"$a$": first, "_b": second}, changes=(40,)),
-        figures.Row("other", {"_b": first, "c": second}),
+        figures.Curves("one", {"$a$": first, "_b": second}, changes=(40,)),
+        figures.Curves("other", {"_b": first, "c": second}),
     ]
     figure = figures.regret_figure(rows)
     looks = []
@@ -77,7 +77,7 @@ def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
         str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
         for number in range(20)
     }
-    rows = [figures.Row("one", agents), figures.Row("other", {**agents, "12": agents["19"]})]
+    rows = [figures.Curves("one", agents), figures.Curves("other", {**agents, "12": agents["19"]})]
     figure = figures.regret_figure(rows, note="made up")
     for axes in figure.axes[1::2]:
         names = {text.get_text() for text in axes.texts}
@@ -87,14 +87,14 @@ def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
     result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
-    figure = figures.regret_figure([figures.Row("", {"only": result})])
+    figure = figures.regret_figure([figures.Curves("", {"only": result})])
     figures.write_png(figure, io.BytesIO())
 
 
 def test_png_is_the_same_whatever_the_users_settings() -> None:
     def png() -> bytes:
         file = io.BytesIO()
-        figures.write_png(figures.regret_figure([figures.Row("", RESULTS, changes=(40,))]), file)
+        figures.write_png(figures.regret_figure([figures.Curves("", RESULTS, changes=(40,))]), file)
         return file.getvalue()
 
     first = png()

@@ -13,7 +13,7 @@ from driftwise.__main__ import main
 from driftwise.analysis.figures import regret_png
 from driftwise.analysis.report.data import ReportData, load_report_data, longest
 from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.rates import Fit, _about, _declared, rates_table, sweeps
+from driftwise.analysis.report.panels.rates import Fit, _about, _declared, rates_table, sweeps
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.experiments.building import make_batches, make_environments

@@ -21,13 +21,13 @@ from driftwise.analysis import latex
 from driftwise.analysis.page import Code, Figure
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data
-from driftwise.analysis.report.final_table import IN_CSV, final_table, mean_recovery
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.differences import differences_to_best
 from driftwise.analysis.report.panels.drift import drift as drift_panel
+from driftwise.analysis.report.panels.final_table import IN_CSV, final_table, mean_recovery
 from driftwise.analysis.report.panels.heat_map import find_grids
 from driftwise.analysis.report.panels.overview import ranking
-from driftwise.analysis.report.panels.reproduce import reproduce, toml
+from driftwise.analysis.report.panels.reproduce import reproduce
 from driftwise.analysis.report.random_actions import random_regret
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
@@ -376,10 +376,12 @@ def test_grids_of_two_parameters_are_found_by_what_the_manifest_says_of_points()
 
 
 def test_the_file_in_the_report_is_the_experiment() -> None:
-    for experiment in EXPERIMENTS.values():
-        assert tomllib.loads(toml(experiment.config)) == experiment.config
     odd = {"a": 'x"\\\x7f\n', "t": {"ε b": [1, 2.5, True, "50%"], "n": {"deep": {"er": -1}}}}
-    assert tomllib.loads(toml(odd)) == odd
+    for config in (*(experiment.config for experiment in EXPERIMENTS.values()), odd):
+        blocks = reproduce({"none": in_memory({"a": SOME}, experiment="mine", config=config)}).blocks
+        assert blocks[1] == "with this in mine.toml:"
+        assert isinstance(blocks[2], Code)
+        assert tomllib.loads(blocks[2].text) == config
 
 
 @pytest.mark.parametrize(

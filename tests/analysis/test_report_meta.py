@@ -12,7 +12,7 @@ import pytest
 from driftwise.analysis.page import Section
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
-from driftwise.analysis.report.final_table import final_table
+from driftwise.analysis.report.panels.final_table import final_table
 from driftwise.analysis.report.panels.meta_algorithms import arm_names, meta_algorithms
 from tests.browser import find_chromium, probe
 from tests.report_folders import LABELS, NASTY, described_lock, make_folder

@@ -1,4 +1,4 @@
-"""Figures: regret over time, as one looks at it first."""
+"""Figures of regret over time, by matplotlib."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ STYLE: dict[Any, Any] = {
     "ytick.color": "#555555",
     "lines.linewidth": 2.0,
     "lines.solid_capstyle": "round",
+    "pdf.fonttype": 42,  # TrueType, as journals ask for
 }
 TOP, HEIGHT, GAP, BOTTOM = 1.45, 3.2, 1.35, 0.55  # inches above, of, between and below rows
 
 
-class Row(NamedTuple):
-    """What one row of a figure shows."""
+class Curves(NamedTuple):
+    """Results of all agents in an environment: a row of a figure."""
 
-    name: str
+    environment: str
     results: Mapping[str, Result]  # by the agent's label
     changes: Sequence[int] = ()  # the episodes, from 0, at which the environment jumps
 
 
-def regret_figure(rows: Sequence[Row], *, title: str = "", note: str = "") -> Figure:
+def regret_figure(rows: Sequence[Curves], *, title: str = "", note: str = "") -> Figure:
     """Per-episode and cumulative regret of every agent: mean over runs, and its 95 % interval.
 
     A row for each environment; an agent looks the same in all of them. Smoothing does not cross changes. Of
@@ -58,9 +59,8 @@ def regret_figure(rows: Sequence[Row], *, title: str = "", note: str = "") -> Fi
     """
     ranked, labels = _ranked(rows), list(dict.fromkeys(label for row in rows for label in row.results))
     if len(labels) > MAX_AGENTS:
-        note = f"{note} · the {MAX_AGENTS} of lowest average rank of {len(labels):,} agents".removeprefix(
-            " · "
-        )
+        shown = f"the {MAX_AGENTS} of lowest average rank of {len(labels):,} agents"
+        note = f"{note} · {shown}" if note else shown
     labels = [label for label in labels if label in ranked[:MAX_AGENTS]]
     styles = dict(zip(labels, zip(cycle(COLOURS), cycle(LINES), strict=False), strict=False))
     height = TOP + len(rows) * HEIGHT + (len(rows) - 1) * GAP + BOTTOM
@@ -78,14 +78,20 @@ def regret_figure(rows: Sequence[Row], *, title: str = "", note: str = "") -> Fi
     return figure
 
 
+def write_figure(figure: Figure, file: BinaryIO, **options: Any) -> None:
+    """Write a figure, with the options of `savefig`, in the style of its drawing."""
+    with _style():  # some of it is asked for when things are written
+        figure.savefig(file, **options)
+
+
 def write_png(figure: Figure, file: BinaryIO) -> None:
-    with _style():  # some of it is asked for when things are drawn
-        figure.savefig(file, format="png", dpi=150)
+    """Write a figure as PNG."""
+    write_figure(figure, file, format="png", dpi=150)
 
 
 def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> Callable[[BinaryIO], None]:
     """A writer of the regret figure as PNG."""
-    figure = regret_figure([Row(*row) for row in rows], title=title, note=note)
+    figure = regret_figure([Curves(*row) for row in rows], title=title, note=note)
     return lambda file: write_png(figure, file)
 
 
@@ -107,7 +113,7 @@ def moving_average(curves: np.ndarray, width: int) -> np.ndarray:
     return (sums[..., high] - sums[..., low]) / (high - low)
 
 
-def _ranked(rows: Sequence[Row]) -> list[str]:
+def _ranked(rows: Sequence[Curves]) -> list[str]:
     """Labels from the lowest to the highest rank within runs, averaged over the runs and rows of an agent."""
     ranks: dict[str, list[float]] = {}
     for row in rows:
@@ -117,7 +123,7 @@ def _ranked(rows: Sequence[Row]) -> list[str]:
     return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
 
 
-def _draw_row(row: Row, left: Axes, right: Axes, styles: Mapping[str, tuple[str, Any]]) -> None:
+def _draw_row(row: Curves, left: Axes, right: Axes, styles: Mapping[str, tuple[str, Any]]) -> None:
     results = {label: result for label, result in row.results.items() if label in styles}
     for label, result in results.items():
         points = np.arange(len(result.episodes))
@@ -130,7 +136,7 @@ def _draw_row(row: Row, left: Axes, right: Axes, styles: Mapping[str, tuple[str,
         _finish(axes, heading, row.changes)
     _label_ends(right, curves)
     left.annotate(
-        row.name,
+        row.environment,
         (0.012, 1),
         xycoords=("figure fraction", "axes fraction"),
         xytext=(0, 37),

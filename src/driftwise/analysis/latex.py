@@ -15,44 +15,17 @@ SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 LETTERS = {
-    "ß": "ss",
-    "ø": "o",
-    "Ø": "O",
-    "æ": "ae",
-    "Æ": "AE",
-    "œ": "oe",
-    "Œ": "OE",
-    "ł": "l",
-    "Ł": "L",
-    "§": "S",
-}
+    "ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ł": "l", "Ł": "L", "§": "S",
+}  # fmt: skip
 MARKS = {
-    "–": "--",
-    "—": "---",
-    "‘": "`",
-    "’": "'",
-    "“": "``",
-    "”": "''",
-    "…": r"\ldots{}",
-    "\N{NO-BREAK SPACE}": "~",
-}
+    "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "…": r"\ldots{}", "\u00a0": "~",
+}  # fmt: skip
 SYMBOLS = {
-    "−": "-",
-    "±": r"\pm",
-    "×": r"\times",
-    "·": r"\cdot",
-    "≤": r"\le",
-    "≥": r"\ge",
-    "→": r"\to",
+    "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "≤": r"\le", "≥": r"\ge", "→": r"\to",
     "∞": r"\infty",
-}
-ACCENTS = dict(
-    zip(
-        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328",
-        "`'^~=u.\"rHvck",
-        strict=True,
-    )
-)
+}  # fmt: skip
+MARKS_ABOVE_OR_BELOW = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328"
+ACCENTS = dict(zip(MARKS_ABOVE_OR_BELOW, "`'^~=u.\"rHvck", strict=True))
 GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (FINAL )?([A-Z]+)")
 SMALL_GREEK = {"EPSILON": "varepsilon", "PHI": "varphi", "LAMDA": "lambda"}  # by Unicode's names
 LIKE_LATIN = {  # LaTeX has no letters of their own for these

@@ -48,7 +48,7 @@ def estimates_table(replay: Replay) -> Table:
 
 
 def lead(replay: Replay) -> str:
-    """How much was replayed, in a sentence or two."""
+    """The amount that was replayed, in a sentence or two."""
     final = replay.final
     text = f"{counted(replay.rows, 'row')} with {counted(len(replay.actions), 'action')}"
     if replay.skipped:

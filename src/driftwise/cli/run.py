@@ -127,8 +127,8 @@ def _blaming_out(out: str) -> Iterator[None]:
 def _print_tables(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
     from driftwise.analysis.report.data import ReportData, longest
-    from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
-    from driftwise.analysis.report.rates import rates_table, sweeps
+    from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
+    from driftwise.analysis.report.panels.rates import rates_table, sweeps
     from driftwise.experiments.saving import manifest
 
     entries = manifest(experiment, outcomes)

@@ -148,7 +148,7 @@ def _blocks(setting: Setting, problem: Problem) -> dict[str, int]:
 
 
 def _listed(setting: Setting, blocks: dict[str, int]) -> str:
-    """What to choose a memory with; in a single block nothing is chosen twice."""
+    """Algorithms that choose a memory online, in words; in a single block nothing is chosen twice."""
     several = {name: length for name, length in blocks.items() if length < setting.num_episodes}
     if not several:
         return "the run is too short to choose a memory online: its first block would be the whole of it"

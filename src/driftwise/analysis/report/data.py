@@ -1,4 +1,4 @@
-"""What a report is about: a results folder in memory, checked."""
+"""The data of a report: a results folder in memory, checked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ReportData:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What the experiment's file said; empty where the manifest does not keep it."""
+        """The experiment's file; empty where the manifest does not keep it."""
         return self.manifest.get("config") or {}
 
     @property
@@ -53,11 +53,13 @@ class ReportData:
     @cached_property
     def agents(self) -> list[Mapping[str, Any]]:
         """The manifest's entries, in the order of `results`."""
-        return [agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label]
+        agents = (each for each in self.manifest["agents"] if each["environment"] == self.environment_label)
+        by_label = {str(agent["label"]): agent for agent in agents}
+        return [by_label[label] for label in self.labels]
 
     @cached_property
     def events(self) -> tuple[str, ...]:
-        """Those of `EVENTS` that some agent tells of."""
+        """The `EVENTS` that some agent records."""
         return tuple(name for name in EVENTS if any(name in each.counts for each in self.results.values()))
 
     @property
@@ -175,25 +177,21 @@ def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> d
     for name in COLUMNS:
         if table[name].null_count:
             raise ValueError(f"{path} is damaged: its column {name!r} has holes")
-    cells = [(str(each["environment"]), str(each["label"])) for each in manifest["agents"]]
-    environments, agents = list(manifest["environments"]), list(dict.fromkeys(label for _, label in cells))
-    environment, agent = _places(table["environment"], environments), _places(table["agent"], agents)
-    numbered = np.full((len(environments) + 1, len(agents) + 1), -1)  # the last are those of other names
-    for number, (one, other) in enumerate(cells):
-        numbered[environments.index(one), agents.index(other)] = number
-    cell = numbered[environment, agent]
-    if not np.array_equal(np.unique(cell), np.arange(len(cells))):
+    environments, pairs = list(manifest["environments"]), len(manifest["agents"])
+    labels = list(dict.fromkeys(str(agent["label"]) for agent in manifest["agents"]))
+    environment, agent = _places(table["environment"], environments), _places(table["agent"], labels)
+    pair = np.where((environment < 0) | (agent < 0), -1, environment * len(labels) + agent)
+    if not np.array_equal(np.unique(pair), np.arange(pairs)):
         raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
-    rows = {"cell": cell, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
-    results = {}
-    for place, label in enumerate(environments):
-        own = {name: column[environment == place] for name, column in rows.items()}
-        results[label] = _curves(path, own, [name for each, name in cells if each == label])
-    return results
+    columns = {"agent": agent, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
+    return {
+        label: _curves(path, {name: each[environment == place] for name, each in columns.items()}, labels)
+        for place, label in enumerate(environments)
+    }
 
 
 def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
-    """Where each word of the column stands among the names; −1 for one that does not."""
+    """Place of each word of the column among the names; −1 for one that is not there."""
     words = column.combine_chunks().cast(pa.string()).dictionary_encode()
     known = {name: place for place, name in enumerate(names)}
     places = np.array([known.get(word, -1) for word in words.dictionary.to_pylist()], dtype=int)
@@ -201,8 +199,8 @@ def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
 
 
 def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, Result]:
-    """The rows of one environment as curves `[runs, points]`; `labels` are its agents, as cells ascend."""
-    order = np.lexsort((rows["episode"], rows["run"], rows["cell"]))
+    """The rows of one environment as curves `[runs, points]`; `labels` are its agents."""
+    order = np.lexsort((rows["episode"], rows["run"], rows["agent"]))
     num_runs, num_points = (len(np.unique(rows[name])) for name in ("run", "episode"))
     shape = (len(labels), num_runs, num_points)
     if len(order) != np.prod(shape):
@@ -214,7 +212,7 @@ def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -
     if not np.isfinite(cubes["regret"]).all():
         raise ValueError(f"{path} is damaged: some regret is not a finite number")
     lengths = np.diff(episodes[0, 0], prepend=0)
-    told = {name: cube for name, cube in cubes.items() if name not in ("cell", *COLUMNS)}
+    diagnostics = {name: cube for name, cube in cubes.items() if name not in COLUMNS}
     return {
         label: Result(
             returns=cubes["reward"][place],
@@ -224,7 +222,9 @@ def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -
             lengths=lengths,
             state=None,
             manifest={},
-            diagnostics={name: cube[place] for name, cube in told.items() if not np.isnan(cube[place]).all()},
+            diagnostics={
+                name: cube[place] for name, cube in diagnostics.items() if not np.isnan(cube[place]).all()
+            },
         )
         for place, label in enumerate(labels)
     }

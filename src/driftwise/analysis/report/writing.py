@@ -1,4 +1,4 @@
-"""Writing a report: a format is a function from the data to bytes."""
+"""Reports as files: a format is a function from the data to bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from driftwise.analysis import figures, latex
 from driftwise.analysis.report.data import Report, load_report_data, longest
-from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, final_table
 from driftwise.analysis.report.page import html_page
+from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, final_table
 from driftwise.analysis.statistics.wording import counted
 from driftwise.analysis.table import csv_text, latex_text
 from driftwise.base.validation import require_choice
@@ -21,7 +20,7 @@ from driftwise.simulation.files import replace_file
 
 
 def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
-    """Write a report on a results folder, next to the results unless `out` is given; its path."""
+    """Write a report on a results folder, next to the results unless `out` is given, and return its path."""
     require_choice("format", format, list(FORMATS))
     suffix, make = FORMATS[format]
     content = make(load_report_data(folder))
@@ -36,13 +35,9 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None)
 
 def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
     def make(report: Report) -> bytes:
-        figure, file = _figure(report), io.BytesIO()
-        with mpl.rc_context():  # some of the style is asked for when things are drawn
-            mpl.rcdefaults()
-            mpl.rcParams.update(figures.STYLE)
-            mpl.rcParams["pdf.fonttype"] = 42  # TrueType, as journals ask for
-            # Tight: long names next to the curves are not cut off.
-            figure.savefig(file, format=format, bbox_inches="tight", pad_inches=0.15, **options)
+        file = io.BytesIO()
+        tight = dict(bbox_inches="tight", pad_inches=0.15)  # long names next to the curves are not cut off
+        figures.write_figure(_figure(report), file, format=format, **tight, **options)
         return file.getvalue()
 
     return make
@@ -51,15 +46,13 @@ def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
 def _figure(report: Report) -> Figure:
     data = next(iter(report.values()))
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    facts = [str(data.manifest.get("experiment", "")), runs]
-    rows = [figures.Row(label, data.results, data.changes) for label, data in report.items()]
-    return figures.regret_figure(
-        rows, title=str(data.config.get("summary") or facts[0]), note=" · ".join(facts)
-    )
+    name = str(data.manifest.get("experiment", ""))
+    rows = [figures.Curves(label, data.results, data.changes) for label, data in report.items()]
+    return figures.regret_figure(rows, title=str(data.config.get("summary") or name), note=f"{name} · {runs}")
 
 
 def _comments(report: Report) -> Iterator[str]:
-    """What the LaTeX table is of, and what it takes to print it."""
+    """Sizes of the runs, and the characters that not every LaTeX engine prints."""
     data = longest(report)
     sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
     interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
@@ -68,7 +61,7 @@ def _comments(report: Report) -> Iterator[str]:
         yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
 
 
-# format -> (the file's suffix, what fills it)
+# format -> (suffix of the file, function that makes its content)
 FORMATS: dict[str, tuple[str, Callable[[Report], bytes]]] = {
     "html": ("html", lambda report: html_page(report).encode()),
     "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes

@@ -1,8 +1,8 @@
 """Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
 
-`intervals` says how sure a number is, `comparisons` which agent is better, `curves` what a regret curve is
-worth in one number, `rounding` what is no difference, and `wording` writes numbers out. Only NumPy and
-`scipy.special` are needed; whatever is random has a fixed seed.
+`intervals` says how sure a number is, `comparisons` which agent is better; `curves` has regret curves in one
+number, `rounding` differences that are none, and `wording` numbers as texts. Only NumPy and `scipy.special`
+are needed; whatever is random has a fixed seed.
 """
 
 from driftwise.analysis.statistics.comparisons import (

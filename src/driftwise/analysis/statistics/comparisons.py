@@ -1,4 +1,4 @@
-"""Which agent is better, given that run `i` of each met the same environment draws."""
+"""Comparisons of agents, given that run `i` of each met the same environment draws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIRECTIONS = ("lower", "higher")
 
 
 class PairedDifference(NamedTuple):
-    """How one agent differs from another over common runs: scalars, or arrays of one shape."""
+    """Difference of two agents over common runs: scalars, or arrays of one shape."""
 
     mean: np.ndarray  # of first − second
     low: np.ndarray  # Student-t interval of that mean
@@ -36,7 +36,7 @@ class PairedDifference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A row of the table of all pairs."""
+    """Two agents of all pairs, and their difference."""
 
     first: str
     second: str

@@ -1,4 +1,4 @@
-"""What a regret curve is worth in one number.
+"""Regret curves in one number.
 
 Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Result`.
 """

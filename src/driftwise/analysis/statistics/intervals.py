@@ -1,4 +1,4 @@
-"""How sure a number is that was computed from a few runs."""
+"""Intervals around numbers that were computed from a few runs."""
 
 from __future__ import annotations
 

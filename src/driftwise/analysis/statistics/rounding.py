@@ -1,4 +1,4 @@
-"""What is no difference: sums in another order, or another machine, change the last digits."""
+"""Differences that are none: sums in another order, or another machine, change the last digits."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def equality(first: np.ndarray, second: np.ndarray) -> str | None:
 
 
 def lowest(values: np.ndarray) -> np.ndarray:
-    """Which of the values are the lowest: more than one where they differ by rounding alone."""
+    """Whether each value is the lowest; several are where they differ by rounding alone."""
     return values <= values.min() + rounding(values)

@@ -1,4 +1,4 @@
-"""Numbers as one reads them: with the digits that their size and their interval are worth."""
+"""Numbers as texts, with the digits that their size and their interval are worth."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ AT_MOST = 7  # digits; a half-width that takes more to be seen is as good as zer
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """A number to so many digits; a whole one has no decimals."""
+    """A number as text to so many digits; a whole one has no decimals."""
     whole = math.isfinite(value) and value == round(value)
     return _written(value, 0 if whole else _decimals(value, digits), abs(value))
 
 
 def with_half_width(value: float, half_width: float) -> str:
-    """`12.3 ± 1.2`; the number alone where its half-width is not known."""
+    """A number as text: `12.3 ± 1.2`, or alone where its half-width is not known."""
     if not math.isfinite(half_width):
         return rounded(value)
     value_text, half_width_text = _alike((value, half_width), half_width)
@@ -23,7 +23,7 @@ def with_half_width(value: float, half_width: float) -> str:
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """`12.3 [11.1, 13.5]`; the number alone where its interval is not known."""
+    """A number as text: `12.3 [11.1, 13.5]`, or alone where its interval is not known."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return rounded(value)
     value_text, low_text, high_text = _alike((value, low, high), (high - low) / 2)
@@ -31,17 +31,17 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def probability(p: float) -> str:
-    """A p-value."""
+    """A p-value as text."""
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def percent(share: float) -> str:
-    """`25 %`."""
+    """A share as text: `25 %`."""
     return f"{100 * share:.0f} %"
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 run`, `2,000 runs`."""
+    """A number of things as text: `1 run`, `2,000 runs`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 

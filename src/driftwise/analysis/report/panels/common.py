@@ -7,6 +7,7 @@ from typing import Any
 
 from driftwise.analysis.page import Legend
 from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.traces import axis
 
 FEW_RUNS = 10  # fewer of them are too few to resample
 
@@ -25,6 +26,12 @@ def change_marks(data: ReportData) -> list[dict[str, Any]]:
         {"type": "line", "xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1, "layer": "below"}
         for at in (change + 0.5 for change in data.changes)  # after as many episodes, counted from 1
     ]
+
+
+def over_episodes(data: ReportData, lowest: float = 0.0, **more: Any) -> dict[str, Any]:
+    """A layout for curves over episodes that go down to `lowest`, with marks at the changes."""
+    axes = {"xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=lowest)}
+    return {"shapes": change_marks(data), **axes, **more}
 
 
 def bootstrap_caution(data: ReportData) -> str:

@@ -1,16 +1,121 @@
-"""The final table of an environment, and how to read it."""
+"""The final table: a row for each agent in each environment. All formats choose from the same columns."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from driftwise.analysis.page import Section
-from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.final_table import final_table
+from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.report.panels.common import bootstrap_caution
-from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.statistics import bootstrap_interval, mean_interval, regret_area
+from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
+from driftwise.analysis.table import Cell, Column, Table
+from driftwise.simulation.results import EVENTS
 
+IN_CSV = ("environment", "rank", "agent", "regret", "iqm", "area", "recovery", "events", "seconds")
+IN_LATEX = ("environment", "agent", "regret", "iqm", "area", "mean recovery", "events")
+ON_A_TERMINAL = ("agent", "regret", "events", "seconds")  # after the environment, if there are several
 MAX_CHANGES = 4  # with a column each; of more, the table has the mean
+
+
+class Measure(NamedTuple):
+    """A column of the table, and its cells for the agents of an environment, in the order of `labels`."""
+
+    column: Column
+    cells: Callable[[ReportData], Iterable[Cell | str]]
+
+
+def final_table(report: Report, names: Sequence[str], *, ranked: bool = True) -> Table:
+    """The table of the named columns; `ranked`: agents from the lowest regret to the highest."""
+    catalogue = _catalogue(report)
+    measures = [measure for name in names for measure in catalogue[name]]
+    rows = []
+    for data in report.values():
+        listed = [*zip(*(measure.cells(data) for measure in measures), strict=True)]
+        rows += [listed[index] for index in data.order] if ranked else listed
+    return Table.of("final", [measure.column for measure in measures], rows)
+
+
+def _catalogue(report: Report) -> dict[str, list[Measure]]:
+    """All columns that a table on these environments may have, by name."""
+    several = next(iter(report.values())).num_runs > 1
+    interval, mean = (", mean ± 95 % (Student's t)", ", mean") if several else ("", "")
+    changes = sorted({change for data in report.values() for change in data.changes})
+    events = [event for event in EVENTS if any(event in data.events for data in report.values())]
+    regret = Column(
+        "final regret",
+        ("final_cumulative_regret", "half_width_95"),
+        f"final cumulative regret{interval}",
+    )
+    iqm = Column("IQM [95 %]", ("iqm", "iqm_low_95", "iqm_high_95"))
+    after = [Column(f"recovery after {change:,}", (f"recovery_after_{change}",)) for change in changes]
+    counted = [Column(f"{event} in a run", (f"{event}_in_a_run",), f"{event}{mean}") for event in events]
+    return {
+        "environment": [Measure(Column("environment"), _environment)],
+        "rank": [Measure(Column("rank", ("rank",)), lambda data: _cells("{:g}".format, data.ranks))],
+        "agent": [Measure(Column("agent"), lambda data: data.labels)],
+        "regret": [Measure(regret, lambda data: _cells(with_half_width, *mean_interval(data.scores)))],
+        "iqm": [Measure(iqm, lambda data: _cells(with_interval, *bootstrap_interval(data.scores)))],
+        "area": [Measure(Column("area", ("normalised_area",)), _areas)],
+        "recovery": [
+            Measure(column, partial(_recovery, change)) for column, change in zip(after, changes, strict=True)
+        ],
+        "mean recovery": [
+            Measure(Column("mean recovery", ("mean_recovery",)), _mean_recovery) for _ in changes[:1]
+        ],
+        "events": [
+            Measure(column, partial(_counts, event)) for column, event in zip(counted, events, strict=True)
+        ],
+        "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)],
+    }
+
+
+def _environment(data: ReportData) -> list[str]:
+    return [data.environment_label] * len(data.labels)
+
+
+def _areas(data: ReportData) -> list[Cell]:
+    curves = (result.cumulative_regret for result in data.results.values())
+    areas = (regret_area(each, lengths=data.lengths, normalised=True).mean() for each in curves)
+    return _cells(_short, areas)
+
+
+def _recovery(change: int, data: ReportData) -> list[Cell]:
+    times = (dict(zip(data.changes, times, strict=True)) for times in data.recovery)
+    return _cells(_short, (each.get(change, math.nan) for each in times))
+
+
+def _mean_recovery(data: ReportData) -> list[Cell]:
+    return _cells(_short, map(mean_recovery, data.recovery))
+
+
+def mean_recovery(times: Iterable[float]) -> float:
+    """Mean over the changes that can be judged; infinite if one is never recovered from."""
+    judged = [time for time in times if not math.isnan(time)]
+    return sum(judged) / len(judged) if judged else math.nan
+
+
+def _counts(event: str, data: ReportData) -> list[Cell]:
+    counts = (result.counts.get(event) for result in data.results.values())
+    return _cells(_short, (math.nan if count is None else count.mean() for count in counts))
+
+
+def _seconds(data: ReportData) -> list[Cell]:
+    found = (agent.get("seconds") for agent in data.agents)
+    seconds = (each if isinstance(each, int | float) else math.nan for each in found)
+    return _cells(lambda each: f"{each:,.1f}" if each >= 0.95 else rounded(each, 1), seconds)
+
+
+def _cells(write: Callable[..., str], *columns: Iterable[float]) -> list[Cell]:
+    """A cell for each agent, of its number in each of the columns."""
+    return [Cell.of(write, *map(float, row)) for row in zip(*columns, strict=True)]
+
+
+def _short(value: float) -> str:
+    return rounded(value, 3)
 
 
 def final(data: ReportData) -> Section:

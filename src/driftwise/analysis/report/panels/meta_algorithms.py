@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import change_marks, legend
+from driftwise.analysis.report.panels.common import legend, over_episodes
 from driftwise.analysis.statistics.wording import percent
 from driftwise.analysis.traces import axis, curve_style, distinct_texts, line, plotly_text, thinned
 from driftwise.simulation.results import EVENTS, Result
@@ -39,7 +39,7 @@ def meta_algorithms(data: ReportData) -> Section | None:
 
 
 def _events(data: ReportData, name: str) -> Figure:
-    """How often something happened in each stretch of time."""
+    """Number of events in each stretch of time."""
     borders, traces = _borders(data), []
     for index, label in enumerate(data.drawn):
         if name not in data.results[label].diagnostics:
@@ -48,14 +48,9 @@ def _events(data: ReportData, name: str) -> Figure:
         counts = np.add.reduceat(happened, borders[:-1])
         curve = line(index, label, np.append(counts, counts[-1]))
         traces.append({**curve, "line": {**curve["line"], "shape": "hv"}})
-    layout = {
-        "shapes": change_marks(data),
-        "xaxis": axis("episode"),
-        "yaxis": axis("", rangemode="tozero", minallowed=0),
-    }
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
     text = f"{name.capitalize()} of every agent over episodes"
-    return Figure(name, traces, layout, text, f"{name.capitalize()} in a run", x=starts)
+    return Figure(name, traces, over_episodes(data), text, f"{name.capitalize()} in a run", x=starts)
 
 
 def _borders(data: ReportData) -> np.ndarray:
@@ -73,12 +68,7 @@ def _arms(data: ReportData, label: str, number: int) -> tuple[Figure, ...]:
     for arm, name in enumerate(names):
         mean = result.diagnostics[f"probability.{arm}"].mean(axis=0)
         curves.append({**line(arm, name, mean[kept]), "meta": _look(label, arm)})
-    layout = {
-        "shapes": change_marks(data),
-        "xaxis": axis("episode"),
-        "yaxis": axis("", rangemode="tozero", minallowed=0),
-        "showlegend": True,
-    }
+    layout = over_episodes(data, showlegend=True)
     text = f"Probability of every arm of {label} over episodes"
     caption = f"Probabilities of the arms of {label}"
     over_time = Figure(f"arms-{number}", curves, layout, text, caption, x=data.episodes[kept], rows=count)

@@ -1,14 +1,214 @@
-"""Exponents of regret in the length of a run and in the variation."""
+"""Exponents of regret in the length of a run and in the variation, where environments differ in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.page import Figure, Section
-from driftwise.analysis.report.data import Report, longest
+from driftwise.analysis.report.data import Report, ReportData, longest
 from driftwise.analysis.report.panels.common import bootstrap_caution, legend
-from driftwise.analysis.report.rates import NEAR, Sweep, rates_table, sweeps
+from driftwise.analysis.statistics import Interval, scaling_exponent
+from driftwise.analysis.statistics.wording import with_interval
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.analysis.traces import axis, line, packed
+from driftwise.theory.bounds.bound import Bound, Setting
+from driftwise.theory.bounds.catalogue import BOUNDS
+
+FEWEST = 3  # points of a line that is worth fitting
+NEAR = 0.1  # as much as logarithms are worth at such sizes
+SAME = 1.02  # variations that differ by less are one: that of a turn depends a little on its steps
+UNLIKE_ITS_BOUND = ("beta_scale", "radius_scale", "variation_scale")  # unless they are one
+OF_THE_PROOF = ("clip",)  # options that a bound asks for, and that its rate does not depend on
+MOVING = ("path", "drift")  # tables of an environment that say how it moves
+KEPT = ("type", "dim", "radius")  # what of them must be the same nevertheless
+SIZES = ("num_rounds", "budget", "segments")  # likewise what may differ, of environments without such tables
+SYMBOLS = {"num_episodes": "K", "variation": "Δ"}
+
+
+class Fit(NamedTuple):
+    """The exponent of an agent's regret along a sweep, and that of its bound."""
+
+    agent: str
+    means: np.ndarray  # [points] of final cumulative regret
+    exponent: Interval
+    bound: Bound | None
+    declared: Fraction | None  # the exponent in the bound's rate
+    share: float  # of the bound, where the mean regret comes closest to it; NaN if it is not the agent's own
+
+    @property
+    def verdict(self) -> str:
+        """The place of the measured exponent, and whether the interval has the declared one."""
+        declared = float(self.declared or 0)
+        excess = float(self.exponent.estimate) - declared
+        place = "near" if abs(excess) <= NEAR else "above" if excess > 0 else "below"
+        covered = self.exponent.low <= declared <= self.exponent.high
+        return f"{place}, {'within' if covered else 'outside'} the interval"
+
+    @property
+    def cells(self) -> tuple[Cell | str, ...]:
+        """Cells of the columns of `rates_table` from the agent on."""
+        exponent = Cell.of(with_interval, *map(float, self.exponent))
+        if self.bound is None:
+            return self.agent, "–", "–", Cell("–", (math.nan,)), exponent, Cell("–", (math.nan,))
+        declared = Cell(str(self.declared), (float(self.declared or 0),))
+        share = Cell(f"{self.share:.2g}" if np.isfinite(self.share) else "–", (self.share,))
+        return self.agent, self.bound.status, self.verdict, declared, exponent, share
+
+
+class Sweep(NamedTuple):
+    """Environments of one kind that differ in the length of their runs, or in their variation, alone."""
+
+    along: str  # a key of SYMBOLS
+    fixed: str  # what they share, in words
+    sizes: np.ndarray  # [points], ascending
+    fits: tuple[Fit, ...]
+
+    @property
+    def symbol(self) -> str:
+        return SYMBOLS[self.along]
+
+    @property
+    def title(self) -> str:
+        """The sizes and what is fixed, as the heading of a table."""
+        number = "{:.3g}" if self.along == "variation" else "{:,.0f}"
+        sizes = ", ".join(map(number.format, self.sizes))
+        return f"How regret grows with {self.symbol}, {sizes}, at {self.fixed}"
+
+
+def rates_table(sweeps: Sequence[Sweep]) -> Table:
+    """The exponents of all agents along the sweeps, beside those that their bounds declare."""
+    columns = words("sweep", "agent", "bound", "measured")
+    columns += numbers("declared", "exponent [95 %]", "regret / bound, at most")
+    rows = [(f"{sweep.symbol}, at {sweep.fixed}", *fit.cells) for sweep in sweeps for fit in sweep.fits]
+    return Table.of("rates", columns, rows)
+
+
+def sweeps(report: Report) -> tuple[Sweep, ...]:
+    """All sweeps among the environments of a report: three sizes or more at which the rest is the same."""
+    points = [point for data in report.values() for point in _points(data)]
+    kinds = [list(kind) for _, kind in itertools.groupby(sorted(points, key=_kind), key=_kind)]
+    found = []
+    for members in kinds:
+        for variation, group in _alike(members):
+            found.append(("num_episodes", f"Δ = {variation:.3g}", group))
+        for length in sorted({point.num_episodes for point in members}):
+            group = [point for point in members if point.num_episodes == length]
+            found.append(("variation", f"K = {length:,}", group))
+    return tuple(
+        _sweep(along, fixed if len(kinds) == 1 else f"{fixed}, in {_labels(group)}", _ordered(group, along))
+        for along, fixed, group in found
+        if len({getattr(point, along) for point in group}) >= FEWEST
+    )
+
+
+def _labels(points: list[_Point]) -> str:
+    return ", ".join(point.data.environment_label for point in points)
+
+
+def _ordered(points: list[_Point], along: str) -> list[_Point]:
+    return sorted(points, key=lambda point: getattr(point, along))
+
+
+class _Point(NamedTuple):
+    data: ReportData
+    num_episodes: int
+    variation: float
+
+
+def _kind(point: _Point) -> str:
+    """The configuration that environments of a sweep have in common: all but for how far they move."""
+    config = point.data.environment_config
+    return json.dumps({key: _still(key, value) for key, value in config.items() if key not in SIZES})
+
+
+def _still(key: str, value: Any) -> Any:
+    if key not in MOVING or not isinstance(value, Mapping):
+        return value
+    return {name: _still(name, each) for name, each in value.items() if name in (*KEPT, *MOVING)}
+
+
+def _points(data: ReportData) -> Iterator[_Point]:
+    """The point of an environment; none where it cannot be made, or does not move."""
+    if not isinstance(data.environment, str):
+        variation = data.environment.variation(data.num_episodes).total
+        if variation > 0:
+            yield _Point(data, data.num_episodes, variation)
+
+
+def _alike(points: list[_Point]) -> Iterator[tuple[float, list[_Point]]]:
+    """Groups of points whose variation is the same, but for the steps it is made of."""
+    rest = sorted(points, key=lambda point: point.variation)
+    while rest:
+        least = rest[0].variation
+        group = [point for point in rest if point.variation <= SAME * least]
+        rest = rest[len(group) :]
+        yield least, group
+
+
+def _sweep(along: str, fixed: str, points: list[_Point]) -> Sweep:
+    sizes = np.array([getattr(point, along) for point in points], dtype=float)
+    fits = []
+    for label in points[0].data.labels:
+        scores = np.stack(
+            [point.data.results[label].cumulative_regret[:, -1] for point in points], axis=1
+        )  # [runs, points]
+        table = _table(points[0].data, label)
+        bound = _declared(table)
+        means, fit = scores.mean(axis=0), scaling_exponent(scores, sizes, num_resamples=1000)
+        if bound is None:
+            fits.append(Fit(label, means, fit, None, None, np.nan))
+            continue
+        share = np.nan
+        if _about(bound, table):
+            share = max(means / [bound.evaluate(_setting(point, table)).total for point in points])
+        fits.append(Fit(label, means, fit, bound, getattr(bound.exponents, along), float(share)))
+    return Sweep(along, fixed, sizes, tuple(fits))
+
+
+def _setting(point: _Point, table: Mapping[str, Any]) -> Setting:
+    environment = point.data.environment
+    assert not isinstance(environment, str)
+    own = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
+    spec = environment.spec
+    return Setting(spec.dim, point.num_episodes, point.variation, spec.horizon, **own)
+
+
+def _table(data: ReportData, label: str) -> Mapping[str, Any]:
+    """The table of an agent in the experiment's file, with the values of its lists for this agent."""
+    entry = data.agents[data.labels.index(label)]
+    return {**data.config.get("agents", {}).get(entry.get("name"), {}), **entry.get("point", {})}
+
+
+def _declared(table: Mapping[str, Any]) -> Bound | None:
+    """The bound on the regret under drift of the tuned form that an agent is, where there is one."""
+    algorithm = ALGORITHMS.get(str(table.get("algorithm")))
+    if algorithm is None or table.get("tuned") is not True:
+        return None
+    usual = {name: each.default for name, each in inspect.signature(algorithm.tuned).parameters.items()}
+    given = {**usual, **table}
+    fitting = (
+        bound
+        for bound in BOUNDS.values()
+        if bound.algorithm == algorithm.name and bound.exponents.variation > 0
+        if all(given.get(name) == each for name, each in bound.options.items() if name not in OF_THE_PROOF)
+    )
+    return next(fitting, None)
+
+
+def _about(bound: Bound, table: Mapping[str, Any]) -> bool:
+    """Whether the agent is the one that the bound is about, and not only tuned alike."""
+    as_told = all(table.get(name, 1) == 1 for name in UNLIKE_ITS_BOUND)
+    needs = {name: each for name, each in bound.options.items() if name in OF_THE_PROOF}
+    return as_told and all(table.get(name) == each for name, each in needs.items())
 
 
 def rates(report: Report) -> Section | None:

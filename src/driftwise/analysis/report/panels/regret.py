@@ -9,9 +9,9 @@ import numpy as np
 from driftwise.analysis.figures import moving_average
 from driftwise.analysis.page import Figure, Section
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import change_marks, legend
+from driftwise.analysis.report.panels.common import legend, over_episodes
 from driftwise.analysis.statistics import mean_interval
-from driftwise.analysis.traces import MAX_POINTS, axis, line, thinned
+from driftwise.analysis.traces import MAX_POINTS, line, thinned
 from driftwise.simulation.results import Result
 
 
@@ -67,13 +67,8 @@ def _figure(
         mean, half_width = (_joined(each) for each in zip(*drawn, strict=True))
         traces.append(line(index, label, mean, half_width if data.num_runs > 1 else None))
         lowest = min(lowest, float(np.nanmin(mean)))
-    layout = {
-        "shapes": change_marks(data),
-        "xaxis": axis("episode"),
-        "yaxis": axis("", rangemode="tozero", minallowed=lowest),
-    }
     episodes = _joined([data.episodes[part[few]] for part, few in zip(parts, kept, strict=True)])
-    return Figure(name, traces, layout, text, caption, x=episodes)
+    return Figure(name, traces, over_episodes(data, lowest), text, caption, x=episodes)
 
 
 def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:
