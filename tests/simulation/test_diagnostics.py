@@ -20,7 +20,6 @@ from driftwise.checks import check_agent
 from driftwise.parts.exp3 import exp3_p
 from driftwise.parts.exploration import Ucb
 from driftwise.simulation.engines import Processes
-from driftwise.simulation.results import join_runs
 from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -35,7 +34,7 @@ OF_BANDIT = BanditOverAgents(
 
 
 def test_an_agent_that_tells_keeps_the_contract():
-    check_agent(telling(), make())
+    check_agent(telling(), make(), num_runs=NUM_RUNS)
 
 
 def test_what_is_told_is_of_the_state_after_the_episode():
@@ -108,14 +107,6 @@ def test_a_worker_gives_back_what_was_told(tmp_path):
         assert result.diagnostics[name].tobytes() == curve.tobytes()
 
 
-def test_batches_of_runs_join_what_was_told():
-    whole = dw.simulate(telling(), make(), **{**OPTIONS, "num_runs": 2 * NUM_RUNS})
-    halves = [dw.simulate(telling(), make(), **OPTIONS, first_run=first) for first in (0, NUM_RUNS)]
-    joined = join_runs(halves)
-    for name, curve in whole.diagnostics.items():
-        np.testing.assert_allclose(joined.diagnostics[name], curve, rtol=0, atol=1e-12)
-
-
 def test_an_arm_plays_in_every_episode_and_was_drawn_with_some_probability():
     result = dw.simulate(OF_BANDIT, make(), **OPTIONS)
     played, probability = (
@@ -152,6 +143,7 @@ probability = [0.1, 1.0]
 [agents.detected]
 algorithm = "change_detection"
 base = { algorithm = "lsvi_ucb", radius = 0.4 }
+detector = { type = "Glr", noise_scale = 0.2, delta = 0.9, window = 16 }
 """
 
 

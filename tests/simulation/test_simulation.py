@@ -12,6 +12,7 @@ from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.telling import telling
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5, chunk_size=16)
 
@@ -56,15 +57,16 @@ def test_the_result_so_far_is_the_beginning_of_the_whole():
     np.testing.assert_array_equal(part.values[..., :3], whole.values[..., :3])
 
 
-def test_runs_can_be_simulated_split():
-    environment = make()
-    options = {**OPTIONS, "num_runs": 2 * NUM_RUNS}
-    together = simulate(agent("opt_wlsvi"), environment, **options)
+def test_a_run_does_not_depend_on_how_many_there_are_nor_on_the_first_of_them():
+    environment, options = make(), dict(num_episodes=NUM_EPISODES, seed=5)
+    together = simulate(telling(), environment, **options, num_runs=2 * NUM_RUNS)
     for first_run in (0, NUM_RUNS):
-        batch = simulate(agent("opt_wlsvi"), environment, **OPTIONS, first_run=first_run)
+        batch = simulate(telling(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)
         expected = slice(first_run, first_run + NUM_RUNS)
         np.testing.assert_array_equal(batch.returns, together.returns[expected])
-        np.testing.assert_allclose(batch.values, together.values[expected], rtol=0, atol=1e-12)  # rounding
+        for name, curve in {"values": together.values, **together.diagnostics}.items():
+            found = batch.values if name == "values" else batch.diagnostics[name]
+            np.testing.assert_allclose(found, curve[expected], rtol=0, atol=1e-12)  # rounding
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def assert_stable(agent: LeastSquares, num_episodes: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb"])  # the two that subtract or multiply
-def test_a_million_episodes_leave_everything_finite(name):
-    assert_stable(AGENTS[name], 10**6)
+def test_two_hundred_thousand_episodes_leave_everything_finite(name):
+    assert_stable(AGENTS[name], 200_000)
 
 
 @pytest.mark.slow

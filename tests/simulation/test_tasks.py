@@ -28,6 +28,7 @@ from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
+from tests.telling import telling
 
 TASKS = [
     Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
@@ -71,14 +72,18 @@ def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
 
 def test_batches_join_to_all_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", NUM_RUNS)
-    whole = Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
+    whole = Task(telling(), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
+    uneven = replace(whole, num_runs=2 * NUM_RUNS + 1).split()
+    assert [(task.first_run, task.num_runs) for task in uneven] == [(0, 2), (2, 2), (4, 3)]
     batches = whole.split()
-    assert [(task.first_run, task.num_runs) for task in batches] == [(0, 2), (2, 2), (4, 3)]
+    assert [(task.first_run, task.num_runs) for task in batches] == [(0, NUM_RUNS), (NUM_RUNS, NUM_RUNS)]
     joined = join_runs(run_tasks(batches, tmp_path))
-    together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS + 1)
+    together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
     np.testing.assert_array_equal(joined.returns, together.returns)
     np.testing.assert_allclose(joined.values, together.values, rtol=0, atol=1e-12)  # rounding by batch size
-    assert joined.manifest["num_runs"] == 2 * NUM_RUNS + 1
+    for name, curve in together.diagnostics.items():
+        np.testing.assert_allclose(joined.diagnostics[name], curve, rtol=0, atol=1e-12)
+    assert joined.manifest["num_runs"] == 2 * NUM_RUNS
 
 
 def test_diagnostics_and_origins_are_joined_too():
@@ -214,9 +219,11 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
     command = [sys.executable, str(program), str(folder), str(gate)]
     tasks = [gated_task(gate, seed=seed) for seed in range(2)]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        wait_until(lambda: all(stands_at_the_gate(task, folder) for task in tasks))
-        assert len(processes_with(f"DRIFTWISE_TEST={tmp_path}")) > 2
-        process.kill()
+        try:
+            wait_until(lambda: all(stands_at_the_gate(task, folder) for task in tasks))
+            assert len(processes_with(f"DRIFTWISE_TEST={tmp_path}")) > 2
+        finally:
+            process.kill()  # or a failure would wait for it for ever
     wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
     gate.touch()
     told: list[tuple[int, int, int]] = []
