@@ -93,7 +93,7 @@ NEVER_TUNED: list[tuple[Any, dict[str, Any]]] = [
 
 
 def ridge_of(agent: LeastSquares | ModelPool) -> float:
-    return agent.model.ridge if isinstance(agent, ModelPool) else agent.ridge
+    return agent.base.ridge if isinstance(agent, ModelPool) else agent.ridge
 
 
 def test_tuned_forms_take_what_is_special_about_their_recipe():
@@ -102,8 +102,8 @@ def test_tuned_forms_take_what_is_special_about_their_recipe():
     assert signed.exploration.sign == "signed"
     assert "norm" in inspect.signature(d_lin_ucb.tuned).parameters
     assert "options" not in inspect.signature(d_lin_ucb.tuned).parameters
-    assert d_lin_ucb.tuned.__qualname__ == "tuned"
-    with pytest.raises(TypeError, match=r"^tuned\(\) got an unexpected keyword argument 'sign'"):
+    assert d_lin_ucb.tuned.__qualname__ == "d_lin_ucb.tuned"
+    with pytest.raises(TypeError, match=r"^d_lin_ucb.tuned\(\) got an unexpected keyword argument 'sign'"):
         d_lin_ucb.tuned(SPEC, **TUNED, noise_scale=0.3, sign="signed")
 
 

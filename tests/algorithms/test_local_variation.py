@@ -73,7 +73,7 @@ def test_an_epoch_s_variation_is_what_moves_within_it():
 )
 def test_period_if_the_local_variation_is_known(variation, period):
     sizes: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100)
-    assert tuning.restart_period_if_told(**sizes, variation=variation) == period
+    assert tuning.restart_period_if_known(**sizes, variation=variation) == period
 
 
 def test_tuned_takes_period_and_radius_from_the_variation():
@@ -81,7 +81,7 @@ def test_tuned_takes_period_and_radius_from_the_variation():
     variations = environment.variation(NUM_EPISODES)
     run: dict[str, Any] = dict(num_episodes=NUM_EPISODES, variation=variations.total)
     sizes: dict[str, Any] = dict(dim=SPEC.dim, horizon=SPEC.horizon)
-    period = tuning.restart_period_if_told(**sizes, **run)
+    period = tuning.restart_period_if_known(**sizes, **run)
     plain = tuning.lsvi_ucb_radius(**sizes, num_episodes=NUM_EPISODES, delta=0.1, beta_scale=0.2)
     radius = local_variation_radius(
         plain, period=period, horizon=SPEC.horizon, num_episodes=NUM_EPISODES, variations=variations

@@ -9,7 +9,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_rlsvi
-from driftwise.algorithms.forgetting_options import forgetting_of
+from driftwise.algorithms.any_forgetting import chosen_forgetting
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.random import keys_of
@@ -135,10 +135,10 @@ def test_recipe_is_the_parts_it_is_described_as():
 
 
 def test_one_forgetting_is_chosen_by_its_parameter():
-    assert forgetting_of() == NoForgetting()
-    assert forgetting_of(rate=0.9) == ExponentialWeights(0.9)
-    assert forgetting_of(length=3) == SlidingWindow(3)
-    assert forgetting_of(period=3) == PeriodicRestart(3)
+    assert chosen_forgetting() == NoForgetting()
+    assert chosen_forgetting(rate=0.9) == ExponentialWeights(0.9)
+    assert chosen_forgetting(length=3) == SlidingWindow(3)
+    assert chosen_forgetting(period=3) == PeriodicRestart(3)
     with pytest.raises(
         ValueError, match=r"^only one of rate, length and period may be given, got rate = 0.9 and period = 3$"
     ):

@@ -11,7 +11,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, ucbvi
-from driftwise.algorithms.forgetting_options import tuned_tabular_forgetting
+from driftwise.algorithms.any_forgetting import tabular_memory
 from driftwise.algorithms.tabular.counting_value_iteration import CountingValueIteration
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.checks import ContractError, check_agent
@@ -227,10 +227,10 @@ def test_tuned_forms_use_these_formulas():
         assert (window.bonus, window.steps) == (bonus, steps)
     assert ucbvi.tuned(SPEC, **run).forgetting == NoForgetting()
     still: dict[str, Any] = dict(num_episodes=1000, variation=0.0, power=3)
-    assert tuned_tabular_forgetting(SPEC, "exponential", **still) == {"rate": 1.0}
-    assert tuned_tabular_forgetting(SPEC, "restart", **still) == {"period": 1000}
+    assert tabular_memory(SPEC, "exponential", **still) == {"rate": 1.0}
+    assert tabular_memory(SPEC, "restart", **still) == {"period": 1000}
     run = dict(num_episodes=1000, variation=1e12, power=3)
-    assert tuned_tabular_forgetting(SPEC, "window", **run) == {"length": 1}
+    assert tabular_memory(SPEC, "window", **run) == {"length": 1}
     assert log_term(SPEC, 2, num_episodes=10, delta=0.5) == pytest.approx(math.log(2 * 12 * 30 / 0.5))
 
 

@@ -62,7 +62,7 @@ def test_terms_bound_the_sums_they_stand_for(kind, memory, ridge):
         assert bias <= bound_terms.window_drift(setting, memory)
     if kind == "restart":  # 2βw with what the radius adds for the variation of its epoch
         added = 2 * told * np.sqrt(np.einsum("ti,tij,tj->t", features, inverse, features))
-        assert 0 < added.sum() <= bound_terms.told_drift(setting, memory)
+        assert 0 < added.sum() <= bound_terms.known_drift(setting, memory)
 
 
 def moves_of_epochs(path: np.ndarray, epoch: np.ndarray) -> np.ndarray:

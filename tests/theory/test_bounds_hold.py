@@ -94,7 +94,7 @@ def small_mdp(drift: Drift) -> LinearMdp:
         ("sw_lsvi_ucb", Constant()),
         ("theorem_1_ridge_dim", Gradual((50_000, 150_000))),
         ("theorem_1_horizon_aware", Gradual((50_000, 150_000))),
-        ("lsvi_ucb_restart_told", Gradual((50_000, 150_000))),
+        ("lsvi_ucb_restart_known", Gradual((50_000, 150_000))),
     ],
 )
 def test_linear_mdps_lose_less_than_their_bounds(name: str, drift: Drift) -> None:

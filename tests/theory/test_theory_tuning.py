@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import Any
 
@@ -89,9 +88,9 @@ def test_exploration_probability():
 
 def test_period_if_the_variation_of_epochs_is_told():
     # Δ = 4, d = 4, K = 100: 25^⅔·4^⅓ = 8.5499 · 1.5874 = 13.57
-    assert tuning.restart_period_if_told(**SIZES, variation=4.0) == 14
-    assert tuning.restart_period_if_told(**SIZES, variation=0.2) == 100  # 0.04·100 = 4: no shorter than K
-    assert tuning.restart_period_if_told(**SIZES, variation=1e300) == 1
+    assert tuning.restart_period_if_known(**SIZES, variation=4.0) == 14
+    assert tuning.restart_period_if_known(**SIZES, variation=0.2) == 100  # 0.04·100 = 4: no shorter than K
+    assert tuning.restart_period_if_known(**SIZES, variation=1e300) == 1
 
 
 def test_blocks_and_rates_of_borl():
@@ -146,7 +145,7 @@ def test_the_radius_in_one_number_is_that_of_the_parts():
 @pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
 @pytest.mark.parametrize(
     "name",
-    [name for name in PARAMETERS if "variation" in inspect.signature(ALGORITHMS[name].tuned).parameters],
+    [name for name in PARAMETERS if not ALGORITHMS[name].wraps],
 )
 def test_tuned_forms_build_valid_agents(name, variation):
     agent = ALGORITHMS[name].tuned(SPEC, num_episodes=100, variation=variation)

@@ -9,40 +9,44 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.base.agent import Agent
+from driftwise.base.keywords import signature
 from driftwise.base.making import make
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_choice, require_kind
+from driftwise.base.validation import (
+    ArgumentError,
+    require_choice,
+    require_count,
+    require_kind,
+    require_number,
+)
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 A = TypeVar("A", bound=Agent)
+Tuning = Callable[..., dict[str, Any]]
+Parameters = dict[str, inspect.Parameter]
 
 
 @dataclass(eq=False, repr=False)
-class Algorithm(Generic[P, Q, A]):
+class Algorithm(Generic[P, A]):
     """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead.
 
     It takes a spec first; a meta-algorithm that can wrap any agent takes that agent first, its `base`.
     """
 
     recipe: Callable[P, A]
-    tuned: Callable[Q, A]
+    tuned: Callable[..., A]
     problem: str
     forgetting: str
     exploration: str
     bound: str
     paper: str
-    takes_arms: bool = False  # whether its base may be several agents, one for each of a grid's points
+    takes_grids: bool  # whether every number of the recipe may be a grid
+    takes_arms: bool  # whether its base may be several agents, one for each of a grid's points
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.recipe)
         self.name = self.recipe.__name__
-
-    @property
-    def takes_grids(self) -> bool:
-        """Whether every number of the recipe may be a grid: not where theory computes with them at once."""
-        return self.tuned is not self.recipe
 
     @property
     def wraps(self) -> bool:
@@ -82,40 +86,92 @@ def _build(spec: Spec, algorithm: str, parameters: Mapping[str, Any], path: str 
     return make(found.recipe, given, known={"spec": lambda: spec}, path=path)
 
 
-def _first_checked(make: Callable[P, A]) -> Callable[P, A]:
-    """What comes first is easily mistaken: an environment in the place of its spec is common."""
-    first = next(iter(inspect.signature(make).parameters))
-    kind = Spec if first == "spec" else object
-
-    @functools.wraps(make)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> A:
-        for given in (*args[:1], *(kwargs[name] for name in (first,) if name in kwargs)):
-            require_kind(first, given, kind)
-        return make(*args, **kwargs)
-
-    return checked
-
-
 def register(
     *,
-    tuned: Callable[Q, A] | None = None,
+    tuning: Tuning | None = None,
+    tunes: tuple[str, ...] = (),
     problem: str,
     forgetting: str,
     exploration: str,
     bound: str,
     paper: str,
+    takes_grids: bool = True,
     takes_arms: bool = False,
-) -> Callable[[Callable[P, A]], Algorithm[P, Q, A]]:
+) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
     """Put a recipe into the table: from there the command line, the docs and the contract tests take it.
 
-    Without a `tuned` form of its own, the recipe asks for nothing but what theory needs, and is it.
+    Args:
+      tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
+        parameters of the recipe; None where theory has nothing to say about them.
+      tunes: the parameters that it returns.
+      problem, forgetting, exploration, bound, paper: columns of the table.
+      takes_grids: whether every number may be a grid; not where a recipe computes with it at once.
+      takes_arms: whether the base may be several agents.
     """
 
-    def wrap(recipe: Callable[P, A]) -> Algorithm[P, Q, A]:
-        make = _first_checked(recipe)
-        best: Any = make if tuned is None else _first_checked(tuned)
-        algorithm = Algorithm(make, best, problem, forgetting, exploration, bound, paper, takes_arms)
+    def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
+        row = problem, forgetting, exploration, bound, paper
+        tuned = _tuned(recipe, tuning, tunes)
+        algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, takes_grids, takes_arms)
         ALGORITHMS[algorithm.name] = algorithm
         return algorithm
 
     return wrap
+
+
+def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:
+    """A maker whose arguments are held against its signature, above all the first.
+
+    That is easily mistaken: an environment in the place of its spec is common.
+    """
+    expected = signature(maker)
+    first = next(iter(expected.parameters))
+
+    @functools.wraps(maker)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> A:
+        try:
+            given = expected.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        require_kind(first, given.arguments[first], Spec if first == "spec" else object)
+        return maker(*given.args, **given.kwargs)
+
+    setattr(checked, "__signature__", expected)  # noqa: B010
+    return checked
+
+
+def _tuned(recipe: Callable[..., A], tuning: Tuning | None, tunes: tuple[str, ...]) -> Callable[..., A]:
+    """The form of a recipe that takes the run, and what the tuning asks for, instead of what it `tunes`.
+
+    Every tuned form takes `num_episodes` and `variation`, whether anything depends on them or not. What both
+    the tuning and the recipe take by one name is given to both.
+    """
+    first, *options = signature(recipe).parameters.values()
+    passed: Parameters = {each.name: each for each in options if each.name not in tunes}
+    asked: Parameters = dict(signature(tuning).parameters) if tuning else {}
+    asked.pop("spec", None)
+
+    def tuned(start: Any, /, **given: Any) -> A:
+        if "num_episodes" in given:
+            require_count("num_episodes", given["num_episodes"])
+        if "variation" in given:
+            require_number("variation", given["variation"], at_least=0)
+        numbers = tuning(start, **_named(asked, given)) if tuning else {}
+        assert numbers.keys() <= set(tunes), f"the tuning of {recipe.__name__} must say all that it tunes"
+        return recipe(start, **_named(passed, given), **numbers)
+
+    parameters = {first.name: first, **RUN, **asked, **passed, **asked}
+    tuned.__name__, tuned.__qualname__ = "tuned", f"{recipe.__name__}.tuned"
+    tuned.__doc__ = tuning.__doc__ if tuning else f"`{recipe.__name__}`, of which nothing depends on the run."
+    setattr(tuned, "__signature__", inspect.Signature(list(parameters.values())))  # noqa: B010
+    return _checked(tuned, tuned.__qualname__)
+
+
+RUN: Parameters = {
+    name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+    for name, default in (("num_episodes", 1), ("variation", 0.0))
+}
+
+
+def _named(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in parameters}

@@ -7,17 +7,9 @@ from driftwise.base.types import Spec
 from driftwise.parts.exploration import Uniform
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import check_run
-
-
-def tuned(spec: Spec, *, num_episodes: int = 1, variation: float = 0.0) -> LeastSquares:
-    """The same as `uniform(spec)`: there is nothing to tune."""
-    check_run(num_episodes, variation)
-    return uniform(spec)
 
 
 @register(
-    tuned=tuned,
     problem="any",
     forgetting="none",
     exploration="uniform",

@@ -19,13 +19,23 @@ general arms (Touati & Vincent 2020, Section 4); for orthogonal arms it holds.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal, Required, TypedDict, Unpack
 
+from driftwise.base.keywords import with_defaults
 from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]
 RidgeRule = Literal["one", "dim"]
 TUNINGS = ("published", "corrected", "orthogonal")
+
+
+class BanditRun(TypedDict, total=False):
+    """A run of a bandit, and how to tune to it."""
+
+    num_episodes: Required[int]
+    variation: Required[float]
+    tuning: Annotated[Tuning, "corrected"]
+    ridge: Annotated[RidgeRule | float, "one"]
 
 
 def bandit_ridge(*, dim: int, ridge: RidgeRule | float) -> float:
@@ -36,63 +46,33 @@ def bandit_ridge(*, dim: int, ridge: RidgeRule | float) -> float:
     return {"one": 1.0, "dim": float(dim)}[require_choice("ridge", ridge, ("one", "dim"))]
 
 
-def check_bandit_run(*, num_episodes: int, variation: float, tuning: Tuning) -> None:
-    """Refuse a run that a tuned form is told of, where nothing it is made from depends on it."""
-    bandit_memory(dim=1, num_episodes=num_episodes, variation=variation, tuning=tuning)
-
-
-def bandit_memory(
-    *,
-    dim: int,
-    num_episodes: int,
-    variation: float,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-) -> float:
+def bandit_memory(*, dim: int, **run: Unpack[BanditRun]) -> float:
     """Rounds to remember, at least 1: the window, the period, `1/log(1/η)` (published: `1/(1−η)`).
 
     Without variation it is infinite.
     """
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
-    variation = require_number("variation", variation, at_least=0)
-    require_choice("tuning", tuning, TUNINGS)
-    ridge = bandit_ridge(dim=dim, ridge=ridge)
+    given = with_defaults(BanditRun, run)
+    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", given["num_episodes"])
+    variation = require_number("variation", given["variation"], at_least=0)
+    corrected = require_choice("tuning", given["tuning"], TUNINGS) == "corrected"
+    ridge = bandit_ridge(dim=dim, ridge=given["ridge"])
     calm = num_episodes / variation if variation else math.inf
-    corrected = tuning == "corrected"
     memory = math.sqrt(math.sqrt(dim * ridge) * calm) if corrected else (dim * calm) ** (2 / 3)
     return max(memory, 1.0)
 
 
-def bandit_rate(
-    *,
-    dim: int,
-    num_episodes: int,
-    variation: float,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-) -> float:
+def bandit_rate(*, dim: int, **run: Unpack[BanditRun]) -> float:
     """The rate η of exponential weights with that memory, at least 1/e; no variation, no forgetting."""
-    memory = bandit_memory(
-        dim=dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
-    )
-    if tuning != "corrected":  # 1 − η must leave something of the last round
+    memory = bandit_memory(dim=dim, **run)
+    if run.get("tuning", "corrected") != "corrected":  # 1 − η must leave something of the last round
         return 1.0 - 1.0 / max(memory, 2.0)
     return math.exp(-1.0 / memory)
 
 
-def bandit_window(
-    *,
-    dim: int,
-    num_episodes: int,
-    variation: float,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-) -> int:
+def bandit_window(*, dim: int, **run: Unpack[BanditRun]) -> int:
     """The window, or the period of restarts: the memory rounded up, at most K."""
-    memory = bandit_memory(
-        dim=dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
-    )
-    return math.ceil(min(memory - 1e-9, num_episodes))
+    memory = bandit_memory(dim=dim, **run)
+    return math.ceil(min(memory - 1e-9, run["num_episodes"]))
 
 
 def bob_block_length(*, dim: int, num_episodes: int) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from driftwise.base.types import Spec
-from driftwise.base.validation import require_number
-from driftwise.theory.tuning import check_run
+from driftwise.base.validation import require_count, require_number
 
 
 def memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> float:
@@ -16,7 +15,8 @@ def memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> 
     at $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ with $T = KH$, and the memory is $K/D$; it has no
     end where nothing varies. `power` is $a$.
     """
-    check_run(num_episodes, variation)
+    num_episodes = require_count("num_episodes", num_episodes)
+    variation = require_number("variation", variation, at_least=0)
     steps, pairs = num_episodes * spec.horizon, spec.num_states * spec.num_actions
     epochs = (variation**2 * steps * spec.horizon ** (2 - power) / pairs) ** (1 / 3)
     return num_episodes / epochs if epochs > 0 else math.inf
@@ -30,7 +30,6 @@ def restart_period(spec: Spec, *, num_episodes: int, variation: float, power: fl
 
 def log_term(spec: Spec, factor: float, *, num_episodes: int, delta: float) -> float:
     r"""$\log(cSAT/\delta)$ with $T = KH$ and the `factor` $c$, for all steps of a run at once."""
-    check_run(num_episodes, 0.0)
     delta = require_number("delta", delta, above=0, at_most=1)
-    steps = spec.horizon * num_episodes
+    steps = spec.horizon * require_count("num_episodes", num_episodes)
     return math.log(factor * spec.num_states * spec.num_actions * steps / delta)

@@ -5,6 +5,7 @@ Every function says which statement of which paper it evaluates, and which are o
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 
@@ -59,7 +60,7 @@ def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: floa
     return math.ceil(math.sqrt(dim * num_episodes / variation))
 
 
-def restart_period_if_told(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
+def restart_period_if_known(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
     r"""Episodes between restarts of LSVI-UCB-Restart when the variation of every epoch is known.
 
     $\lceil \Delta^{-2/3}T^{2/3}d^{1/3}H^{-2/3} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
@@ -103,6 +104,21 @@ def ada_restart_periods(block_length: int) -> tuple[int, ...]:
     r"""$\lfloor M^{l/\lfloor\ln M\rfloor}\rfloor$ for $l = 0, 1, \dots$: the periods of blocks of M."""
     block_length = require_count("block_length", block_length)
     return geometric_grid(block_length, max(math.floor(math.log(block_length)), 1))
+
+
+def growing_phases(*, num_episodes: int, variation: float) -> tuple[int, ...]:
+    r"""Ends of phases of $\lceil i^2/V^2\rceil$ steps within a run, $i = 1, 2, \dots$ (Ortner et al. 2019).
+
+    There are none where nothing varies.
+    """
+    _, _, num_episodes, variation = _check(1, 1, num_episodes, variation)
+    steps, end = [], 0.0
+    for phase in itertools.count(1):
+        end += math.ceil((phase / variation) ** 2) if phase < variation * num_episodes else num_episodes
+        if end >= num_episodes:
+            break
+        steps.append(int(end))
+    return tuple(steps)
 
 
 def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
@@ -155,11 +171,6 @@ def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
     num_actions = require_count("num_actions", num_actions)
     num_episodes = require_count("num_episodes", num_episodes)
     return min(1.0, (num_actions / num_episodes) ** (1 / 3))
-
-
-def check_run(num_episodes: int, variation: float) -> None:
-    """Refuse what is no number of episodes or no variation, where a tuning does not use them."""
-    _check(1, 1, num_episodes, variation)
 
 
 def _radius(

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
-from driftwise.algorithms.average_reward.ucrl2 import of_jaksch
+from driftwise.algorithms.average_reward.ucrl2 import with_ucrl2_radii
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_number
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import SlidingWindow
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    changes: tuple[int, ...],
-    diameter: float,
-    delta: float = 0.05,
-    scale: float = 1.0,
-) -> OptimisticGain:
-    """SW-UCRL with the window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
+def tuning(
+    spec: Spec, *, num_episodes: int, changes: tuple[int, ...], diameter: float, delta: float = 0.05
+) -> dict[str, Any]:
+    """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
 
     They are `environment.changes(num_episodes)`, and D is `environment.diameter(num_episodes)`.
     """
     if not isinstance(changes, (tuple, list)):
         raise ArgumentError("changes", "be a list of steps", changes)
-    num_episodes = require_count("num_episodes", num_episodes)
     diameter = require_number("diameter", diameter, above=0)
     delta = require_number("delta", delta, above=0, at_most=1)
     spread = diameter * spec.num_states * math.sqrt(spec.num_actions * math.log(num_episodes / delta))
     best = (16.53 * num_episodes * spread / max(1, len(changes))) ** (2 / 3)
-    return sw_ucrl(spec, length=min(math.ceil(best), num_episodes), delta=delta, scale=scale)
+    return dict(length=min(math.ceil(best), num_episodes))
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("length",),
     problem="average reward",
     forgetting="sliding window",
     exploration="optimism over L1 balls",
@@ -68,4 +63,4 @@ def sw_ucrl(
     Deviations from the paper: those of `ucrl2`. A tuned window is never longer than the run.
     """
     window = SlidingWindow(length)
-    return of_jaksch(spec, window, delta=delta, scale=scale, max_iterations=max_iterations)
+    return with_ucrl2_radii(spec, window, delta=delta, scale=scale, max_iterations=max_iterations)

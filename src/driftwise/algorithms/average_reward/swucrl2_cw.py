@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,26 +16,21 @@ from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.radii import CountRadius
 
 
-def tuned(
-    spec: Spec, *, num_episodes: int, variations: Variation, delta: float = 0.05, scale: float = 1.0
-) -> OptimisticGain:
-    """SWUCRL2-CW with the window and the widening for the variation `environment.variation(num_episodes)`.
+def tuning(spec: Spec, *, num_episodes: int, variations: Variation) -> dict[str, Any]:
+    """The window and the widening for the variation `environment.variation(num_episodes)`.
 
     `W = 3 S^(2/3) A^(1/2) T^(1/2) / (B_r + B_p + 1)^(1/2)` and `η = √((B_p + 1) W / T)`.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
     budgets = require_kind("variations", variations, Variation)
     size = 3 * spec.num_states ** (2 / 3) * math.sqrt(spec.num_actions * num_episodes)
     best = size / math.sqrt(budgets.total + 1)
     widening = math.sqrt((budgets.transition_budget + 1) * best / num_episodes)
-    length = min(math.ceil(best), num_episodes)
-    return swucrl2_cw(
-        spec, length=length, widening=widening, num_episodes=num_episodes, delta=delta, scale=scale
-    )
+    return dict(length=min(math.ceil(best), num_episodes), widening=widening)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("length", "widening"),
     problem="average reward",
     forgetting="sliding window",
     exploration="optimism over widened L1 balls",

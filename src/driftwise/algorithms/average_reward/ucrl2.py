@@ -11,19 +11,9 @@ from driftwise.base.validation import require_numeric
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.radii import CountRadius
-from driftwise.theory.tuning import check_run
-
-
-def tuned(
-    spec: Spec, *, num_episodes: int = 1, variation: float = 0.0, delta: float = 0.05, scale: float = 1.0
-) -> OptimisticGain:
-    """The same as `ucrl2(spec)`: it needs to know neither the time nor the variation."""
-    check_run(num_episodes, variation)
-    return ucrl2(spec, delta=delta, scale=scale)
 
 
 @register(
-    tuned=tuned,
     problem="average reward",
     forgetting="none",
     exploration="optimism over L1 balls",
@@ -52,13 +42,13 @@ def ucrl2(
     Deviations from the paper: a pair without samples may pay 1 and lead anywhere, which the radii say
     themselves unless the scale is small; value iteration has a cap.
     """
-    return of_jaksch(spec, NoForgetting(), delta=delta, scale=scale, max_iterations=max_iterations)
+    return with_ucrl2_radii(spec, NoForgetting(), delta=delta, scale=scale, max_iterations=max_iterations)
 
 
-def of_jaksch(
+def with_ucrl2_radii(
     spec: Spec, forgetting: Forgetting, *, delta: Numeric, scale: Numeric, max_iterations: int
 ) -> OptimisticGain:
-    """With the radii of UCRL2."""
+    """An agent with the radii of UCRL2 and any forgetting."""
     sizes = spec.num_states, spec.num_actions
     delta = np.asarray(require_numeric("delta", delta, above=0, at_most=1))
     return OptimisticGain(

@@ -3,72 +3,42 @@
 from __future__ import annotations
 
 import itertools
-import math
+from typing import Any
 
 import numpy as np
 
 from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec, Variation
-from driftwise.base.validation import (
-    ArgumentError,
-    require_count,
-    require_kind,
-    require_number,
-    require_numeric,
-)
+from driftwise.base.validation import ArgumentError, require_kind, require_numeric
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
 from driftwise.parts.forgetting import RestartAt
 from driftwise.parts.radii import CountRadius, Phases
+from driftwise.theory.tuning import growing_phases
 
 
-def restart_steps(num_episodes: int, variation: float) -> tuple[int, ...]:
-    """Where phases of `⌈i²/V²⌉` steps end within a run, i = 1, 2, …; nowhere if nothing varies."""
-    variation = require_number("variation", variation, at_least=0)
-    steps, end = [], 0.0
-    for phase in itertools.count(1):
-        end += math.ceil((phase / variation) ** 2) if phase < variation * num_episodes else num_episodes
-        if end >= num_episodes:
-            return tuple(steps)
-        steps.append(int(end))
-    raise AssertionError
-
-
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    variations: Variation,
-    delta: float = 0.05,
-    scale: float = 1.0,
-) -> OptimisticGain:
-    """With phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
+def tuning(spec: Spec, *, num_episodes: int, variation: float, variations: Variation) -> dict[str, Any]:
+    """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
 
     They are `environment.variation(num_episodes)`, and V is their `total`, less for longer phases.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
     moves = require_kind("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
         expected = f"have {num_episodes - 1} moves, one less than num_episodes"
         got = f"{len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
         raise ArgumentError("variations", expected, variations, got)
-    restarts = restart_steps(num_episodes, variation)
-    bounds = [*itertools.pairwise((0, *restarts, num_episodes))]
-    reward = tuple(float(moves.reward[start : end - 1].sum()) for start, end in bounds)
-    transition = tuple(float(moves.transition[start : end - 1].sum()) for start, end in bounds)
-    return variation_ucrl(
-        spec,
-        restarts=restarts,
-        reward_widening=Phases(restarts, reward),
-        transition_widening=Phases(restarts, transition),
-        delta=delta,
-        scale=scale,
+    restarts = growing_phases(num_episodes=num_episodes, variation=variation)
+    phases = [*itertools.pairwise((0, *restarts, num_episodes))]
+    reward, transition = (
+        Phases(restarts, tuple(float(each[start : end - 1].sum()) for start, end in phases))
+        for each in (moves.reward, moves.transition)
     )
+    return dict(restarts=restarts, reward_widening=reward, transition_widening=transition)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("restarts", "reward_widening", "transition_widening"),
     problem="average reward",
     forgetting="restarts at growing intervals",
     exploration="optimism over widened L1 balls",

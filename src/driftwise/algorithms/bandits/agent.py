@@ -1,19 +1,36 @@
-"""What the recipes for bandits share: the agent, and the radius it was given or has to compute."""
+"""What the recipes for bandits share: the agent, and the keywords of its radius."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from driftwise.base.keywords import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius
 
-Confidence = Literal["uniform", "published"]
 Information = Literal["count", "determinant"]
+
+
+class Confidence(TypedDict, total=False):
+    """The radius, or what it is computed from."""
+
+    noise_scale: Annotated[Numeric | None, None]
+    radius: Annotated[Numeric | Radius | None, None]
+    norm_bound: Annotated[Numeric, 1.0]
+    delta: Annotated[Numeric, 0.05]
+    radius_scale: Annotated[Numeric, 1.0]
+
+
+class SpreadConfidence(Confidence, total=False):
+    """The same where δ has to be spread over the run."""
+
+    num_episodes: Annotated[Numeric | None, None]
+    confidence: Annotated[Literal["uniform", "published"], "uniform"]
 
 
 def bandit_agent(
@@ -30,14 +47,8 @@ def confidence_radius(
     spread: Literal["rounds", "epochs"] = "rounds",
     shares: Numeric | None = None,
     memory: Numeric = 0,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
     information: Information = "count",
-    radius_scale: Numeric = 1.0,
+    **confidence: Unpack[SpreadConfidence],
 ) -> Numeric | Radius:
     """The `radius` that the user gave, else that of a confidence ellipsoid.
 
@@ -45,28 +56,27 @@ def confidence_radius(
     be; a number of `shares` says how many there are. As published it is not spread, and the radius counts
     `memory` samples from the start.
     """
-    radius_scale = require_numeric("radius_scale", radius_scale, at_least=0)
-    require_choice("confidence", confidence, ("uniform", "published"))
+    given = with_defaults(SpreadConfidence, confidence)
+    scale = require_numeric("radius_scale", given["radius_scale"], at_least=0)
+    published = require_choice("confidence", given["confidence"], ("uniform", "published")) == "published"
     require_choice("information", information, ("count", "determinant"))
-    if num_episodes is not None:
-        num_episodes = require_numeric("num_episodes", num_episodes, at_least=1, integer=True)
-    if radius is not None:
-        return radius
-    if noise_scale is None:
+    if given["num_episodes"] is not None:
+        run = require_numeric("num_episodes", given["num_episodes"], at_least=1, integer=True)
+        length = memory if spread == "epochs" else 1
+        shares = -(-np.asarray(run) // np.asarray(length)) if shares is None else shares
+    if given["radius"] is not None:
+        return given["radius"]
+    if given["noise_scale"] is None:
         raise ArgumentError("noise_scale", "be a number of at least 0 where no radius is given", None)
-    published = confidence == "published"
     if published:
         information, shares = "count", 1
-    elif shares is None and num_episodes is not None:
-        length = memory if spread == "epochs" else 1
-        shares = -(-np.asarray(num_episodes) // np.asarray(length))
     return ConfidenceRadius(
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
+        noise_scale=given["noise_scale"],
+        norm_bound=given["norm_bound"],
+        delta=given["delta"],
         information=information,
         spread=spread,
         shares=0 if shares is None else shares,
         samples=memory if published else 0,
-        scale=radius_scale,
+        scale=scale,
     )

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.bandits.tuning import weighted
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Thompson
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_rate, bandit_ridge
-
-
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    scale: float,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-) -> LeastSquares:
-    """D-LinTS with the rate of a `tuning`; the `scale` of the draws stays open."""
-    rate = bandit_rate(
-        dim=spec.dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
-    )
-    return d_lin_ts(spec, rate=rate, scale=scale, ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
 
 
 @register(
-    tuned=tuned,
+    tuning=weighted,
+    tunes=("rate", "ridge"),
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="Thompson sampling",

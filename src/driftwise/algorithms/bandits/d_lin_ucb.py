@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.tuning import confidence, weighted
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import bandit_rate
+from driftwise.theory.bandit_tuning import BanditRun
 
 
-@tuned_to_drift()
-def tuned(
-    spec: Spec,
-    run: dict[str, Any],
-    assumed: dict[str, Any],
-    *,
-    norm: Literal["sandwich", "single"] = "sandwich",
-) -> LeastSquares:
-    """D-LinUCB with the rate of a `tuning` and its radius for the whole run (or as published)."""
-    return d_lin_ucb(spec, rate=bandit_rate(**run), norm=norm, **assumed, **confidence_of(run))
+def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The rate of a `tuning`, with a radius for the whole run (or as published)."""
+    return weighted(spec, **run) | confidence(**run)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
@@ -38,15 +32,9 @@ def d_lin_ucb(
     spec: Spec,
     *,
     rate: Numeric,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
-    radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
     norm: Literal["sandwich", "single"] = "sandwich",
+    **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Discounted linear UCB.
 
@@ -77,13 +65,4 @@ def d_lin_ucb(
     Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random. The authors' public
     code deviates as well: it rebuilds $\tilde V_t$ from $V_t$ in every round.
     """
-    beta = confidence_radius(
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        num_episodes=num_episodes,
-        confidence=confidence,
-    )
-    return bandit_agent(spec, ExponentialWeights(rate), Ucb(beta, norm), ridge)
+    return bandit_agent(spec, ExponentialWeights(rate), Ucb(confidence_radius(**confidence), norm), ridge)

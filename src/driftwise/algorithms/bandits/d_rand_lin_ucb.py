@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.d_lin_ucb import tuning
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import RandomisedUcb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import bandit_rate
-
-
-@tuned_to_drift()
-def tuned(
-    spec: Spec,
-    run: dict[str, Any],
-    assumed: dict[str, Any],
-    *,
-    sign: Literal["folded", "signed"] = "folded",
-) -> LeastSquares:
-    """D-RandLinUCB with rate and radius as D-LinUCB has them; `radius_scale` is the scale of the draws."""
-    return d_rand_lin_ucb(spec, rate=bandit_rate(**run), sign=sign, **assumed, **confidence_of(run))
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="randomised UCB, one draw a round",
@@ -38,15 +26,9 @@ def d_rand_lin_ucb(
     spec: Spec,
     *,
     rate: Numeric,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
-    radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
     sign: Literal["folded", "signed"] = "folded",
+    **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Discounted randomised linear UCB: estimate, radius and norm of `d_lin_ucb`, times one draw a round.
 
@@ -67,13 +49,5 @@ def d_rand_lin_ucb(
     Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, where the paper scales it by a constant;
     `radius` gives that constant.
     """
-    beta = confidence_radius(
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        num_episodes=num_episodes,
-        confidence=confidence,
-    )
-    return bandit_agent(spec, ExponentialWeights(rate), RandomisedUcb(beta, sign), ridge)
+    exploration = RandomisedUcb(confidence_radius(**confidence), sign)
+    return bandit_agent(spec, ExponentialWeights(rate), exploration, ridge)

@@ -8,40 +8,17 @@ import numpy as np
 
 from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius
 from driftwise.algorithms.bandits.model_pool import ModelPool
+from driftwise.algorithms.bandits.tuning import stationary
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.base.validation import require_numeric
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-
-
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float = 0.0,
-    noise_scale: float,
-    norm_bound: float = 1.0,
-    delta: float = 0.01,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-    radius_scale: float = 1.0,
-) -> ModelPool:
-    """dLinUCB as usual. It detects changes: no use is made of the run and its `tuning`."""
-    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
-    return dynamic_lin_ucb(
-        spec,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        ridge=bandit_ridge(dim=spec.dim, ridge=ridge),
-    )
 
 
 @register(
-    tuned=tuned,
+    tuning=stationary,
+    tunes=("ridge",),
     problem="linear bandit",
     forgetting="change detection, a pool of models",
     exploration="UCB",

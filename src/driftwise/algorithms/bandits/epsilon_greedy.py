@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any, Unpack
+
 from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.bandits.tuning import weighted
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import EpsilonGreedy
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_rate, bandit_ridge
+from driftwise.theory.bandit_tuning import BanditRun
 from driftwise.theory.tuning import exploration_probability
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-) -> LeastSquares:
-    """ε-greedy least squares with D-LinUCB's rate and ε = min{1, (A/K)^(1/3)}."""
-    rate = bandit_rate(
-        dim=spec.dim, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
-    )
-    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
-    return epsilon_greedy(spec, epsilon=epsilon, rate=rate, ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
+def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """D-LinUCB's rate and ε = min{1, (A/K)^(1/3)}."""
+    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=run["num_episodes"])
+    return weighted(spec, **run) | dict(epsilon=epsilon)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("epsilon", "rate", "ridge"),
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="ε-greedy",

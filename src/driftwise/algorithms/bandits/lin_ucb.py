@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, confidence_radius
+from typing import Unpack
+
+from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.tuning import stationary
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-
-
-def tuned(
-    spec: Spec,
-    *,
-    noise_scale: float,
-    num_episodes: int = 1,
-    variation: float = 0.0,
-    norm_bound: float = 1.0,
-    delta: float = 0.05,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-    radius_scale: float = 1.0,
-) -> LeastSquares:
-    """LinUCB with its radius. Nothing is forgotten: no use is made of the run and its `tuning`."""
-    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
-    return lin_ucb(
-        spec,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        ridge=bandit_ridge(dim=spec.dim, ridge=ridge),
-    )
 
 
 @register(
-    tuned=tuned,
+    tuning=stationary,
+    tunes=("ridge",),
     problem="linear bandit",
     forgetting="none",
     exploration="UCB",
@@ -46,13 +25,9 @@ def tuned(
 def lin_ucb(
     spec: Spec,
     *,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
     information: Information = "count",
-    radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
+    **confidence: Unpack[Confidence],
 ) -> LeastSquares:
     r"""Linear UCB with the self-normalised radius (OFUL).
 
@@ -78,14 +53,5 @@ def lin_ucb(
 
     Deviations from the paper: `information="count"` bounds the determinant; ties are broken at random.
     """
-    beta = confidence_radius(
-        spread="epochs",
-        shares=1,
-        information=information,
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-    )
-    return bandit_agent(spec, NoForgetting(), Ucb(beta), ridge)
+    radius = confidence_radius(spread="epochs", shares=1, information=information, **confidence)
+    return bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import Information, bandit_agent, confidence_radius
+from typing import Unpack
+
+from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.tuning import stationary
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import RestartAt
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning, bandit_ridge, check_bandit_run
-
-
-def tuned(
-    spec: Spec,
-    *,
-    changes: tuple[int, ...],
-    noise_scale: float,
-    num_episodes: int = 1,
-    variation: float = 0.0,
-    norm_bound: float = 1.0,
-    delta: float = 0.05,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "one",
-    radius_scale: float = 1.0,
-) -> LeastSquares:
-    """Oracle restart with its radius. Told the `changes`, it makes no use of the run and its `tuning`."""
-    check_bandit_run(num_episodes=num_episodes, variation=variation, tuning=tuning)
-    return oracle_restart(
-        spec,
-        changes=changes,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        ridge=bandit_ridge(dim=spec.dim, ridge=ridge),
-    )
 
 
 @register(
-    tuned=tuned,
+    tuning=stationary,
+    tunes=("ridge",),
     problem="linear bandit",
     forgetting="restart at the changes",
     exploration="UCB",
@@ -49,13 +26,9 @@ def oracle_restart(
     spec: Spec,
     *,
     changes: tuple[int, ...],
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
     information: Information = "determinant",
-    radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
+    **confidence: Unpack[Confidence],
 ) -> LeastSquares:
     r"""LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
 
@@ -69,14 +42,6 @@ def oracle_restart(
     There is no paper.
     """
     restarts = RestartAt(changes)
-    beta = confidence_radius(
-        spread="epochs",
-        shares=len(restarts.changes) + 1,
-        information=information,
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-    )
-    return bandit_agent(spec, restarts, Ucb(beta), ridge)
+    shares = len(restarts.changes) + 1
+    radius = confidence_radius(spread="epochs", shares=shares, information=information, **confidence)
+    return bandit_agent(spec, restarts, Ucb(radius), ridge)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.bandits.agent import Information, SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.tuning import windowed
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import bandit_window
+from driftwise.theory.bandit_tuning import BanditRun
 
 
-@tuned_to_drift()
-def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
-    """RestartLinUCB with the period of a `tuning` and its radius for the whole run (or as published)."""
-    return restart_lin_ucb(spec, period=bandit_window(**run), **assumed, **confidence_of(run))
+def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The period of a `tuning`, with a radius for the whole run (or as published)."""
+    period, numbers = windowed(spec, **run)
+    return dict(period=period, **numbers)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("period", "ridge", "num_episodes", "confidence"),
     problem="linear bandit",
     forgetting="periodic restart",
     exploration="UCB",
@@ -32,15 +33,9 @@ def restart_lin_ucb(
     spec: Spec,
     *,
     period: Numeric,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
     information: Information = "count",
-    radius_scale: Numeric = 1.0,
     ridge: Numeric = 1.0,
+    **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""LinUCB on the rounds of the current epoch, $\tau \ge \lfloor t/E \rfloor E$ (RestartUCB in the paper).
 
@@ -64,16 +59,5 @@ def restart_lin_ucb(
     Deviations from the paper: the radius, see `confidence`; ties are broken at random.
     """
     restarts = PeriodicRestart(period)
-    beta = confidence_radius(
-        spread="epochs",
-        memory=restarts.period,
-        num_episodes=num_episodes,
-        confidence=confidence,
-        information=information,
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-    )
-    return bandit_agent(spec, restarts, Ucb(beta), ridge)
+    radius = confidence_radius(spread="epochs", memory=restarts.period, information=information, **confidence)
+    return bandit_agent(spec, restarts, Ucb(radius), ridge)

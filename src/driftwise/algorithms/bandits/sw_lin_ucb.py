@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.tuning import windowed
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import bandit_window
+from driftwise.theory.bandit_tuning import BanditRun
 
 
-@tuned_to_drift()
-def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
-    """SW-LinUCB with the window of a `tuning` and its radius for the whole run (or for each round alone)."""
-    return sw_lin_ucb(spec, length=bandit_window(**run), **assumed, **confidence_of(run))
+def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The window of a `tuning`, with a radius for the whole run (or as published)."""
+    length, numbers = windowed(spec, **run)
+    return dict(length=length, **numbers)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("length", "ridge", "num_episodes", "confidence"),
     problem="linear bandit",
     forgetting="sliding window",
     exploration="UCB",
@@ -29,17 +30,7 @@ def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSqua
     paper="Cheung, Simchi-Levi & Zhu 2019",
 )
 def sw_lin_ucb(
-    spec: Spec,
-    *,
-    length: Numeric,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
-    radius_scale: Numeric = 1.0,
-    ridge: Numeric = 1.0,
+    spec: Spec, *, length: Numeric, ridge: Numeric = 1.0, **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
     r"""Sliding-window linear UCB (SW-UCB in the paper): sums over the newest $W$ rounds, $\tau \ge t - W$.
 
@@ -65,14 +56,4 @@ def sw_lin_ucb(
     $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$; $\delta'$ as in `d_lin_ucb`; ties are broken at random.
     """
     window = SlidingWindow(length)
-    beta = confidence_radius(
-        memory=window.length,
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-        num_episodes=num_episodes,
-        confidence=confidence,
-    )
-    return bandit_agent(spec, window, Ucb(beta), ridge)
+    return bandit_agent(spec, window, Ucb(confidence_radius(memory=window.length, **confidence)), ridge)

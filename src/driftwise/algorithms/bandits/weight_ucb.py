@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence
+from driftwise.algorithms.bandits.agent import SpreadConfidence
 from driftwise.algorithms.bandits.d_lin_ucb import d_lin_ucb
-from driftwise.algorithms.bandits.tuned import confidence_of, tuned_to_drift
+from driftwise.algorithms.bandits.d_lin_ucb import tuning as d_lin_ucb_tuning
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.types import Numeric, Spec
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import bandit_rate, weight_ucb_rate
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, weight_ucb_rate
 
 
-@tuned_to_drift(ridge="dim")
-def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSquares:
-    """WeightUCB with λ = d unless `ridge` says otherwise, and the rate and radius of a `tuning`.
+def tuning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    tuning: Tuning = "corrected",
+    ridge: RidgeRule | float = "dim",
+) -> dict[str, Any]:
+    """`λ = d` unless `ridge` says otherwise, and the rate and radius of a `tuning`.
 
     `"published"` is γ = 1 − max{1/T, √(P_T/(dT))} with the radius as printed.
     """
-    if run["tuning"] == "published":
-        rate = weight_ucb_rate(**{name: run[name] for name in ("dim", "num_episodes", "variation")})
-    else:
-        rate = bandit_rate(**run)
-    return weight_ucb(spec, rate=rate, **assumed, **confidence_of(run))
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
+    numbers = d_lin_ucb_tuning(spec, **run, tuning=tuning, ridge=ridge)
+    return numbers | (dict(rate=weight_ucb_rate(dim=spec.dim, **run)) if tuning == "published" else {})
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, single norm",
@@ -35,17 +40,7 @@ def tuned(spec: Spec, run: dict[str, Any], assumed: dict[str, Any]) -> LeastSqua
     paper="Wang, Zhao & Zhou 2023",
 )
 def weight_ucb(
-    spec: Spec,
-    *,
-    rate: Numeric,
-    noise_scale: Numeric | None = None,
-    radius: Numeric | Radius | None = None,
-    norm_bound: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    num_episodes: Numeric | None = None,
-    confidence: Confidence = "uniform",
-    radius_scale: Numeric = 1.0,
-    ridge: Numeric = 1.0,
+    spec: Spec, *, rate: Numeric, ridge: Numeric = 1.0, **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
     r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width of one matrix.
 
@@ -64,16 +59,4 @@ def weight_ucb(
 
     Deviations from the paper: those of `d_lin_ucb`.
     """
-    return d_lin_ucb(
-        spec,
-        rate=rate,
-        noise_scale=noise_scale,
-        radius=radius,
-        norm_bound=norm_bound,
-        delta=delta,
-        num_episodes=num_episodes,
-        confidence=confidence,
-        radius_scale=radius_scale,
-        ridge=ridge,
-        norm="single",
-    )
+    return d_lin_ucb(spec, rate=rate, ridge=ridge, norm="single", **confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
@@ -12,17 +12,18 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import exploration_probability, opt_wlsvi_rate
 
 
-def tuned(
-    spec: Spec, *, num_episodes: int, variation: float, clip: Literal["paper", "tight"] = "paper"
-) -> LeastSquares:
-    """ε-greedy LSVI with OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
-    rate = opt_wlsvi_rate(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation)
-    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
-    return epsilon_greedy_lsvi(spec, epsilon=epsilon, rate=rate, clip=clip)
+def tuning(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
+    """OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    return dict(
+        rate=opt_wlsvi_rate(**sizes, variation=variation),
+        epsilon=exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes),
+    )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("rate", "epsilon"),
     problem="linear MDP",
     forgetting="exponential weights",
     exploration="ε-greedy",

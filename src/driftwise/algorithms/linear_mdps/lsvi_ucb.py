@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import check_run, lsvi_ucb_radius
+from driftwise.theory.tuning import lsvi_ucb_radius
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float = 0.0,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
-) -> LeastSquares:
-    """LSVI-UCB with the radius of its Theorem 3.1. It assumes a stationary world: `variation` is not used."""
-    check_run(num_episodes, variation)
-    radius = lsvi_ucb_radius(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
-    )
-    return lsvi_ucb(spec, radius=radius, clip=clip)
+def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0) -> dict[str, Any]:
+    """The radius of Theorem 3.1. It assumes a stationary world: the variation is not used."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    return dict(radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale))
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("radius",),
     problem="linear MDP",
     forgetting="none",
     exploration="UCB",

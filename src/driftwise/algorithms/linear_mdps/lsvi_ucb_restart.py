@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec, Variation
@@ -11,10 +11,10 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import local_variation_radius
-from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_told
+from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_known
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -23,32 +23,25 @@ def tuned(
     local_variation: Literal["unknown", "known"] = "unknown",
     delta: float = 0.05,
     beta_scale: float = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
-) -> LeastSquares:
-    """LSVI-UCB-Restart with the radius of LSVI-UCB and the period for unknown or known local variation.
+) -> dict[str, Any]:
+    """The radius of LSVI-UCB and the period for unknown or known local variation.
 
     If it is known, epochs have another length, and the radius grows within each as `variations`
     (`environment.variation(num_episodes)`) say.
     """
-    sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius: float | Radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
-    require_choice("local_variation", local_variation, ("unknown", "known"))
-    if local_variation == "unknown":
-        period = restart_period(**sizes, variation=variation)
-    else:
-        period = restart_period_if_told(**sizes, variation=variation)
-        radius = local_variation_radius(
-            radius,
-            period=period,
-            horizon=spec.horizon,
-            num_episodes=num_episodes,
-            variations=require_kind("variations", variations, Variation),
-        )
-    return lsvi_ucb_restart(spec, period=period, radius=radius, clip=clip)
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
+        return dict(period=restart_period(**sizes, variation=variation), radius=radius)
+    period = restart_period_if_known(**sizes, variation=variation)
+    moves = require_kind("variations", variations, Variation)
+    run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variations=moves)
+    return dict(period=period, radius=local_variation_radius(radius, period=period, **run))
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("period", "radius"),
     problem="linear MDP",
     forgetting="periodic restart",
     exploration="UCB",

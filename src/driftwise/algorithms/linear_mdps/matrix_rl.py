@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.any_forgetting import (
+    CHOSEN,
+    AnyForgetting,
+    ForgettingKind,
+    chosen_forgetting,
+    linear_memory,
+)
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
@@ -13,7 +19,7 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import opt_wlsvi_radius
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -21,28 +27,27 @@ def tuned(
     delta: float = 0.05,
     beta_scale: float = 1.0,
     forgetting: ForgettingKind = "exponential",
-    steps: Literal["shared", "apart"] = "shared",
-    clip: Literal["range", "tight"] = "range",
-) -> LeastSquares:
-    r"""MatrixRL with the radius of its theory and a forgetting as fast as OPT-WLSVI's.
+) -> dict[str, Any]:
+    r"""The radius of MatrixRL's theory, and a forgetting as fast as OPT-WLSVI's.
 
     The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
     features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
     """
-    chosen = tuned_forgetting(spec, forgetting, num_episodes=num_episodes, variation=variation)
+    memory = linear_memory(spec, forgetting, num_episodes=num_episodes, variation=variation)
     radius = opt_wlsvi_radius(
         dim=spec.dim,
         horizon=spec.horizon,
         num_episodes=num_episodes,
         delta=delta,
-        rate=chosen.get("rate", 1.0),
+        rate=memory.get("rate", 1.0),
         beta_scale=beta_scale,
     )
-    return matrix_rl(spec, radius=radius / math.sqrt(spec.dim), steps=steps, clip=clip, **chosen)
+    return dict(radius=radius / math.sqrt(spec.dim), **memory)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("radius", *CHOSEN),
     problem="linear MDP",
     forgetting="none, or any",
     exploration="UCB; is told rewards and features of successors",
@@ -56,9 +61,7 @@ def matrix_rl(
     ridge: Numeric = 1.0,
     steps: Literal["shared", "apart"] = "shared",
     clip: Literal["range", "tight"] = "range",
-    rate: Numeric | None = None,
-    length: Numeric | None = None,
-    period: Numeric | None = None,
+    **forgetting: Unpack[AnyForgetting],
 ) -> LeastSquares:
     r"""Value iteration on an estimate of the matrix $M$ in $P(s'|s,a) = \phi(s,a)^\top M \psi(s')$.
 
@@ -91,10 +94,9 @@ def matrix_rl(
     Where several actions reach the clip, the one with the largest unclipped index acts; other ties are broken
     at random. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
     """
-    forgetting = forgetting_of(rate=rate, length=length, period=period)
     return LeastSquares(
         spec,
-        forgetting,
+        chosen_forgetting(**forgetting),
         Ucb(radius, "single"),
         ridge,
         clip,

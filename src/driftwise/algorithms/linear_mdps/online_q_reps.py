@@ -12,35 +12,24 @@ from driftwise.base.validation import require_choice
 from driftwise.parts.known_model import ExactInverse, GeometricResampling
 from driftwise.theory.tuning import restart_period
 
-Covariance = Literal["exact", "resampled"]
 
-
-def tuned(
-    spec: Spec, *, num_episodes: int, variation: float = 0.0, covariance: Covariance = "exact"
-) -> OccupancyDescent:
-    r"""Online Q-REPS with rates that balance its two entropies against the variance of its estimates.
+def tuning(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
+    r"""Rates that balance the two entropies against the variance of the estimates.
 
     With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0),
     $\eta = \alpha = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$, which bounds $\eta\hat r$ by 1
     where uniform play spreads features evenly. This is ours: the theorem's numbers need the smallest
     eigenvalue of their covariance.
     """
-    period = restart_period(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation
-    )
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    period = restart_period(**sizes, variation=variation)
     rate = math.sqrt(spec.horizon * math.log(max(spec.num_actions, 2)) / (spec.dim * period))
-    return online_q_reps(
-        spec,
-        learning_rate=rate,
-        softness=rate,
-        exploration=min(0.5, spec.dim * rate),
-        covariance=covariance,
-        period=period,
-    )
+    return dict(learning_rate=rate, softness=rate, exploration=min(0.5, spec.dim * rate), period=period)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("learning_rate", "softness", "exploration", "period"),
     problem="linear MDP",
     forgetting="none, or restarts",
     exploration="mirror descent on occupancies, uniform episodes",
@@ -53,7 +42,7 @@ def online_q_reps(
     learning_rate: Numeric,
     softness: Numeric,
     exploration: Numeric,
-    covariance: Covariance = "exact",
+    covariance: Literal["exact", "resampled"] = "exact",
     ridge: Numeric = 1e-4,
     num_samples: int = 100,
     period: Numeric = 0,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.any_forgetting import (
+    CHOSEN,
+    AnyForgetting,
+    ForgettingKind,
+    chosen_forgetting,
+    linear_memory,
+)
 from driftwise.algorithms.linear_mdps.policy_optimisation import PolicyOptimisation
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Radius, Spec
@@ -13,7 +19,7 @@ from driftwise.parts.radii import MixtureRadius
 from driftwise.theory.tuning import mirror_descent_step, restart_period
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -21,29 +27,30 @@ def tuned(
     forgetting: ForgettingKind = "none",
     delta: float = 0.05,
     beta_scale: float = 1.0,
-) -> PolicyOptimisation:
-    """OPPO with the step size and the radius of its regret theorem.
+) -> dict[str, Any]:
+    """The step size and the radius of the theorem on OPPO's regret.
 
     Without forgetting, `variation` is not used. With any, the policy starts anew after LSVI-UCB-Restart's
     period, with the step size for as many episodes; this is ours.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
-    forgets = tuned_forgetting(spec, forgetting, **run)
-    stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if forgets else num_episodes
-    step_size = mirror_descent_step(num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch)
+    memory = linear_memory(spec, forgetting, **run)
+    stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if memory else num_episodes
     delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)
-    return oppo(
-        spec,
-        step_size=step_size,
+    return dict(
+        step_size=mirror_descent_step(
+            num_actions=spec.num_actions, horizon=spec.horizon, num_episodes=stretch
+        ),
         radius=MixtureRadius(spec.horizon, num_episodes, delta, scale),
-        policy_period=stretch if forgets else 0,
-        **forgets,
+        policy_period=stretch if memory else 0,
+        **memory,
     )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("step_size", "radius", "policy_period", *CHOSEN),
     problem="linear MDP",
     forgetting="none, or any of them; policy restarts",
     exploration="UCB, mirror descent on the policy",
@@ -56,10 +63,8 @@ def oppo(
     step_size: Numeric,
     radius: Numeric | Radius,
     ridge: Numeric = 1.0,
-    rate: Numeric | None = None,
-    length: Numeric | None = None,
-    period: Numeric | None = None,
     policy_period: Numeric | None = None,
+    **forgetting: Unpack[AnyForgetting],
 ) -> PolicyOptimisation:
     r"""Optimistic proximal policy optimisation.
 
@@ -94,6 +99,7 @@ def oppo(
     Szepesvári 2021).
     """
     if policy_period is None:
+        period = forgetting.get("period")
         policy_period = 0 if period is None else period
-    forgetting = forgetting_of(rate=rate, length=length, period=period)
-    return PolicyOptimisation(spec, forgetting, step_size, radius, ridge, policy_period)
+    chosen = chosen_forgetting(**forgetting)
+    return PolicyOptimisation(spec, chosen, step_size, radius, ridge, policy_period)

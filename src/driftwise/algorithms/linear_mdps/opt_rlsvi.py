@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Unpack
 
 import numpy as np
 
-from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_forgetting
+from driftwise.algorithms.any_forgetting import (
+    CHOSEN,
+    AnyForgetting,
+    ForgettingKind,
+    chosen_forgetting,
+    linear_memory,
+)
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number, require_numeric
@@ -15,7 +22,7 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import opt_wlsvi_radius
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -24,31 +31,31 @@ def tuned(
     beta_scale: float = 1.0,
     upper_scale: float = 1.0,
     forgetting: ForgettingKind = "exponential",
-) -> LeastSquares:
-    r"""OPT-RLSVI with the scales of its Theorem 1 and a forgetting as fast as OPT-WLSVI's.
+) -> dict[str, Any]:
+    r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
 
     $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and
     $\alpha_U = \min\{1, c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$. The
     theory leaves both open; the minimum keeps features of norm one that were never seen doubted when $c$ is
     small.
     """
-    chosen = tuned_forgetting(spec, forgetting, num_episodes=num_episodes, variation=variation)
+    memory = linear_memory(spec, forgetting, num_episodes=num_episodes, variation=variation)
     radius = opt_wlsvi_radius(
         dim=spec.dim,
         horizon=spec.horizon,
         num_episodes=num_episodes,
         delta=delta,
-        rate=chosen.get("rate", 1.0),
+        rate=memory.get("rate", 1.0),
         beta_scale=beta_scale,
     )
     scale = math.sqrt(spec.horizon) * radius
     upper_scale = require_number("upper_scale", upper_scale, above=0)
-    upper = upper_scale / max(scale * math.sqrt(spec.dim), upper_scale)
-    return opt_rlsvi(spec, scale=scale, upper=upper, **chosen)
+    return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("scale", "upper", *CHOSEN),
     problem="linear MDP",
     forgetting="none, or any",
     exploration="drawn parameters, optimistic where unsure",
@@ -62,9 +69,7 @@ def opt_rlsvi(
     upper: Numeric,
     lower: Numeric | None = None,
     ridge: Numeric = 1.0,
-    rate: Numeric | None = None,
-    length: Numeric | None = None,
-    period: Numeric | None = None,
+    **forgetting: Unpack[AnyForgetting],
 ) -> LeastSquares:
     r"""Optimistic randomised least-squares value iteration.
 
@@ -96,5 +101,5 @@ def opt_rlsvi(
     """
     if lower is None:
         lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
-    forgetting = forgetting_of(rate=rate, length=length, period=period)
-    return LeastSquares(spec, forgetting, TruncatedThompson(scale, lower, upper), ridge, clip="none")
+    exploration = TruncatedThompson(scale, lower, upper)
+    return LeastSquares(spec, chosen_forgetting(**forgetting), exploration, ridge, clip="none")

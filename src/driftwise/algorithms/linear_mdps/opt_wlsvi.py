@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
@@ -12,7 +12,7 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import RateTuning, opt_wlsvi_radius, opt_wlsvi_rate
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -20,27 +20,17 @@ def tuned(
     delta: float = 0.05,
     beta_scale: float = 1.0,
     tuning: RateTuning = "paper",
-    norm: Literal["sandwich", "single"] = "sandwich",
-    clip: Literal["paper", "tight"] = "paper",
-) -> LeastSquares:
-    """OPT-WLSVI with the rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1."""
-    rate = opt_wlsvi_rate(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation, tuning=tuning
-    )
-    radius = opt_wlsvi_radius(
-        dim=spec.dim,
-        horizon=spec.horizon,
-        num_episodes=num_episodes,
-        delta=delta,
-        rate=rate,
-        beta_scale=beta_scale,
-    )
-    ridge = float(spec.dim) if tuning == "ridge_dim" else 1.0
-    return opt_wlsvi(spec, rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
+) -> dict[str, Any]:
+    """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    rate = opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
+    radius = opt_wlsvi_radius(**sizes, delta=delta, rate=rate, beta_scale=beta_scale)
+    return dict(rate=rate, radius=radius, ridge=float(spec.dim) if tuning == "ridge_dim" else 1.0)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("rate", "radius", "ridge"),
     problem="linear MDP",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",

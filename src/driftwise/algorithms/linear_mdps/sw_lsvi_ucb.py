@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
@@ -12,24 +12,20 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
-) -> LeastSquares:
-    """SW-LSVI-UCB with a window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
-    sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    length = restart_period(**sizes, variation=variation)
-    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
-    return sw_lsvi_ucb(spec, length=length, radius=radius, clip=clip)
+def tuning(
+    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
+    """A window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    return dict(
+        length=restart_period(**sizes, variation=variation),
+        radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale),
+    )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("length", "radius"),
     problem="linear MDP",
     forgetting="sliding window",
     exploration="UCB",

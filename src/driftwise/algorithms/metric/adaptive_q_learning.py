@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from driftwise.algorithms.metric.adaptive_partition import AdaptiveQLearning
 from driftwise.algorithms.registry import register
@@ -11,7 +12,7 @@ from driftwise.base.validation import require_number
 from driftwise.theory.metric_tuning import partition_period
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -19,22 +20,23 @@ def tuned(
     lipschitz: float = 1.0,
     delta: float = 0.05,
     beta_scale: float = 1.0,
-) -> AdaptiveQLearning:
-    r"""Adaptive Q-learning with the radius of its theorem, $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
+) -> dict[str, Any]:
+    r"""The radius of the theorem, $2\sqrt{H^3\log(4HK/\delta)} + 4L$, and a period of ours.
 
     The `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
-    The period is ours; where nothing varies it is the whole run.
+    Where nothing varies the period is the whole run.
     """
     period = partition_period(num_episodes=num_episodes, variation=variation)
     delta = require_number("delta", delta, above=0, at_most=1)
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     scale = require_number("beta_scale", beta_scale, at_least=0)
     noise = 2 * math.sqrt(spec.horizon**3 * math.log(4 * spec.horizon * num_episodes / delta))
-    return adaptive_q_learning(spec, radius=scale * (noise + 4 * lipschitz), period=period)
+    return dict(radius=scale * (noise + 4 * lipschitz), period=period)
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("radius", "period"),
     problem="metric MDP",
     forgetting="none, or restarts",
     exploration="UCB on squares that are cut in four",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
-from driftwise.algorithms.forgetting_options import forgetting_of
+from driftwise.algorithms.any_forgetting import AnyForgetting, chosen_forgetting
 from driftwise.algorithms.metric.kernel_value_iteration import KernelValueIteration
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
@@ -13,7 +13,7 @@ from driftwise.base.validation import require_number
 from driftwise.theory.metric_tuning import kernel_bandwidth, kernel_rate
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -21,8 +21,8 @@ def tuned(
     lipschitz: float = 1.0,
     delta: float = 0.05,
     beta_scale: float = 1.0,
-) -> KernelValueIteration:
-    r"""KeRNS with the rate and the bandwidth of its regret bound, up to constants, in the unit square.
+) -> dict[str, Any]:
+    r"""The rate and the bandwidth of KeRNS's regret bound, up to constants, in the unit square.
 
     The `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
     The radius is that of Hoeffding's inequality over steps, episodes and pairs,
@@ -32,8 +32,7 @@ def tuned(
     delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)
     events = spec.horizon * num_episodes * spec.num_states * spec.num_actions
-    return kernel_ucbvi(
-        spec,
+    return dict(
         bandwidth=kernel_bandwidth(**run),
         radius=scale * spec.horizon * math.sqrt(math.log(2 * events / delta) / 2),
         lipschitz=lipschitz,
@@ -42,7 +41,8 @@ def tuned(
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("bandwidth", "radius", "lipschitz", "rate", "length", "period"),
     problem="metric MDP",
     forgetting="none, or any of them",
     exploration="UCB on kernel-weighted counts",
@@ -57,9 +57,7 @@ def kernel_ucbvi(
     lipschitz: Numeric,
     ridge: Numeric = 0.05,
     bias_scale: Numeric = 1.0,
-    rate: Numeric | None = None,
-    length: Numeric | None = None,
-    period: Numeric | None = None,
+    **forgetting: Unpack[AnyForgetting],
 ) -> KernelValueIteration:
     r"""Optimistic value iteration whose means are weighted by nearness, and by age: Kernel-UCBVI and KeRNS.
 
@@ -94,5 +92,5 @@ def kernel_ucbvi(
     Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
     logarithms; ties are broken at random.
     """
-    forgetting = forgetting_of(rate=rate, length=length, period=period)
-    return KernelValueIteration(spec, forgetting, bandwidth, radius, lipschitz, ridge, bias_scale)
+    chosen = chosen_forgetting(**forgetting)
+    return KernelValueIteration(spec, chosen, bandwidth, radius, lipschitz, ridge, bias_scale)

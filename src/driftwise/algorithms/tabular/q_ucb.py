@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.q_learning import OptimisticQLearning
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number
-from driftwise.theory.tabular_tuning import log_term
-from driftwise.theory.tuning import check_run
+from driftwise.theory import tabular_tuning
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float = 0.0,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
-) -> OptimisticQLearning:
-    r"""Q-UCB with $\iota = \log(SAT/\delta)$. It assumes a stationary world: `variation` is not used."""
-    check_run(num_episodes, variation)
-    return q_ucb(
-        spec,
+def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0) -> dict[str, Any]:
+    r"""$\iota = \log(SAT/\delta)$. It assumes a stationary world: the variation is not used."""
+    return dict(
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=log_term(spec, 1, num_episodes=num_episodes, delta=delta),
-        clip=clip,
+        log_term=tabular_tuning.log_term(spec, 1, num_episodes=num_episodes, delta=delta),
     )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("scale", "log_term"),
     problem="tabular MDP",
     forgetting="none",
     exploration="UCB",

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.q_learning import StagedQLearning
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number
-from driftwise.theory.tabular_tuning import log_term, restart_period
+from driftwise.theory import tabular_tuning
 
 
-def tuned(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    drift_bonus: float = 0.0,
-) -> StagedQLearning:
-    r"""RestartQ-UCB with $D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
+def tuning(
+    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
+    r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
 
     `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
     $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that moves within them do.
     """
-    return restart_q_ucb(
-        spec,
-        period=restart_period(spec, num_episodes=num_episodes, variation=variation, power=4),
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
+    return dict(
+        period=tabular_tuning.restart_period(spec, **run, power=4),
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=log_term(spec, 2, num_episodes=num_episodes, delta=delta),
-        drift_bonus=drift_bonus,
+        log_term=tabular_tuning.log_term(spec, 2, num_episodes=num_episodes, delta=delta),
     )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("period", "scale", "log_term"),
     problem="tabular MDP",
     forgetting="periodic restart",
     exploration="UCB",

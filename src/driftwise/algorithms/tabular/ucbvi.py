@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.forgetting_options import ForgettingKind, forgetting_of, tuned_tabular_forgetting
+from driftwise.algorithms.any_forgetting import (
+    CHOSEN,
+    AnyForgetting,
+    ForgettingKind,
+    chosen_forgetting,
+    tabular_memory,
+)
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.counting_value_iteration import CountingValueIteration
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_choice, require_number
-from driftwise.theory.tabular_tuning import log_term
+from driftwise.theory import tabular_tuning
 
 
-def tuned(
+def tuning(
     spec: Spec,
     *,
     num_episodes: int,
     variation: float = 0.0,
     forgetting: ForgettingKind = "none",
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
+    steps: Literal["apart", "shared"] = "apart",
     delta: float = 0.05,
     beta_scale: float = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
-    rewards: Literal["learnt", "known"] = "learnt",
-    steps: Literal["apart", "shared"] = "apart",
-    monotone: bool = False,
-) -> CountingValueIteration:
-    r"""UCBVI with $L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and regret.
+) -> dict[str, Any]:
+    r"""$L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and regret.
 
     The regret where nothing moves is $\sqrt{H^a SAT}$ with $a = 2$ for Hoeffding's bonus and 1 for
     Bernstein's, one more where steps are apart. `beta_scale` multiplies the bonus. Without forgetting,
@@ -34,24 +37,18 @@ def tuned(
     """
     require_choice("bonus", bonus, ("hoeffding", "bernstein"))
     require_choice("steps", steps, ("apart", "shared"))
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
-    return ucbvi(
-        spec,
+    return dict(
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=log_term(spec, 5, num_episodes=num_episodes, delta=delta),
-        bonus=bonus,
-        clip=clip,
-        rewards=rewards,
-        steps=steps,
-        monotone=monotone,
-        **tuned_tabular_forgetting(
-            spec, forgetting, num_episodes=num_episodes, variation=variation, power=power
-        ),
+        log_term=tabular_tuning.log_term(spec, 5, num_episodes=num_episodes, delta=delta),
+        **tabular_memory(spec, forgetting, **run, power=power),
     )
 
 
 @register(
-    tuned=tuned,
+    tuning=tuning,
+    tunes=("scale", "log_term", *CHOSEN),
     problem="tabular MDP",
     forgetting="none, or any",
     exploration="UCB, Hoeffding or Bernstein",
@@ -64,13 +61,11 @@ def ucbvi(
     scale: Numeric,
     log_term: Numeric = 1.0,
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
-    rate: Numeric | None = None,
-    length: Numeric | None = None,
-    period: Numeric | None = None,
     clip: Literal["paper", "tight"] = "paper",
     rewards: Literal["learnt", "known"] = "learnt",
     steps: Literal["apart", "shared"] = "apart",
     monotone: bool = False,
+    **forgetting: Unpack[AnyForgetting],
 ) -> CountingValueIteration:
     r"""Upper confidence bound value iteration.
 
@@ -107,14 +102,5 @@ def ucbvi(
     Hoeffding's has room for them. Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier &
     Moulines 2011).
     """
-    return CountingValueIteration(
-        spec,
-        forgetting_of(rate=rate, length=length, period=period),
-        scale,
-        log_term,
-        bonus,
-        clip,
-        rewards,
-        steps,
-        monotone,
-    )
+    chosen = chosen_forgetting(**forgetting)
+    return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)

@@ -19,6 +19,7 @@ from driftwise.theory.tuning import ada_restart_block_length, ada_restart_period
     exploration="UCB",
     bound="d^(5/4) H^(5/4) Δ^(1/4) T^(3/4), T = HK",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
+    takes_grids=False,
 )
 def ada_lsvi_ucb_restart(
     spec: Spec,

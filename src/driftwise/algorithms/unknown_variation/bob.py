@@ -21,6 +21,7 @@ from driftwise.theory.bandit_tuning import bob_block_length, bob_windows
     exploration="UCB",
     bound="d^(7/8) Δ^(1/4) K^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2019",
+    takes_grids=False,
 )
 def bob(
     spec: Spec,

@@ -24,6 +24,7 @@ Blocks = int | Literal["corrected", "paper"]
     exploration="the base's",
     bound="the base's best, plus that of EXP3.P",
     paper="Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
+    takes_grids=False,
     takes_arms=True,
 )
 def borl(
@@ -106,6 +107,7 @@ def blocks_of(block_length: Blocks, *, dim: int, num_episodes: int) -> int:
     exploration="UCB, sandwich or single norm",
     bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
     paper="Touati & Vincent 2020",
+    takes_grids=False,
 )
 def opt_wlsvi_borl(
     spec: Spec,

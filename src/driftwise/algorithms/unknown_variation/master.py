@@ -23,6 +23,7 @@ PAPER = "Wei & Luo 2021"
     exploration="the base's, on many time scales",
     bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
     paper=PAPER,
+    takes_grids=False,
 )
 def master(
     base: Agent,
@@ -78,6 +79,7 @@ def master(
     exploration="UCB, on many time scales",
     bound="d Δ^(1/3) K^(2/3)",
     paper=PAPER,
+    takes_grids=False,
 )
 def master_lin_ucb(
     spec: Spec,
@@ -126,6 +128,7 @@ def master_lin_ucb(
     exploration="UCB, on many time scales",
     bound="d^(4/3) H^2 Δ^(1/3) K^(2/3), by our reading",
     paper=PAPER,
+    takes_grids=False,
 )
 def master_lsvi_ucb(
     spec: Spec,

@@ -17,6 +17,7 @@ from driftwise.parts.detectors import Detector, Glr, RandomRestart
     exploration="the base's",
     bound="none for linear problems",
     paper="Besson et al. 2022; Liu, Lee & Shroff 2018",
+    takes_grids=False,
 )
 def change_detection(
     base: Agent,
@@ -52,6 +53,7 @@ def change_detection(
     exploration="the base's",
     bound="none",
     paper="baseline",
+    takes_grids=False,
 )
 def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     """An agent that begins anew with the same probability after every episode: the honest baseline of MASTER.

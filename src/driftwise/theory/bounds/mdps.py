@@ -8,7 +8,7 @@ from typing import Any
 
 from driftwise.theory.bounds import terms
 from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, rate_only
-from driftwise.theory.tuning import RateTuning, opt_wlsvi_rate, restart_period, restart_period_if_told
+from driftwise.theory.tuning import RateTuning, opt_wlsvi_rate, restart_period, restart_period_if_known
 
 PAPER = "Touati & Vincent 2020"
 ZHOU = "Zhou, Chen, Varshney & Jagmohan 2020, Nonstationary RL with Linear Function Approximation"
@@ -53,7 +53,7 @@ OLDER = Term("what is older", r"16H^2K\frac{\sqrt d}\lambda\frac{\eta^W}{1-\eta}
 WEIGHTED = _explore(terms.opt_wlsvi_beta, terms.weighted_width, terms.WEIGHTED_WIDTH)
 UNSPLIT = (*WEIGHTED, _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT))
 WINDOWED = _explore(terms.lsvi_ucb_beta, terms.window_width, terms.WINDOW_WIDTH)
-TOLD = Term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}", terms.told_drift)
+KNOWN = Term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}", terms.known_drift)
 
 THEOREM_1 = Bound(
     name="theorem_1",
@@ -121,13 +121,13 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     RESTART,
     replace(
         RESTART,
-        name="lsvi_ucb_restart_told",
-        terms=(*WINDOWED, TOLD),
+        name="lsvi_ucb_restart_known",
+        terms=(*WINDOWED, KNOWN),
         exponents=exponents("4/3", "2", "1/3", "2/3"),
         source=f"{ZHOU}, regret of LSVI-UCB-Restart, known local variation",
-        memory=lambda s: restart_period_if_told(**_run(s)),
+        memory=lambda s: restart_period_if_known(**_run(s)),
         options={"local_variation": "known"},
-        assumes="the variation of every epoch is told",
+        assumes="the variation of every epoch is known",
     ),
     replace(
         RESTART,

@@ -140,7 +140,7 @@ def martingale(setting: Setting, memory: float) -> float:
     return 4 * math.sqrt(setting.horizon**3 * setting.num_episodes * math.log(4 / setting.delta))
 
 
-def told_drift(setting: Setting, memory: float) -> float:
+def known_drift(setting: Setting, memory: float) -> float:
     r"""$2H^2dE\Delta\sqrt{2\ell\log(1 + E/(d\lambda))}$: what a radius with the local variation adds."""
     ridge, window = ridge_of(setting), whole_episodes(setting, memory)
     width = math.sqrt(2 * _short(ridge) * math.log1p(window / (setting.dim * ridge)))
