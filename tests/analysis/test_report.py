@@ -20,15 +20,14 @@ from driftwise import environments
 from driftwise.analysis import latex
 from driftwise.analysis.page import Code, Figure
 from driftwise.analysis.report import FORMATS, write_report
-from driftwise.analysis.report.data import ReportData, load_report_data
+from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.differences import differences_to_best
 from driftwise.analysis.report.panels.drift import drift as drift_panel
 from driftwise.analysis.report.panels.final_table import IN_CSV, final_table, mean_recovery
 from driftwise.analysis.report.panels.heat_map import find_grids
+from driftwise.analysis.report.panels.manifest import reproduce
 from driftwise.analysis.report.panels.overview import ranking
-from driftwise.analysis.report.panels.reproduce import reproduce
-from driftwise.analysis.report.random_actions import random_regret
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
 from driftwise.analysis.traces import thinned

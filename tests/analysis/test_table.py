@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from driftwise.analysis.page import Article, Code, Facts, Page, Section, write_html
+from driftwise.analysis.page import Article, Code, Definitions, Page, Section, write_html
 from driftwise.analysis.plain import plain
 from driftwise.analysis.statistics.wording import with_half_width
 from driftwise.analysis.table import (
@@ -103,7 +103,9 @@ def test_numbers_are_sorted_by_the_first_and_unknown_ones_come_last() -> None:
 
 def test_a_page_escapes_all_text() -> None:
     nasty = "</script><img src=x onerror=alert(1)> & \"'"
-    section = Section(nasty, [nasty, TABLE, Facts({nasty: nasty}), Code(nasty), Code(nasty, summary=nasty)])
+    section = Section(
+        nasty, [nasty, TABLE, Definitions({nasty: nasty}), Code(nasty), Code(nasty, summary=nasty)]
+    )
     page = write_html(
         Page(nasty, nasty, nasty, nasty, [Article(nasty, [section], nasty, nasty, nasty)], nasty)
     )

@@ -135,16 +135,8 @@ def _draw_row(row: Curves, left: Axes, right: Axes, styles: Mapping[str, tuple[s
     for axes, heading in ((left, "Regret of an episode, smoothed"), (right, "Cumulative regret")):
         _finish(axes, heading, row.changes)
     _label_ends(right, curves)
-    left.annotate(
-        row.environment,
-        (0.012, 1),
-        xycoords=("figure fraction", "axes fraction"),
-        xytext=(0, 37),
-        textcoords="offset points",
-        fontsize=11.5,
-        fontweight="bold",
-        parse_math=False,
-    )
+    look = dict(fontsize=11.5, fontweight="bold", parse_math=False)
+    _write_above(left, row.environment, 0.012, "figure fraction", 37, **look)
 
 
 def _draw(axes: Axes, episodes: np.ndarray, curves: np.ndarray, colour: str, line: Any) -> None:
@@ -164,16 +156,13 @@ def _finish(axes: Axes, heading: str, changes: Sequence[int]) -> None:
     for change in changes:
         place = change + 0.5  # after as many episodes, counted from 1
         axes.axvline(place, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        axes.annotate(
-            "change",
-            (place, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8.5,
-            color=FAINT,
-        )
+        _write_above(axes, "change", place, "data", 2, ha="center", fontsize=8.5, color=FAINT)
+
+
+def _write_above(axes: Axes, text: str, x: float, unit: str, points: float, **look: Any) -> None:
+    """Write a text so many points above the axes."""
+    at = dict(xycoords=(unit, "axes fraction"), xytext=(0, points), textcoords="offset points")
+    axes.annotate(text, (x, 1), **at, **look)
 
 
 def _label_ends(axes: Axes, curves: Mapping[str, Line2D]) -> None:

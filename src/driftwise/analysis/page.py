@@ -39,11 +39,7 @@ class Figure:
     @property
     def content(self) -> dict[str, Any]:
         """All that `page.js` draws it from."""
-        return {
-            "data": self.traces,
-            "layout": self.layout,
-            "x": None if self.x is None else packed(self.x),
-        }
+        return {"data": self.traces, "layout": self.layout, "x": None if self.x is None else packed(self.x)}
 
     @property
     def height(self) -> int | None:
@@ -67,8 +63,8 @@ class Legend:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Names and what is said of them."""
+class Definitions:
+    """Names and their values, one below the other."""
 
     entries: Mapping[str, str]
 
@@ -81,7 +77,8 @@ class Code:
     summary: str = ""
 
 
-Block = str | Table | Figure | tuple[Figure, ...] | Legend | Facts | Code  # strings are notes, tuples pairs
+# Strings are notes; figures of a tuple stand side by side.
+Block = str | Table | Figure | tuple[Figure, ...] | Legend | Definitions | Code
 
 
 @dataclass(frozen=True)

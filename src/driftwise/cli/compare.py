@@ -46,7 +46,8 @@ def _compare(
 
 
 def _print_text(folders: tuple[str, str], found: Comparison) -> None:
-    from driftwise.analysis.comparison import comparison_table, manifests_table
+    from driftwise.analysis.comparison import comparison_table
+    from driftwise.analysis.manifests import manifests_table
 
     for side, folder in zip(("first", "second"), folders, strict=True):
         print(f"{side:<6}  {folder}")

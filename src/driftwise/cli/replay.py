@@ -107,11 +107,9 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
         key, separator, value = setting.partition("=")
         if not separator or not key.strip():
             raise InputError(f"--set must be KEY=VALUE, got {setting!r}")
-        if not _is_key(key):
+        if not _is_toml(f"{key} = 0"):
             raise InputError(f"--set must have a KEY of letters, digits, '_' and dots, got {key!r}")
-        try:
-            tomllib.loads(f"value = {value}")
-        except tomllib.TOMLDecodeError:
+        if not _is_toml(f"value = {value}"):
             value = json.dumps(value.strip(), ensure_ascii=False)
         lines.append(f"{key} = {value}")
     try:
@@ -120,9 +118,9 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
         raise InputError(f"--set must give each parameter once, got {settings}: {error}") from None
 
 
-def _is_key(key: str) -> bool:
+def _is_toml(line: str) -> bool:
     try:
-        return bool(tomllib.loads(f"{key} = 0"))
+        return bool(tomllib.loads(line))
     except tomllib.TOMLDecodeError:
         return False
 

@@ -177,22 +177,14 @@ def _print_json(setting: Setting, problem: Problem, advice: Advice) -> None:
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     bound = evaluation.bound
-    powers = zip(("dim", "horizon", "variation", "num_episodes"), bound.exponents, strict=True)
+    names = ("name", "algorithm", "options", "forgetting", "side", "status", "assumes", "source", "rate_only")
     return {
-        "name": bound.name,
-        "algorithm": bound.algorithm,
-        "options": dict(bound.options),
-        "forgetting": bound.forgetting,
+        **{name: getattr(bound, name) for name in names},
         "parameters": evaluation.parameters,
         "remembered": None if bound.rate_only else evaluation.remembered,
         "ridge": evaluation.setting.ridge,
         "radius": evaluation.radius,
-        "side": bound.side,
-        "status": bound.status,
-        "assumes": bound.assumes,
-        "source": bound.source,
-        "rate_only": bound.rate_only,
-        "exponents": {name: str(power) for name, power in powers},
+        "exponents": {name: str(power) for name, power in bound.exponents._asdict().items()},
         "terms": [
             {"name": term.name, "formula": term.formula, "value": evaluation.terms[term.name]}
             for term in bound.terms

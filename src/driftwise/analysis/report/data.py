@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from driftwise.algorithms import uniform
 from driftwise.analysis.audit.findings import Finding, read_findings
-from driftwise.analysis.report.random_actions import random_regret
 from driftwise.analysis.statistics import average_ranks, recovery_summary, recovery_times
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
+from driftwise.simulation.play import play
 from driftwise.simulation.results import EVENTS, Result
 
 COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
 MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
 FEW_DRAWN = 12  # where there are more agents than that
+NUM_SAMPLED = 100  # episodes of random actions, at most
 RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
 
@@ -114,15 +116,12 @@ class ReportData:
         return () if isinstance(environment, str) else tuple(environment.changes(self.num_episodes))
 
     @cached_property
-    def random_regret(self) -> float:
-        """Mean regret of an episode with random actions; NaN where the environment cannot be made."""
-        environment = self.environment
-        return math.nan if isinstance(environment, str) else random_regret(environment, self.num_episodes)
-
-    @property
     def recovery_threshold(self) -> float:
-        """A share of the regret of random actions: the environment's, whichever agents were run."""
-        return RECOVERED * self.random_regret
+        """A share of the regret of random actions, whichever agents were run; NaN without an environment."""
+        environment = self.environment
+        if isinstance(environment, str):
+            return math.nan
+        return RECOVERED * random_regret(environment, self.num_episodes)
 
     @property
     def smoothing(self) -> int:
@@ -141,6 +140,13 @@ class ReportData:
 
 
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
+
+
+def random_regret(environment: Environment, num_episodes: int) -> float:
+    """Mean exact regret of an episode with uniformly drawn actions, over a sample of the episodes."""
+    sampled = np.unique(np.linspace(0, num_episodes - 1, NUM_SAMPLED).round().astype(int))
+    run = play(uniform(environment.spec), environment, num_episodes=num_episodes, episodes=sampled.tolist())
+    return float(np.mean([played.record.optimal - played.record.value for played in run]))
 
 
 def longest(report: Report) -> ReportData:

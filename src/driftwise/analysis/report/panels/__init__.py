@@ -15,12 +15,11 @@ from driftwise.analysis.report.panels.drift import drift
 from driftwise.analysis.report.panels.final_table import final
 from driftwise.analysis.report.panels.growth import growth
 from driftwise.analysis.report.panels.heat_map import heat_map
-from driftwise.analysis.report.panels.manifest import manifest
+from driftwise.analysis.report.panels.manifest import manifest, reproduce
 from driftwise.analysis.report.panels.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.panels.overview import overview
 from driftwise.analysis.report.panels.rates import rates
 from driftwise.analysis.report.panels.regret import regret
-from driftwise.analysis.report.panels.reproduce import reproduce
 
 Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
 WholePanel = Callable[[Report], Section | None]

@@ -46,9 +46,7 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
     changes = sorted({change for data in report.values() for change in data.changes})
     events = [event for event in EVENTS if any(event in data.events for data in report.values())]
     regret = Column(
-        "final regret",
-        ("final_cumulative_regret", "half_width_95"),
-        f"final cumulative regret{interval}",
+        "final regret", ("final_cumulative_regret", "half_width_95"), f"final cumulative regret{interval}"
     )
     iqm = Column("IQM [95 %]", ("iqm", "iqm_low_95", "iqm_high_95"))
     after = [Column(f"recovery after {change:,}", (f"recovery_after_{change}",)) for change in changes]

@@ -1,12 +1,16 @@
-"""The manifest: what was run, with what."""
+"""The manifest, and the command that gives these numbers again."""
 
 from __future__ import annotations
 
 import json
+import shlex
 
-from driftwise.analysis.page import Code, Facts, Section
+import tomli_w
+
+from driftwise.analysis.page import Block, Code, Definitions, Section
 from driftwise.analysis.report.data import Report, longest
 from driftwise.analysis.report.panels.common import manifest_text
+from driftwise.experiments import EXPERIMENTS
 
 
 def manifest(report: Report) -> Section:
@@ -23,5 +27,24 @@ def manifest(report: Report) -> Section:
     names += ("host", "commit", "written", "seconds", "versions")
     known = {name: entries.get(name) for name in names if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
-    facts = Facts({name: manifest_text(value) for name, value in known.items()})
-    return Section("Manifest", [facts, Code(whole, summary="The whole manifest")])
+    listed = Definitions({name: manifest_text(value) for name, value in known.items()})
+    return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
+
+
+def reproduce(report: Report) -> Section:
+    """The command, and the experiment's file if it is not built in."""
+    data = longest(report)
+    name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
+    built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
+    command = ["driftwise", "run", name if built_in else f"{name}.toml"]
+    command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_runs)]
+    command += ["--seed", str(data.manifest.get("seed", 0))]
+    command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
+    blocks: list[Block] = [Code(shlex.join(command))]
+    if config and not built_in:
+        blocks += [f"with this in {name}.toml:", Code(tomli_w.dumps(config))]
+    elif not built_in:
+        blocks.append("The manifest does not keep the experiment’s file.")
+    if version := (data.manifest.get("versions") or {}).get("driftwise"):
+        blocks.append(f"With driftwise {manifest_text(version)}; the other versions are in the manifest.")
+    return Section("Run it again", blocks)

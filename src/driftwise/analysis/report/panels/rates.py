@@ -103,19 +103,8 @@ def sweeps(report: Report) -> tuple[Sweep, ...]:
         for length in sorted({point.num_episodes for point in members}):
             group = [point for point in members if point.num_episodes == length]
             found.append(("variation", f"K = {length:,}", group))
-    return tuple(
-        _sweep(along, fixed if len(kinds) == 1 else f"{fixed}, in {_labels(group)}", _ordered(group, along))
-        for along, fixed, group in found
-        if len({getattr(point, along) for point in group}) >= FEWEST
-    )
-
-
-def _labels(points: list[_Point]) -> str:
-    return ", ".join(point.data.environment_label for point in points)
-
-
-def _ordered(points: list[_Point], along: str) -> list[_Point]:
-    return sorted(points, key=lambda point: getattr(point, along))
+    found = [each for each in found if len({getattr(point, each[0]) for point in each[2]}) >= FEWEST]
+    return tuple(_sweep(*each, named=len(kinds) > 1) for each in found)
 
 
 class _Point(NamedTuple):
@@ -154,7 +143,10 @@ def _alike(points: list[_Point]) -> Iterator[tuple[float, list[_Point]]]:
         yield least, group
 
 
-def _sweep(along: str, fixed: str, points: list[_Point]) -> Sweep:
+def _sweep(along: str, fixed: str, points: list[_Point], *, named: bool) -> Sweep:
+    if named:
+        fixed = f"{fixed}, in {', '.join(point.data.environment_label for point in points)}"
+    points = sorted(points, key=lambda point: getattr(point, along))
     sizes = np.array([getattr(point, along) for point in points], dtype=float)
     fits = []
     for label in points[0].data.labels:

@@ -1,4 +1,4 @@
-"""Differences between two manifests."""
+"""Differences between the manifests of two results folders."""
 
 from __future__ import annotations
 
