@@ -14,11 +14,12 @@ import numpy as np
 from driftwise.algorithms import build
 from driftwise.base.agent import Agent
 from driftwise.base.types import Spec
-from driftwise.environments import ENVIRONMENTS, ContinuingMdp, LinearBandit, LinearMdp
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearBandit, LinearMdp
 from driftwise.environments.arms import ContextArms
 from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
 from driftwise.environments.paths import Mixture
 from driftwise.parts.detectors import Cusum, Glr
+from driftwise.simulation.play import play
 
 T = TypeVar("T")
 
@@ -176,6 +177,11 @@ def make_continuing(drift: Drift = DRIFTS["abrupt"], **options: Any) -> Continui
 def continuing_agent(name: str) -> Agent:
     """The example agent of an algorithm, in a problem without episodes."""
     return build(CONTINUING, name, **CONTINUING_PARAMETERS[name])
+
+
+def plain_values(agent: Agent, environment: Environment, **address: Any) -> np.ndarray:
+    """Exact values of the policies of one run on NumPy: those of the simulator, with nothing to compile."""
+    return np.array([float(one.record.value) for one in play(agent, environment, NUM_EPISODES, **address)])
 
 
 def only(mapping: Mapping[Any, T]) -> T:

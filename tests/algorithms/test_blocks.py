@@ -36,16 +36,17 @@ def over(arms: tuple = ARMS, block_length: int = BLOCK, **options: Any) -> Bandi
 
 
 def test_it_keeps_the_contract_of_agents():
-    check_agent(over(), make())
+    check_agent(over(), make(), num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize("period", [1, 6, 1000])
 def test_with_one_arm_it_is_a_periodic_restart(period):
     """The environment's clock runs on across blocks, or the drift would begin again."""
-    blocks = dw.simulate(over((lsvi_ucb(SPEC, radius=0.4),), period), make(), **OPTIONS)
-    restarts = dw.simulate(lsvi_ucb_restart(SPEC, period=period, radius=0.4), make(), **OPTIONS)
-    np.testing.assert_array_equal(blocks.returns, restarts.returns)
-    np.testing.assert_allclose(blocks.values, restarts.values, rtol=0, atol=1e-12)
+    blocks = play(over((lsvi_ucb(SPEC, radius=0.4),), period), make(), NUM_EPISODES)
+    restarts = play(lsvi_ucb_restart(SPEC, period=period, radius=0.4), make(), NUM_EPISODES)
+    for one, other in zip(blocks, restarts, strict=True):
+        assert one.record.reward == other.record.reward
+        np.testing.assert_allclose(one.record.value, other.record.value, rtol=0, atol=1e-12)
 
 
 def test_the_chooser_learns_from_the_mean_reward_of_a_step_of_each_block():

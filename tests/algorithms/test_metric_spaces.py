@@ -19,7 +19,7 @@ from driftwise.environments.planning import policy_values
 from driftwise.environments.world import Played
 from driftwise.simulation.play import play
 from driftwise.theory import metric_tuning as tuning
-from tests.examples import NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook
 
@@ -132,7 +132,7 @@ def test_they_find_oil_that_stays(learner):
 
 
 def test_restarts_of_at_least_the_run_are_none():
-    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     environment = make("oil_discovery")
     never = dw.simulate(adaptive_q_learning(SPEC, radius=0.5), environment, **options)
     late = dw.simulate(adaptive_q_learning(SPEC, radius=0.5, period=NUM_EPISODES), environment, **options)
@@ -151,12 +151,18 @@ OPTIMISTIC: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {  # and
 def test_they_are_optimistic_where_nothing_moves(algorithm, enough, too_little):
     """Rewards have slopes of at most 1; the share of theory's radius is a small one."""
     environment = oil_discovery(
-        num_states=6, num_actions=2, horizon=3, sharpness=0.5, moving_cost=0.5, rewards="bernoulli"
+        num_states=6,
+        num_actions=2,
+        horizon=3,
+        drift=STATIONARY,
+        sharpness=0.5,
+        moving_cost=0.5,
+        rewards="bernoulli",
     )
 
     def check(**parameters: float) -> None:
         agent = algorithm.tuned(environment.spec, num_episodes=400, variation=0.0, **parameters)
-        check_agent(agent, environment, optimistic=True, num_episodes=400, num_runs=1)
+        check_agent(agent, environment, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
 
     check(**enough)
     with pytest.raises(ContractError, match=r"^the value must be at least V\*"):

@@ -20,7 +20,17 @@ from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, Periodi
 from driftwise.parts.radii import MixtureRadius
 from driftwise.simulation.play import play
 from driftwise.theory import tuning
-from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make, make_bandit
+from tests.examples import (
+    BANDIT,
+    DRIFTS,
+    NUM_EPISODES,
+    NUM_RUNS,
+    SPEC,
+    STATIONARY,
+    make,
+    make_bandit,
+    plain_values,
+)
 from tests.reference import oppo as textbook
 
 AGENT: dict[str, Any] = dict(step_size=0.4, radius=0.3, ridge=0.7)
@@ -130,30 +140,28 @@ def test_it_learns_how_the_anchors_mix():
 def test_it_comes_to_play_well_where_nothing_changes():
     """The last quarter of 400 episodes, mean regret: less than a third of uniform play's."""
     environment = make("combination_lock", STATIONARY)
-    options: dict[str, Any] = dict(num_episodes=400, num_runs=3)
-    learnt = dw.simulate(oppo(SPEC, step_size=0.3, radius=0.1), environment, **options)
+    options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)
+    learnt = dw.simulate(oppo(SPEC, step_size=0.3, radius=0.1, rate=1.0), environment, **options)
     chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **options)
     assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / 3
 
 
 def test_periods_of_at_least_the_run_are_no_restarts():
-    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
-    never = dw.simulate(oppo(SPEC, **AGENT), make(), **options)
-    late = dw.simulate(oppo(SPEC, **AGENT, period=NUM_EPISODES), make(), **options)
-    np.testing.assert_allclose(late.values, never.values, rtol=0, atol=1e-12)
-    soon = dw.simulate(oppo(SPEC, **AGENT, period=NUM_EPISODES // 2), make(), **options)
-    assert np.abs(soon.values - never.values).max() > 1e-3
+    never = plain_values(oppo(SPEC, **AGENT), make())
+    late = plain_values(oppo(SPEC, **AGENT, period=NUM_EPISODES), make())
+    np.testing.assert_allclose(late, never, rtol=0, atol=1e-12)
+    soon = plain_values(oppo(SPEC, **AGENT, period=NUM_EPISODES // 2), make())
+    assert np.abs(soon - never).max() > 1e-3
 
 
 def test_a_grid_is_the_agents_one_by_one():
-    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=2)
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     steps, periods = (0.1, 0.4), (0, 7)
-    together = dw.simulate(
-        oppo(SPEC, step_size=np.array(steps)[:, None], radius=0.3, policy_period=periods), make(), **options
-    )
+    grid = oppo(SPEC, step_size=np.array(steps)[:, None], radius=0.3, rate=0.9, policy_period=periods)
+    together = dw.simulate(grid, make(), **options)
     for i, step_size in enumerate(steps):
         for j, period in enumerate(periods):
-            alone = oppo(SPEC, step_size=step_size, radius=0.3, policy_period=period)
+            alone = oppo(SPEC, step_size=step_size, radius=0.3, rate=0.9, policy_period=period)
             values = dw.simulate(alone, make(), **options).values
             np.testing.assert_allclose(together.values[i, j], values, rtol=0, atol=1e-12)
 

@@ -16,9 +16,9 @@ from driftwise.base.agent import Agent
 from driftwise.base.random import key
 from driftwise.base.types import Episode
 from driftwise.checks import ContractError, check_agent
-from driftwise.environments.drift import Abrupt, Constant
+from driftwise.environments.drift import Abrupt
 from driftwise.simulation.play import play
-from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
+from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import q_ucb as plain_q
 from tests.reference import restart_q_ucb as plain_staged
 
@@ -114,11 +114,11 @@ def test_a_grid_is_its_points():
 
 @pytest.mark.parametrize(("algorithm", "scale"), [(q_ucb, 0.05), (restart_q_ucb, 0.05)])
 def test_they_are_optimistic_with_a_share_of_the_bonus_of_theory(algorithm, scale):
-    still = make("latent_chains", Constant())
+    still = make("latent_chains", STATIONARY)
 
     def check(scale: float) -> None:
         agent = algorithm.tuned(SPEC, num_episodes=400, variation=0.0, beta_scale=scale)
-        check_agent(agent, still, optimistic=True, num_episodes=400, num_runs=1)
+        check_agent(agent, still, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
 
     check(scale)
     with pytest.raises(ContractError, match=r"^the value must be at least V\*"):

@@ -29,7 +29,7 @@ from driftwise.environments.drift import Abrupt
 from driftwise.environments.world import Played
 from driftwise.parts.detectors import Cusum, Glr
 from driftwise.simulation.play import play
-from tests.examples import BANDIT, NUM_EPISODES, SPEC, make, make_bandit
+from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, bandit_agent, make, make_bandit
 
 KEY = np.zeros(2, dtype=np.uint32)  # agents with upper confidence bounds draw nothing when they plan
 GLR = Glr(noise_scale=0.15, delta=0.9, window=16)
@@ -103,10 +103,10 @@ def test_what_the_detector_sees_is_what_it_says(problem):
 
 
 def test_alarms_and_restarts_are_told():
-    base, environment = PROBLEMS["bandit"]
-    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=3)
-    detected = dw.simulate(change_detection(base, detector=CUSUM), environment, **options).diagnostics
-    by_chance = dw.simulate(random_restart(base, probability=0.2), environment, **options).diagnostics
+    environment = make_bandit(noise_scale=0.3)
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    detected = dw.simulate(bandit_agent("change_detection"), environment, **options).diagnostics
+    by_chance = dw.simulate(bandit_agent("random_restart"), environment, **options).diagnostics
     assert set(detected) == {"alarms", "restarts"}
     assert set(by_chance) == {"restarts"}
     np.testing.assert_array_equal(detected["alarms"], detected["restarts"])

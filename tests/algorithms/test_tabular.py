@@ -22,7 +22,7 @@ from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.simulation.play import play
 from driftwise.theory.tabular_tuning import log_term, memory, restart_period
-from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
+from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import ucbvi as textbook
 
 FORGETTING: dict[str, tuple[dict[str, Any], Any]] = {
@@ -166,20 +166,21 @@ def test_monotone_values_only_fall():
 
 def test_a_grid_is_its_points():
     grid: dict[str, Any] = dict(scale=(0.01, 0.05), rate=(0.8, 0.95))
-    together = dw.simulate(ucbvi(SPEC, **grid), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    together = dw.simulate(ucbvi(SPEC, **grid, bonus="bernstein"), make(), **options)
     for i, (scale, rate) in enumerate(zip(*grid.values(), strict=True)):
-        single = ucbvi(SPEC, scale=scale, rate=rate)
-        alone = dw.simulate(single, make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+        single = ucbvi(SPEC, scale=scale, rate=rate, bonus="bernstein")
+        alone = dw.simulate(single, make(), **options)
         np.testing.assert_allclose(together.values[i], alone.values, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("bonus", "scale"), [("hoeffding", 0.01), ("bernstein", 0.01)])
 def test_it_is_optimistic_with_a_share_of_the_bonus_of_theory(bonus, scale):
-    still = make("latent_chains", Constant())
+    still = make("latent_chains", STATIONARY)
 
     def check(scale: float) -> None:
         agent = ucbvi.tuned(SPEC, num_episodes=400, bonus=bonus, beta_scale=scale)
-        check_agent(agent, still, optimistic=True, num_episodes=400, num_runs=1)
+        check_agent(agent, still, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
 
     check(scale)
     with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
@@ -189,8 +190,8 @@ def test_it_is_optimistic_with_a_share_of_the_bonus_of_theory(bonus, scale):
 def test_forgetting_beats_remembering_where_the_lock_changes():
     environment = make("combination_lock", Abrupt((200,), num_anchors=2))
     options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)
-    forgets = dw.simulate(ucbvi(SPEC, scale=0.005, rate=0.95), environment, **options)
-    keeps = dw.simulate(ucbvi(SPEC, scale=0.005), environment, **options)
+    forgets = dw.simulate(ucbvi(SPEC, scale=0.005, rate=0.95, bonus="bernstein"), environment, **options)
+    keeps = dw.simulate(ucbvi(SPEC, scale=0.005, bonus="bernstein"), environment, **options)
     assert forgets.regret[:, 250:].mean() < keeps.regret[:, 250:].mean() / 2
 
 
