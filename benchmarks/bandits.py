@@ -26,8 +26,8 @@ from driftwise.base import random
 from driftwise.base.random import keys_of
 from driftwise.environments import LinearBandit
 from driftwise.environments.models.linear_bandit import ARMS, NOISE
-from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.files import find_experiment
+from driftwise.experiments.study import Group, prepare
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation.simulator import simulate
@@ -150,11 +150,11 @@ def replayed_rounds(environment: LinearBandit, num_rounds: int) -> Iterator[Roun
         yield Round(features, noise, random.uniform(for_action, 1, np.float64)[0])
 
 
-def check(learners: dict[str, Callable[[], Learner]], batch: Batch, environment: LinearBandit) -> None:
+def check(learners: dict[str, Callable[[], Learner]], group: Group, environment: LinearBandit) -> None:
     """Fails unless all learners choose the arms that the simulator chooses."""
     rounds = list(replayed_rounds(environment, CHECKED))
     path = environment.at(np.arange(CHECKED))
-    simulated = simulate(batch.agent, environment, num_episodes=CHECKED).returns[0]
+    simulated = simulate(group.task.agent, environment, num_episodes=CHECKED).returns[0]
     for name, make in learners.items():
         arms = play(make(), rounds, path)
         met = zip(rounds, arms, path, strict=True)
@@ -179,8 +179,8 @@ def per_round(make: Callable[[], Learner], environment: LinearBandit, at_least: 
 
 
 def against_loops(at_least: float) -> None:
-    batch = next(batch for batch in make_batches(EXPERIMENT) if batch.label == "D-LinUCB")
-    agent, environment = batch.agent, batch.environment
+    group = next(group for group in prepare(EXPERIMENT).groups if group.label == "D-LinUCB")
+    agent, environment = group.task.agent, group.task.environment
     assert isinstance(environment, LinearBandit)
     assert isinstance(agent, LeastSquares)
     assert isinstance(agent.forgetting, ExponentialWeights)
@@ -190,8 +190,8 @@ def against_loops(at_least: float) -> None:
         "loop over arms, a pinv a round": partial(LoopOverArms, dim, rate, inverse_for_every_arm=False),
         "NumPy, all arms at once": partial(Vectorised, dim, rate),
     }
-    check(loops, batch, environment)
-    first, later = timings(batch)
+    check(loops, group, environment)
+    first, later = timings(group)
     times = {name: 1e6 * per_round(make, environment, at_least) for name, make in loops.items()}
     times[f"ours, {NUM_RUNS} runs"] = ours = later
     print(f"D-LinUCB on russac_abrupt: 50 arms, d=2, {NUM_ROUNDS} rounds, η={rate:.4f}; same arms: checked\n")
@@ -204,15 +204,19 @@ def against_loops(at_least: float) -> None:
 def all_agents() -> None:
     print(f"\nAll agents of the experiment, {NUM_RUNS} runs\n")
     print(f"{'agent':>22} {'first call s':>13} {'µs/(run, round)':>16}")
-    for batch in make_batches(EXPERIMENT):
-        first, later = timings(batch)
-        print(f"{batch.label:>22} {first:>13.2f} {later:>16.3f}", flush=True)
+    for group in prepare(EXPERIMENT).groups:
+        first, later = timings(group)
+        print(f"{group.label:>22} {first:>13.2f} {later:>16.3f}", flush=True)
 
 
-def timings(batch: Batch) -> tuple[float, float]:
+def timings(group: Group) -> tuple[float, float]:
     """Seconds of the first call, which compiles; microseconds per run and round of later ones."""
     call = partial(
-        simulate, batch.agent, batch.environment, num_runs=NUM_RUNS, record_every=EXPERIMENT.record_every
+        simulate,
+        group.task.agent,
+        group.task.environment,
+        num_runs=NUM_RUNS,
+        record_every=EXPERIMENT.record_every,
     )
     jax.clear_caches()
     first = seconds(partial(call, num_episodes=1))

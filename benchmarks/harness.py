@@ -21,8 +21,8 @@ from typing import Any
 
 from driftwise.analysis.figures import regret_png
 from driftwise.analysis.report import write_report
+from driftwise.experiments import prepare, run_study
 from driftwise.experiments.experiment import Experiment, experiment_of
-from driftwise.experiments.running import run_experiment
 from driftwise.experiments.saving import save_outcomes
 from driftwise.simulation import tasks as splitting
 from driftwise.simulation.simulator import simulate
@@ -50,15 +50,13 @@ def experiment(episodes: int, runs: int, **agent: Any) -> Experiment:
 
 
 def bare(given: Experiment) -> None:
-    from driftwise.experiments.building import make_batches
-
-    (batch,) = make_batches(given)
-    simulate(batch.agent, batch.environment, num_episodes=given.episodes, num_runs=given.runs)
+    (group,) = prepare(given).groups
+    simulate(group.task.agent, group.task.environment, num_episodes=given.episodes, num_runs=given.runs)
 
 
 def harness(given: Experiment, folder: Path) -> None:
-    outcomes = run_experiment(given, checkpoints=folder / "tasks")
-    save_outcomes(folder, given, outcomes, regret_png)
+    study = prepare(given)
+    save_outcomes(folder, study, run_study(study, checkpoints=folder / "tasks"), regret_png)
 
 
 def overhead(target: float) -> dict[str, float]:

@@ -16,8 +16,8 @@ from driftwise.base.random import key
 from driftwise.base.types import Episode
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments.gain import diameter
-from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.study import prepare
 from driftwise.parts.detectors import Cusum
 from driftwise.parts.radii import CountRadius, Phases
 from driftwise.simulation.play import play
@@ -360,15 +360,15 @@ def test_an_experiment_knows_the_changes_and_the_diameter():
         agents=dict(W=dict(algorithm="sw_ucrl", tuned=True)),
     )
     told = dict(name="n", summary="s", finding="f", episodes=400, runs=1)
-    (batch,) = make_batches(experiment_of({**told, **tables}))
+    (group,) = prepare(experiment_of({**told, **tables})).groups
     known: dict[str, Any] = dict(num_episodes=400, changes=(200,))
-    environment = batch.environment
+    environment = group.task.environment
     assert isinstance(environment, dw.environments.ContinuingMdp)
     tuned = dw.algorithms.sw_ucrl.tuned(environment.spec, **known, diameter=environment.diameter(400))
-    assert batch.agent == tuned
+    assert group.task.agent == tuned
     tables["environment"] = dict(type="river_swim", horizon=1)
     with pytest.raises(ValueError, match=r"^environment must be without episodes, which the agent needs"):
-        make_batches(experiment_of({**told, **tables}))
+        prepare(experiment_of({**told, **tables}))
 
 
 def test_a_grid_of_scales_is_one_program():

@@ -28,8 +28,8 @@ from driftwise.algorithms import (
 )
 from driftwise.base.part import points, stack, to_config
 from driftwise.base.types import Spec, Variation
-from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.study import prepare
 from driftwise.online.episodic import EpisodicAgent
 from driftwise.parts.detectors import Cusum, Glr
 from driftwise.parts.exp3 import exp3, exp3_p
@@ -145,8 +145,10 @@ def in_a_file(**tables: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The environment of an experiment, and its agents by what results call them."""
     jumps = dict(type="combination_lock", drift=dict(type="Abrupt", at=["50%"]))
     sizes = dict(name="mine", summary="Mine", episodes=40, runs=3)
-    batches = make_batches(experiment_of(dict(**sizes, environment=jumps, agents=tables)))
-    return batches[0].environment, {label: agent for each in batches for label, agent in each.points.items()}
+    groups = prepare(experiment_of(dict(**sizes, environment=jumps, agents=tables))).groups
+    return groups[0].task.environment, {
+        label: agent for each in groups for label, (agent, _) in each.points.items()
+    }
 
 
 def test_tuned_agents_can_be_told_another_variation_than_there_is():

@@ -17,8 +17,8 @@ from driftwise.base.types import Episode, FeatureTable
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp
 from driftwise.environments.drift import Abrupt, Constant
-from driftwise.experiments.building import make_batches
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.study import prepare
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.simulation.play import play
 from driftwise.theory.tabular_tuning import log_term, memory, restart_period
@@ -266,9 +266,11 @@ def test_experiments_tell_those_who_count_how_much_the_worst_pair_moves(name):
     for scale in (1.0, 0.5):
         given = dict(algorithm=name, tuned=True, variation_scale=scale)
         told |= dict(environment=dict(type="oil_discovery", drift=drift), agents=dict(a=given))
-        (batch,) = make_batches(experiment_of(told))
-        assert isinstance(batch.environment, LinearMdp)
-        moved = scale * batch.environment.variation(50, norm="pairs").total
-        tuned = dw.algorithms.ALGORITHMS[name].tuned(batch.environment.spec, num_episodes=50, variation=moved)
-        assert batch.agent == tuned
-    assert moved < batch.environment.variation(50).total / 8
+        (group,) = prepare(experiment_of(told)).groups
+        assert isinstance(group.task.environment, LinearMdp)
+        moved = scale * group.task.environment.variation(50, norm="pairs").total
+        tuned = dw.algorithms.ALGORITHMS[name].tuned(
+            group.task.environment.spec, num_episodes=50, variation=moved
+        )
+        assert group.task.agent == tuned
+    assert moved < group.task.environment.variation(50).total / 8

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.audit import LEMMAS, audit_agent, audit_experiment, builtin_experiments, worst_of
+from driftwise.analysis.audit import LEMMAS, audit_agent, audit_study, builtin_experiments, worst_of
 from driftwise.analysis.audit.findings import Finding, beyond_chance
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.analysis.audit.subject import bias_bound, subject_of, with_theory_radius
 from driftwise.analysis.audit.tracing import traced
 from driftwise.environments import random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Greedy
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
@@ -178,11 +179,11 @@ def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None
             agents={"LSVI-UCB": dict(algorithm="lsvi_ucb", radius=9.0)},
         )
     )
-    audit = audit_experiment(parts, stride=1)
+    audit = audit_study(prepare(parts, num_runs=1), stride=1)
     checked = {each.environment: each.checked for each in audit.findings if each.statement == "determinant"}
     assert checked == {"half": 20 * 3, "whole": 40 * 3}
     assert audit.sizes == ("20 (half) + 40 (whole) episodes", "1 run", "seed 0", "checked every episode")
-    longer = audit_experiment(parts, num_episodes=600)
+    longer = audit_study(prepare(parts, num_episodes=600, num_runs=1))
     assert longer.strides == {"half": 2, "whole": 3}
     assert longer.sizes[-1] == "about 200 episodes of each checked at most"
 
@@ -238,7 +239,7 @@ def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
 
 def test_builtin_experiments_build_and_hold_in_short() -> None:
     for experiment in builtin_experiments():
-        audit = audit_experiment(experiment, num_episodes=30, stride=10)
+        audit = audit_study(prepare(experiment, num_episodes=30, num_runs=1), stride=10)
         assert audit.violated == ()
         pairs = {(each.environment, each.agent) for each in audit.findings}
         assert len(pairs) == len(experiment.environments) * len(experiment.agents)
@@ -247,7 +248,11 @@ def test_builtin_experiments_build_and_hold_in_short() -> None:
 
 @pytest.mark.slow
 def test_builtin_experiments_hold_and_say_something_at_their_own_sizes() -> None:
-    found = [finding for each in builtin_experiments() for finding in audit_experiment(each).findings]
+    found = [
+        finding
+        for each in builtin_experiments()
+        for finding in audit_study(prepare(each, num_runs=1)).findings
+    ]
     assert not [finding for finding in found if finding.violated]
     assert {finding.statement for finding in found if finding.verdict != "vacuous"} == LEMMAS.keys()
 

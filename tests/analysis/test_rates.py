@@ -15,11 +15,11 @@ from driftwise.analysis.report.data import ReportData, load_report_data, longest
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.rates import Fit, _about, _declared, rates_table, sweeps
 from driftwise.analysis.statistics import Interval, scaling_exponent
-from driftwise.experiments import EXPERIMENTS, run_experiment
-from driftwise.experiments.building import make_batches, make_environments
+from driftwise.experiments import EXPERIMENTS, run_experiment, run_study
 from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.running import Standing
+from driftwise.experiments.running import Progress
 from driftwise.experiments.saving import save_outcomes
+from driftwise.experiments.study import prepare
 from driftwise.simulation.results import Result
 from driftwise.theory.bounds.catalogue import BOUNDS
 from tests.examples import NUM_EPISODES, NUM_RUNS
@@ -51,19 +51,23 @@ PARTS = experiment(
 
 
 def test_an_environment_may_be_met_for_a_part_of_the_run() -> None:
-    standings: list[Standing] = []
-    outcomes = run_experiment(PARTS, progress=standings.append)
-    lengths = {outcome.setting: int(outcome.result.episodes[-1]) for outcome in outcomes}
+    told: list[Progress] = []
+    outcomes = run_experiment(PARTS, progress=told.append)
+    lengths = {outcome.environment_label: int(outcome.result.episodes[-1]) for outcome in outcomes}
     assert lengths == {"quarter": 10, "half": 20, "whole": 40}
-    assert {(each.setting, each.total) for each in standings} == {*lengths.items()}
-    assert standings[-1].done == standings[-1].total == 40
+    assert {(each.environment_label, each.total) for each in told} == {*lengths.items()}
+    assert told[-1].done == told[-1].total == 40
 
 
 def test_the_length_of_a_part_tunes_its_agents_and_is_what_percentages_are_of() -> None:
-    assert make_environments(PARTS)["quarter"].changes(10) == (1, 3, 5)
-    longer = {batch.setting: batch for batch in make_batches(PARTS, 400) if batch.name == "D-LinUCB"}
-    assert longer["quarter"].num_episodes == 100
-    rates = [longer[name].agent.forgetting.rate for name in ("quarter", "half", "whole")]  # pyright: ignore
+    assert prepare(PARTS).environments["quarter"].changes(10) == (1, 3, 5)
+    longer = {
+        group.environment_label: group
+        for group in prepare(PARTS, num_episodes=400).groups
+        if group.name == "D-LinUCB"
+    }
+    assert longer["quarter"].task.num_episodes == 100
+    rates = [longer[name].task.agent.forgetting.rate for name in ("quarter", "half", "whole")]  # pyright: ignore
     assert rates == sorted(rates)
 
 
@@ -81,11 +85,12 @@ def test_the_length_of_a_part_tunes_its_agents_and_is_what_percentages_are_of() 
 )
 def test_a_wrong_part_is_refused(environments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make_environments(experiment(**environments))
+        prepare(experiment(**environments))
 
 
 def test_parts_are_kept_and_reported_as_they_were_run(tmp_path: Path) -> None:
-    save_outcomes(tmp_path, PARTS, run_experiment(PARTS), regret_png)
+    study = prepare(PARTS)
+    save_outcomes(tmp_path, study, run_study(study), regret_png)
     report = load_report_data(tmp_path)
     assert {label: data.num_episodes for label, data in report.items()} == dict(quarter=10, half=20, whole=40)
     assert longest(report).manifest["num_episodes"] == 40
@@ -107,7 +112,7 @@ def made_of(
     manifest: dict[str, Any] = {"config": {"agents": AGENTS}, "environments": {}, "agents": []}
     report = {}
     for label, (length, table) in tables.items():
-        environment = make_environments(experiment(**{label: table}), length)[label]
+        environment = prepare(experiment(**{label: table}), num_episodes=length).environments[label]
         manifest["environments"][label] = {**environment.config, "name": environment.name}
         manifest["agents"] += [dict(environment=label, label=name, name=name, point={}) for name in AGENTS]
         variation = environment.variation(length).total
@@ -223,9 +228,9 @@ def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_the_built_in_sweep_holds_one_thing_fixed_at_a_time() -> None:
-    environments = make_environments(RATES)
-    lengths = {batch.setting: batch.num_episodes for batch in make_batches(RATES)}
-    variation = {label: each.variation(lengths[label]).total for label, each in environments.items()}
+    study = prepare(RATES)
+    lengths = study.lengths
+    variation = {label: each.variation(lengths[label]).total for label, each in study.environments.items()}
     assert [lengths[label] for label in ("K/16", "K/8", "K/4", "K/2", "K")] == [500, 1000, 2000, 4000, 8000]
     turns = [variation[label] / (2 * np.pi) for label in ("K/16", "K", "Δ/4", "Δ/2", "2Δ", "4Δ")]
     assert turns == pytest.approx([1, 1, 0.25, 0.5, 2, 4], rel=0.01)
@@ -233,7 +238,8 @@ def test_the_built_in_sweep_holds_one_thing_fixed_at_a_time() -> None:
 
 @pytest.mark.slow
 def test_measured_exponents_are_near_those_of_the_corrected_bounds(tmp_path: Path) -> None:
-    save_outcomes(tmp_path, RATES, run_experiment(RATES), regret_png)
+    study = prepare(RATES)
+    save_outcomes(tmp_path, study, run_study(study), regret_png)
     for sweep in sweeps(load_report_data(tmp_path)):
         fits = {fit.agent: fit for fit in sweep.fits}
         for name in ("D-LinUCB", "SW-UCB", "RestartUCB"):

@@ -18,8 +18,8 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.base.part import from_config
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
-from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.progress import STOPPING
+from driftwise.experiments.study import prepare
 from driftwise.simulation import files, running
 from driftwise.simulation import program as compiled
 from driftwise.simulation.simulator import Simulation
@@ -64,10 +64,10 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
     table = pq.read_table(out / "results.parquet").to_pydict()
     assert len(table["run"]) == len(QUICKSTART.agents) * 2 * 20
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    environment = only(make_environments(QUICKSTART, 20))
+    environment = only(prepare(QUICKSTART, num_episodes=20).environments)
     assert len(manifest["agents"]) == len(QUICKSTART.agents)
-    for index, batch in enumerate(make_batches(QUICKSTART, 20)):
-        label, agent = batch.label, batch.agent
+    for index, group in enumerate(prepare(QUICKSTART, num_episodes=20).groups):
+        label, agent = group.label, group.task.agent
         described, start, block = manifest["agents"][index], 40 * index, slice(40 * index, 40 * index + 40)
         result = dw.simulate(agent, environment, num_episodes=20, num_runs=2, seed=3)  # compiled already
         assert set(table["agent"][block]) == {label}

@@ -17,8 +17,8 @@ from driftwise.__main__ import main
 from driftwise.base.part import from_config, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
-from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation import running
@@ -56,7 +56,7 @@ def agents(**tables: dict[str, Any]) -> Experiment:
 )
 def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
     table = dict(type="random_linear_mdp", drift=drift)
-    environment = only(make_environments(experiment(environment=table), num_episodes))
+    environment = only(prepare(experiment(environment=table), num_episodes=num_episodes).environments)
     assert isinstance(environment, LinearMdp)
     assert environment.drift == made
 
@@ -65,10 +65,10 @@ def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
     tables = {name: dict(algorithm=name, **as_in_a_file(given)) for name, given in PARAMETERS.items()}
     for name, sizes in SIZES.items():
         table = dict(type=name, **sizes)
-        made = make_batches(experiment(environment=table, agents=tables, episodes=NUM_EPISODES))
-        spec = only(make_environments(experiment(environment=dict(type=name, **sizes)))).spec
-        for batch in made:
-            assert batch.agent == dw.algorithms.build(spec, batch.label, **PARAMETERS[batch.label])
+        made = prepare(experiment(environment=table, agents=tables, episodes=NUM_EPISODES)).groups
+        spec = only(prepare(experiment(environment=dict(type=name, **sizes))).environments).spec
+        for group in made:
+            assert group.task.agent == dw.algorithms.build(spec, group.label, **PARAMETERS[group.label])
 
 
 def as_in_a_file(given: dict[str, Any]) -> dict[str, Any]:
@@ -81,9 +81,9 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> Non
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01)
     mine = experiment(environment=dict(type="combination_lock", drift=drift), agents=dict(t=tuned))
     for num_episodes in (40, 400):
-        environment = only(make_environments(mine, num_episodes))
-        (batch,) = make_batches(mine, num_episodes)
-        assert batch.agent == dw.algorithms.opt_wlsvi.tuned(
+        (group,) = prepare(mine, num_episodes=num_episodes).groups
+        environment = group.task.environment
+        assert group.task.agent == dw.algorithms.opt_wlsvi.tuned(
             environment.spec,
             num_episodes=num_episodes,
             variation=environment.variation(num_episodes).total,
@@ -93,12 +93,12 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> Non
 
 def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() -> None:
     table = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9], norm=["sandwich", "single"], radius=[1, 0.5])
-    batches = make_batches(agents(W=table))
-    assert [batch.label for batch in batches] == ["W (norm=sandwich)", "W (norm=single)"]
-    assert list(batches[1].points) == [
+    groups = prepare(agents(W=table)).groups
+    assert [group.label for group in groups] == ["W (norm=sandwich)", "W (norm=single)"]
+    assert list(groups[1].points) == [
         f"W (rate={rate}, norm=single, radius={radius})" for rate in (0.8, 0.9) for radius in (1, 0.5)
     ]
-    agent = batches[1].agent
+    agent = groups[1].task.agent
     assert isinstance(agent, LeastSquares)
     assert agent.exploration == Ucb((1.0, 0.5, 1.0, 0.5), "single")
     assert agent.forgetting == dw.forgetting.ExponentialWeights((0.8, 0.8, 0.9, 0.9))
@@ -106,10 +106,10 @@ def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() ->
 
 def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() -> None:
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=[0.01, 0.1])
-    batches = make_batches(agents(T=tuned, U=dict(algorithm="lsvi_ucb", radius=[0.5])))
+    groups = prepare(agents(T=tuned, U=dict(algorithm="lsvi_ucb", radius=[0.5]))).groups
     labels = ["T (beta_scale=0.01)", "T (beta_scale=0.1)"]
-    assert [batch.label for batch in batches] == [*labels, "U"]
-    assert [label for batch in batches for label in batch.points] == [*labels, "U (radius=0.5)"]
+    assert [group.label for group in groups] == [*labels, "U"]
+    assert [label for group in groups for label in group.points] == [*labels, "U (radius=0.5)"]
 
 
 def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
@@ -131,7 +131,7 @@ def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
     manifest = json.loads(Path("results/mine/manifest.json").read_text(encoding="utf-8"))
     assert experiment_of(manifest["config"]) == mine
     assert manifest["record_every"] == 4
-    environment, size = only(make_environments(mine)), NUM_RUNS * NUM_EPISODES // 4
+    environment, size = only(prepare(mine).environments), NUM_RUNS * NUM_EPISODES // 4
     assert len(table["run"]) == 2 * size
     for index, radius in enumerate((0.4, 0.1)):
         agent = dw.algorithms.opt_wlsvi(environment.spec, rate=0.9, radius=radius)
@@ -203,7 +203,7 @@ def test_init_writes_a_file_that_is_valid_and_runs(
     assert Path(file).read_bytes() == written
     starter = load_experiment(file)
     assert starter.name == name
-    assert sum(len(batch.points) for batch in make_batches(starter)) == len(run_experiment(starter)) == 4
+    assert sum(len(group.points) for group in prepare(starter).groups) == len(run_experiment(starter)) == 4
 
 
 def test_names_are_shown_as_they_are_written(

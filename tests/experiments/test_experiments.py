@@ -13,8 +13,8 @@ from driftwise.analysis.statistics import mean_interval
 from driftwise.base.part import to_config
 from driftwise.base.provenance import provenance
 from driftwise.experiments import EXPERIMENTS, run_experiment
-from driftwise.experiments.building import make_batches, make_environments
-from driftwise.experiments.running import Standing
+from driftwise.experiments.running import Progress
+from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation import running
@@ -64,19 +64,19 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
     assert experiment.name == name
     assert experiment.summary
     assert "\n" not in experiment.summary + experiment.finding
-    assert make_environments(experiment)
-    assert all(batch.agent.spec == batch.environment.spec for batch in make_batches(experiment))
+    assert prepare(experiment).environments
+    assert all(group.task.agent.spec == group.task.environment.spec for group in prepare(experiment).groups)
 
 
 @pytest.mark.parametrize(
     ("num_episodes", "changes"), [(2000, (1000,)), (20, (10,)), (3, (1,)), (2, (1,)), (1, ())]
 )
 def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes: int, changes: tuple) -> None:
-    assert only(make_environments(QUICKSTART, num_episodes)).changes(num_episodes) == changes
+    assert only(prepare(QUICKSTART, num_episodes=num_episodes).environments).changes(num_episodes) == changes
 
 
 def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
-    agents = [batch.agent for batch in make_batches(QUICKSTART)]
+    agents = [group.task.agent for group in prepare(QUICKSTART).groups]
     explorations = [agent.exploration for agent in agents if isinstance(agent, LeastSquares)]
     radii = [exploration.radius for exploration in explorations if isinstance(exploration, Ucb)]
     assert len(radii) == 4
@@ -115,7 +115,7 @@ def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.Monkey
         return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
     monkeypatch.setattr(running, "run_task", resumed)
-    told: list[Standing] = []
+    told: list[Progress] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=2, progress=told.append)
     first = next(iter(QUICKSTART.agents))
     assert [(each.done, each.restored) for each in told if each.label == first] == [(0, 0), (4, 4), (6, 4)]

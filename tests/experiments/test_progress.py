@@ -8,7 +8,7 @@ import pytest
 
 from driftwise.experiments import progress
 from driftwise.experiments.progress import Work, shown_progress
-from driftwise.experiments.running import Standing
+from driftwise.experiments.running import Progress
 
 
 class Clock:
@@ -20,8 +20,8 @@ class Clock:
         return self.now
 
 
-def standing(label: str, done: int, total: int, restored: int = 0) -> Standing:
-    return Standing("here", label, done, total, restored)
+def standing(label: str, done: int, total: int, restored: int = 0) -> Progress:
+    return Progress("here", label, done, total, restored)
 
 
 def test_the_time_left_follows_from_what_was_done_lately() -> None:
@@ -91,7 +91,7 @@ def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(
 def test_agents_of_several_environments_are_told_apart_whatever_their_names(
     capsys: pytest.CaptureFixture,
 ) -> None:
-    alike = (Standing("x: y", "z", 5, 5, 0), Standing("x", "y: z", 5, 5, 0))
+    alike = (Progress("x: y", "z", 5, 5, 0), Progress("x", "y: z", 5, 5, 0))
     with shown_progress() as report:
         for each in alike:
             report(each._replace(done=0))

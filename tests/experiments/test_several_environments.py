@@ -12,13 +12,12 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.experiments import run_experiment
-from driftwise.experiments.building import make_batches, make_environments
 from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.grids import Grid, split_result
-from driftwise.experiments.running import Standing
+from driftwise.experiments.running import Progress
+from driftwise.experiments.study import prepare
 from driftwise.simulation import tasks
-from driftwise.simulation.results import Result
-from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, SPEC, only
+from driftwise.simulation.results import Result, split_points
+from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, only
 
 MDP = dict(type="random_linear_mdp", **SIZES["random_linear_mdp"])
 TWO = {
@@ -61,13 +60,15 @@ def experiment(**changed: Any) -> Any:
 
 
 def test_every_agent_meets_every_environment_and_is_tuned_for_each() -> None:
-    worlds = make_environments(experiment())
+    study = prepare(experiment())
+    worlds, groups = study.environments, study.groups
     assert list(worlds) == list(TWO)
-    batches = make_batches(experiment())
-    assert [(batch.setting, batch.label) for batch in batches] == [(x, y) for x in TWO for y in AGENTS]
-    for batch in batches:
-        assert batch.environment.spec == batch.agent.spec
-    tuned = [only(batch.points) for batch in batches if batch.label == "tuned"]
+    assert [(group.environment_label, group.label) for group in groups] == [
+        (x, y) for x in TWO for y in AGENTS
+    ]
+    for group in groups:
+        assert group.task.environment.spec == group.task.agent.spec
+    tuned = [only(group.points).agent for group in groups if group.label == "tuned"]
     for agent, environment in zip(tuned, worlds.values(), strict=True):
         variation = environment.variation(NUM_EPISODES).total
         options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, variation=variation, beta_scale=0.01)
@@ -79,15 +80,15 @@ def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch: py
     monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", 2 * NUM_RUNS)  # two points
     grid: dict[str, Any] = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9, 1.0], radius=0.4)
     mine = experiment(environment=TWO["a jump"], agents={"W": grid})
-    batches = make_batches(mine, points_together=2)
-    assert [list(batch.points) for batch in batches] == [["W (rate=0.8)", "W (rate=0.9)"], ["W (rate=1.0)"]]
-    told: list[Standing] = []
+    groups = prepare(mine).groups
+    assert [list(group.points) for group in groups] == [["W (rate=0.8)", "W (rate=0.9)"], ["W (rate=1.0)"]]
+    told: list[Progress] = []
     outcomes = run_experiment(mine, progress=told.append)
-    setting = only(make_environments(mine)).name
+    setting = only(prepare(mine).environments).name
     assert told[0] == (setting, "W", 0, NUM_EPISODES, 0)
     assert told[-1] == (setting, "W", NUM_EPISODES, NUM_EPISODES, 0)
     assert [each.done for each in told] == sorted(each.done for each in told)
-    environment = only(make_environments(mine))
+    environment = only(prepare(mine).environments)
     for outcome, rate in zip(outcomes, grid["rate"], strict=True):
         agent = dw.algorithms.opt_wlsvi(environment.spec, rate=rate, radius=0.4)
         alone = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
@@ -141,7 +142,7 @@ def test_the_command_keeps_environments_apart(
 )
 def test_mistakes_name_the_environment(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}"):
-        make_batches(experiment(**changed))
+        prepare(experiment(**changed))
 
 
 def test_an_experiment_needs_an_environment() -> None:
@@ -151,12 +152,9 @@ def test_an_experiment_needs_an_environment() -> None:
 
 
 def test_diagnostics_of_a_grid_are_split_with_its_other_curves() -> None:
-    agent = dw.algorithms.opt_wlsvi(SPEC, rate=(0.8, 0.9), radius=0.4)
-    points = {f"{rate}": dw.algorithms.opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.8, 0.9)}
     curves = np.arange(2.0 * 3 * 5).reshape(2, 3, 5)
     result = Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
-    split = split_result(result, Grid(name="W", label="W", agent=agent, points=points, values={}))
-    for own, expected in zip(split.values(), curves, strict=True):
+    for own, expected in zip(split_points(result, 2), curves, strict=True):
         np.testing.assert_array_equal(own.values, expected)
         np.testing.assert_array_equal(own.diagnostics["epochs"], -expected)
         assert own.manifest["seconds"] == 2.0

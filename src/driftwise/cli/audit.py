@@ -12,8 +12,8 @@ from driftwise.analysis.plain import json_text
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, counted, made_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
-from driftwise.experiments import Experiment, find_experiment
-from driftwise.experiments.files import try_experiment
+from driftwise.experiments import Study, prepare
+from driftwise.experiments.files import find_study
 
 if TYPE_CHECKING:
     from driftwise.analysis.audit import Audit
@@ -57,35 +57,32 @@ def _audit(
     as_json: Json = False,
 ) -> None:
     """Check every lemma on live runs, with the true model at hand; the exit code is 1 if one is violated."""
-    from driftwise.analysis.audit import audit_experiment, builtin_experiments
+    from driftwise.analysis.audit import audit_study, builtin_experiments
     from driftwise.analysis.audit.page import html_page
 
+    sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
     if file_or_name is None:
-        experiments = builtin_experiments()
         if episodes is not None and episodes < FEWEST_EPISODES:
             raise InputError(
                 f"--episodes must be at least {FEWEST_EPISODES} without a FILE|NAME, got {episodes}"
             )
+        studies = [check(prepare, experiment, **sizes) for experiment in builtin_experiments()]
     else:
-        experiments = (check(find_experiment, file_or_name),)
-        check(try_experiment, experiments[0], episodes, source=file_or_name)
+        studies = [check(find_study, file_or_name, **sizes)]
     if agent is not None:
-        experiments = _with_agent(experiments, agent)
+        studies = _with_agent(studies, agent)
     folder = None if out is None else made_folder(out)
     audits = [
         check(
-            audit_experiment,
-            experiment,
-            num_episodes=episodes,
-            num_runs=runs,
-            seed=seed,
+            audit_study,
+            study,
             stride=stride,
             delta=delta,
             beta_scale=beta_scale,
             agent=agent,
             progress=lambda environment, label: print(f"{label} in {environment}", file=sys.stderr),
         )
-        for experiment in experiments
+        for study in studies
     ]
     if as_json:
         print(json_text(audits))
@@ -98,11 +95,11 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _with_agent(experiments: Sequence[Experiment], agent: str) -> list[Experiment]:
-    """The experiments that have an agent of that label."""
-    labels = dict.fromkeys(label for experiment in experiments for label in experiment.agents)
+def _with_agent(studies: Sequence[Study], agent: str) -> list[Study]:
+    """The studies that have an agent of that label."""
+    labels = dict.fromkeys(label for study in studies for label in study.experiment.agents)
     check(require_choice, "--agent", agent, list(labels))
-    return [experiment for experiment in experiments if agent in experiment.agents]
+    return [study for study in studies if agent in study.experiment.agents]
 
 
 def _print_audit(audit: Audit) -> None:

@@ -9,8 +9,7 @@ import typer
 
 from driftwise.cli.app import InputError, app, check, counted
 from driftwise.cli.options import FileOrName
-from driftwise.experiments import find_experiment
-from driftwise.experiments.files import try_experiment, write_starter
+from driftwise.experiments.files import find_study, write_starter
 
 
 @app.command("init")
@@ -29,12 +28,11 @@ def _init(
 @app.command("validate")
 def _validate(file_or_name: FileOrName) -> None:
     """Check an experiment file; nothing is run."""
-    experiment = check(find_experiment, file_or_name)
-    batches = check(try_experiment, experiment, source=file_or_name)
+    study = check(find_study, file_or_name)
     counts = (
-        counted(max(1, len(experiment.environments)), "environment"),
-        counted(len(experiment.agents), "agent"),
-        counted(len({point for batch in batches for point in batch.points}), "parameter point"),
-        f"{counted(experiment.episodes, 'episode')} × {counted(experiment.runs, 'run')}",
+        counted(len(study.environments), "environment"),
+        counted(len(study.experiment.agents), "agent"),
+        counted(len({point for group in study.groups for point in group.points}), "parameter point"),
+        f"{counted(study.num_episodes, 'episode')} × {counted(study.num_runs, 'run')}",
     )
     print(f"{file_or_name}: valid: {', '.join(counts)}")

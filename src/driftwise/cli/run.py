@@ -13,8 +13,8 @@ import typer
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, check, counted, print_table
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, integer, word
-from driftwise.experiments import Experiment, Outcome, find_experiment, run_experiment
-from driftwise.experiments.files import try_experiment
+from driftwise.experiments import Outcome, Study, run_study
+from driftwise.experiments.files import find_study
 from driftwise.experiments.progress import held_interrupts, shown_progress
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ def _run(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
-    experiment = check(find_experiment, file_or_name)
-    check(try_experiment, experiment, episodes, source=file_or_name)  # before anything is written
+    study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     chosen = _engine(engine, workers, address, device)
     if out is None:
-        out = f"results/{experiment.name}"
+        out = f"results/{study.experiment.name}"
     from driftwise.analysis.figures import regret_png
     from driftwise.experiments.saving import FILES, claimed, claimed_by, is_saved, save_outcomes
     from driftwise.simulation.files import locked, output_folder, remove_leftovers
@@ -62,20 +61,16 @@ def _run(
             folder = stack.enter_context(output_folder(Path(out), FILES))
             stack.enter_context(locked(folder))
             remove_leftovers(folder)
-            claim = claimed_by(experiment, episodes, runs, seed)
-            kept = check(stack.enter_context, claimed(folder, claim))
-        with shown_progress(quiet) as progress:
-            given: dict[str, Any] = dict(num_episodes=episodes, num_runs=runs, seed=seed, device=device)
-            with _blaming_out(out), _telling_how_to_go_on():
-                outcomes = run_experiment(
-                    experiment, **given, checkpoints=kept, engine=chosen, progress=progress, look=look
-                )
+            kept = check(stack.enter_context, claimed(folder, claimed_by(study)))
+        options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, device=device, look=look)
+        with shown_progress(quiet) as progress, _blaming_out(out), _telling_how_to_go_on():
+            outcomes = run_study(study, **options, progress=progress)
         with _blaming_out(out):
-            saved = is_saved(folder, experiment, outcomes)
+            saved = is_saved(folder, study, outcomes)
             if not saved:
-                save_outcomes(folder, experiment, outcomes, regret_png)
+                save_outcomes(folder, study, outcomes, regret_png)
     if not quiet:
-        _print_tables(experiment, outcomes)
+        _print_tables(study, outcomes)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
     for name in FILES:
@@ -124,24 +119,24 @@ def _blaming_out(out: str) -> Iterator[None]:
         raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 
 
-def _print_tables(experiment: Experiment, outcomes: Sequence[Outcome]) -> None:
+def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
-    from driftwise.analysis.report.data import ReportData, longest
+    from driftwise.analysis.report.data import ReportData
     from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
     from driftwise.analysis.report.panels.rates import rates_table, sweeps
     from driftwise.experiments.saving import manifest
 
-    entries = manifest(experiment, outcomes)
+    entries = manifest(study, outcomes)
     report = {
         label: ReportData(
-            entries, label, {each.label: each.result for each in outcomes if each.setting == label}
+            entries, label, {each.label: each.result for each in outcomes if each.environment_label == label}
         )
-        for label in entries["environments"]
+        for label in study.environments
     }
-    sizes = f"{counted(longest(report).num_episodes, 'episode')}, {counted(entries['num_runs'], 'run')}"
+    sizes = f"{counted(study.num_episodes, 'episode')}, {counted(study.num_runs, 'run')}"
     device = outcomes[0].result.manifest["device"]
-    print(f"{experiment.summary}: {sizes}, seed {entries['seed']}, on {device}")
+    print(f"{study.experiment.summary}: {sizes}, seed {study.seed}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
-    for sweep in sweeps(report) if experiment.environments else ():
+    for sweep in sweeps(report) if study.experiment.environments else ():
         print(sweep.title)
         print_table(rates_table([sweep]).without("sweep"))

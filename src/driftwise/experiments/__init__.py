@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.files import EXPERIMENTS, find_experiment, load_experiment
-from driftwise.experiments.running import Outcome, run_experiment
+from driftwise.experiments.running import Outcome, run_experiment, run_study
+from driftwise.experiments.study import Study, prepare
 
-__all__ = ["EXPERIMENTS", "Experiment", "Outcome", "find_experiment", "load_experiment", "run_experiment"]
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "Outcome",
+    "Study",
+    "find_experiment",
+    "load_experiment",
+    "prepare",
+    "run_experiment",
+    "run_study",
+]

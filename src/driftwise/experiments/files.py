@@ -9,10 +9,11 @@ import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from driftwise.base.validation import ArgumentError, nearest
-from driftwise.experiments.building import Batch, make_batches
 from driftwise.experiments.experiment import Experiment, experiment_of
+from driftwise.experiments.study import Study, prepare
 
 _PACKAGE = files("driftwise.experiments")
 
@@ -27,7 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment
 
 
 def find_experiment(file_or_name: str) -> Experiment:
-    """The built-in experiment of that name, or else the one in that file; see `try_experiment`."""
+    """The built-in experiment of that name, or else the one in that file."""
     if file_or_name in EXPERIMENTS:
         return EXPERIMENTS[file_or_name]
     separators = [separator for separator in (os.sep, os.altsep) if separator]
@@ -40,9 +41,10 @@ def find_experiment(file_or_name: str) -> Experiment:
 
 
 def load_experiment(path: str | os.PathLike[str]) -> Experiment:
-    """The experiment in a file; its environment and agents are tried too, nothing is run."""
+    """The experiment in a file; its environments and agents are made too, to find mistakes."""
     experiment = _read(os.fspath(path))
-    try_experiment(experiment, source=os.fspath(path))
+    with _blaming(os.fspath(path)):
+        prepare(experiment)
     return experiment
 
 
@@ -60,12 +62,11 @@ def _read(path: str) -> Experiment:
             raise ValueError("not valid TOML: nested too deeply") from None
 
 
-def try_experiment(
-    experiment: Experiment, num_episodes: int | None = None, *, source: str
-) -> tuple[Batch, ...]:
-    """All that would run, at that number of episodes; a mistake is told with the source's name."""
-    with _blaming(source):
-        return make_batches(experiment, num_episodes)
+def find_study(file_or_name: str, **sizes: Any) -> Study:
+    """`find_experiment`, made at the sizes that `prepare` takes; a mistake is told with the file or name."""
+    experiment = find_experiment(file_or_name)
+    with _blaming(file_or_name):
+        return prepare(experiment, **sizes)
 
 
 def write_starter(path: Path) -> None:

@@ -1,60 +1,55 @@
-"""A list is a grid: its points are agents of their own; those that differ in numbers alone run together."""
+"""A list in an agent's table is a grid: its points are agents of their own."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftwise.base.agent import Agent
-from driftwise.base.part import to_config
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.results import Result, over_curves
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Grid:
-    """Agents that can run together."""
+class Point(NamedTuple):
+    """One agent of a grid."""
 
-    name: str  # the agent's in its file
-    label: str  # what progress is reported of
-    agent: Agent  # with several points, its numbers are arrays over them
-    points: Mapping[str, Agent]  # every single agent, by what tables and figures show
-    values: Mapping[str, Mapping[str, Any]]  # and what the lists have there
+    agent: Agent
+    values: Mapping[str, Any]  # one of each list
 
 
 def grids_of(
     path: str,
     label: str,
-    given: Mapping[str, Any],
+    table: Mapping[str, Any],
     build: Callable[[Mapping[str, Any]], Agent],
     *,
-    one_by_one: bool = False,
-    at_once: int | None = None,
-) -> Iterator[Grid]:
-    """All combinations of the listed values, `at_once` in a grid; `one_by_one` if `build` takes no arrays."""
-    lists = {key: value for key, value in given.items() if isinstance(value, list)}
-    for key, values in lists.items():
-        _check_list(f"{path}.{key}", values)
-    numbers = {key: values for key, values in lists.items() if _numeric(values) and not one_by_one}
+    together: bool,
+    at_most: int,
+) -> Iterator[tuple[str, dict[str, Point]]]:
+    """All combinations of the listed values, in grids that can run as one program, by their labels.
+
+    Points that differ in numbers alone are put `together`, `at_most` so many.
+    """
+    lists = lists_in(path, table)
+    numbers = {key: values for key, values in lists.items() if together and _numeric(values)}
     others = {key: values for key, values in lists.items() if key not in numbers}
     for chosen in combinations(others):
-        points = list(combinations(numbers))
-        size = at_once or len(points)
-        for first in range(0, len(points), size):
-            some = points[first : first + size]
-            listed = [{key: (chosen | point)[key] for key in lists} for point in some]
-            values = {labelled(label, each): each for each in listed}
-            agents = {point: build({**given, **each}) for point, each in values.items()}
-            if len(agents) == 1:
-                (agent,) = agents.values()
-            else:  # each number as an array over the points
-                arrays = {key: tuple(point[key] for point in some) for key in numbers}
-                agent = build({**given, **chosen, **arrays})
-            yield Grid(name=label, label=labelled(label, chosen), agent=agent, points=agents, values=values)
+        points = [{key: (chosen | point)[key] for key in lists} for point in combinations(numbers)]
+        for first in range(0, len(points), at_most):
+            some = {_labelled(label, values): values for values in points[first : first + at_most]}
+            made = {name: Point(build({**table, **values}), values) for name, values in some.items()}
+            yield _labelled(label, chosen), made
+
+
+def lists_in(path: str, table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of a table, checked."""
+    lists = {key: value for key, value in table.items() if isinstance(value, list)}
+    for key, values in lists.items():
+        if not values or any(isinstance(value, (list, dict)) for value in values):
+            raise ArgumentError(f"{path}.{key}", "be a value, or a list of values to try", values)
+        if any(value in values[:index] for index, value in enumerate(values)):
+            raise ArgumentError(f"{path}.{key}", "list different values", values)
+    return lists
 
 
 def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -63,31 +58,9 @@ def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(lists, values, strict=True))
 
 
-def labelled(label: str, chosen: Mapping[str, Any]) -> str:
+def _labelled(label: str, chosen: Mapping[str, Any]) -> str:
     """`OPT-WLSVI (rate=0.98, radius=0.3)`."""
     return f"{label} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else label
-
-
-def split_result(result: Result, grid: Grid) -> dict[str, Result]:
-    """The results of a grid's points, as if each had run alone, up to rounding; they share the time."""
-    if len(grid.points) == 1:
-        return dict.fromkeys(grid.points, result)
-    seconds = result.manifest["seconds"] / len(grid.points)
-    return {
-        label: dataclasses.replace(
-            result,
-            **over_curves(operator.itemgetter(index), result),
-            manifest={**result.manifest, "agent": to_config(agent), "seconds": seconds},
-        )
-        for index, (label, agent) in enumerate(grid.points.items())
-    }
-
-
-def _check_list(path: str, values: list[Any]) -> None:
-    if not values or any(isinstance(value, (list, dict)) for value in values):
-        raise ArgumentError(path, "be a value, or a list of values to try", values)
-    if any(value in values[:index] for index, value in enumerate(values)):
-        raise ArgumentError(path, "list different values", values)
 
 
 def _numeric(values: list[Any]) -> bool:

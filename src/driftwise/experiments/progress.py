@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from driftwise.experiments.running import Progress, Standing
+from driftwise.experiments.running import Listener, Progress
 
 SECONDS_BETWEEN_LINES = 10
 SECONDS_OF_HISTORY = 60
@@ -51,13 +51,13 @@ def held_interrupts() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def shown_progress(quiet: bool = False) -> Iterator[Progress]:
-    """A function to pass to `run_experiment`; what it draws goes to the standard error stream."""
+def shown_progress(quiet: bool = False) -> Iterator[Listener]:
+    """A listener to pass to `run_study`; it draws on the standard error stream."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if quiet:
-        yield lambda standing: None
+        yield lambda news: None
     elif console.is_terminal and not console.is_dumb_terminal:
         with _bars(console) as report:
             yield report
@@ -66,7 +66,7 @@ def shown_progress(quiet: bool = False) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def _bars(console: Any) -> Iterator[Progress]:
+def _bars(console: Any) -> Iterator[Listener]:
     from rich import progress
 
     columns = (
@@ -80,12 +80,12 @@ def _bars(console: Any) -> Iterator[Progress]:
         work, tasks = Work(time.monotonic), {}
         overall = bars.add_task("all", total=None, left="")
 
-        def report(standing: Standing) -> None:
-            work.report(standing)
+        def report(news: Progress) -> None:
+            work.report(news)
             bars.update(overall, completed=work.done, total=work.total, left=work.time_left())
-            agent, done, total = standing[:2], standing.done, standing.total
+            agent, done, total = news[:2], news.done, news.total
             if done and agent not in tasks:
-                tasks[agent] = bars.add_task(work.name(standing), left="")
+                tasks[agent] = bars.add_task(work.name(news), left="")
             if agent in tasks:
                 shown = done < total or len(tasks) <= LINES_ON_A_TERMINAL
                 bars.update(tasks[agent], completed=done, total=total, visible=shown)
@@ -93,14 +93,14 @@ def _bars(console: Any) -> Iterator[Progress]:
         yield report
 
 
-def _lines() -> Progress:
+def _lines() -> Listener:
     work, last = Work(time.monotonic), time.monotonic()
 
-    def report(standing: Standing) -> None:
+    def report(news: Progress) -> None:
         nonlocal last
-        work.report(standing)
-        line = f"{work.name(standing)}: {standing.done} of {standing.total} episodes"
-        if standing.done == standing.total:
+        work.report(news)
+        line = f"{work.name(news)}: {news.done} of {news.total} episodes"
+        if news.done == news.total:
             print(line, file=sys.stderr, flush=True)
         elif time.monotonic() - last > SECONDS_BETWEEN_LINES:
             share, left = 100 * work.done // work.total, work.time_left()
@@ -118,27 +118,27 @@ class Work:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._parts: dict[tuple[str, str], Standing] = {}
+        self._parts: dict[tuple[str, str], Progress] = {}
         self.done = self.total = self._restored = 0
         self._history = collections.deque([(clock(), 0)])
 
-    def report(self, standing: Standing) -> None:
-        """Listen to what `run_experiment` tells."""
-        agent = standing.setting, standing.label
-        before = self._parts.get(agent, Standing(*agent, done=0, total=0, restored=0))
-        self._parts[agent] = standing
-        self.done += standing.done - before.done
-        self.total += standing.total - before.total
-        self._restored += standing.restored - before.restored
+    def report(self, news: Progress) -> None:
+        """Listen to `run_study`."""
+        agent = news.environment_label, news.label
+        before = self._parts.get(agent, Progress(*agent, done=0, total=0, restored=0))
+        self._parts[agent] = news
+        self.done += news.done - before.done
+        self.total += news.total - before.total
+        self._restored += news.restored - before.restored
         now = self._clock()
         self._history.append((now, self.done - self._restored))
         while len(self._history) > 2 and self._history[1][0] < now - SECONDS_OF_HISTORY:
             self._history.popleft()
 
-    def name(self, standing: Standing) -> str:
+    def name(self, news: Progress) -> str:
         """The agent's label, after that of the environment if there are several."""
-        several = len({setting for setting, _ in self._parts}) > 1
-        return f"{standing.setting}: {standing.label}" if several else standing.label
+        several = len({environment for environment, _ in self._parts}) > 1
+        return f"{news.environment_label}: {news.label}" if several else news.label
 
     def time_left(self) -> str:
         """`about 2 min left`, if what was done lately allows to say so."""

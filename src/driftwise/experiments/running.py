@@ -1,48 +1,47 @@
-"""Running an experiment is one function."""
+"""Running an experiment: its study's tasks, and the outcome of every agent."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from driftwise.base.validation import ArgumentError, require_count
-from driftwise.experiments.building import Batch, make_batches
+from driftwise.base.part import to_config
+from driftwise.base.validation import ArgumentError
 from driftwise.experiments.experiment import Experiment
-from driftwise.experiments.grids import split_result
-from driftwise.simulation.results import Result, join_runs
-from driftwise.simulation.tasks import RUNS_OF_A_TASK, Device, Task
+from driftwise.experiments.study import Group, Study, prepare
+from driftwise.simulation.results import Result, join_runs, split_points
+from driftwise.simulation.tasks import Device, Task
 
 if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those who read about experiments
-    from driftwise.simulation.engines import Engine
-    from driftwise.simulation.running import Look
+    from driftwise.simulation.running import Engine, Look
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one agent did in one environment, and how long that took, compilation included."""
+    """The result of one agent in one environment, and how long that took, compilation included."""
 
-    setting: str  # what tables and figures call the environment
+    environment_label: str
     label: str
     result: Result
     seconds: float  # agents that ran together share their time evenly
     name: str = ""  # the agent's in its file
-    point: Mapping[str, Any] = field(default_factory=dict)  # what its lists have here
+    values: Mapping[str, Any] = field(default_factory=dict)  # those of its lists
 
 
-class Standing(NamedTuple):
+class Progress(NamedTuple):
     """How far an agent is in an environment, in episodes of all its runs together."""
 
-    setting: str
+    environment_label: str
     label: str
     done: int
     total: int
     restored: int  # of those done, how many were not played now but read from checkpoints
 
 
-Progress = Callable[[Standing], None]
+Listener = Callable[[Progress], None]
 
 
 def run_experiment(
@@ -51,13 +50,26 @@ def run_experiment(
     num_episodes: int | None = None,
     num_runs: int | None = None,
     seed: int | None = None,
+    **options: Any,
+) -> tuple[Outcome, ...]:
+    """Run every agent of an experiment, at its own sizes unless others are given.
+
+    The options are those of `run_study`.
+    """
+    study = prepare(experiment, num_episodes=num_episodes, num_runs=num_runs, seed=seed)
+    return run_study(study, **options)
+
+
+def run_study(
+    study: Study,
+    *,
     checkpoints: Path | None = None,
     engine: Engine | None = None,
     device: Device | None = None,
-    progress: Progress | None = None,
+    progress: Listener | None = None,
     look: Look | None = None,
 ) -> tuple[Outcome, ...]:
-    """Run every agent of an experiment, at its own sizes unless others are given.
+    """Run every agent of a study.
 
     Args:
       checkpoints: a folder for the state of unfinished simulations and the curves of finished ones; a run
@@ -65,7 +77,7 @@ def run_experiment(
       engine: what runs the simulations, from `driftwise.simulation.engines`; it needs `checkpoints`. This
         process unless given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
-      progress: called with a `Standing`: for every agent at the start, then after every chunk of episodes.
+      progress: called with a `Progress`: for every agent at the start, then after every chunk of episodes.
       look: called several times a second by engines, else after every chunk; what it raises ends the run, and
         the checkpoints stay.
     """
@@ -73,64 +85,53 @@ def run_experiment(
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
-    num_episodes = (
-        experiment.episodes if num_episodes is None else require_count("num_episodes", num_episodes)
+    split = [replace(group.task, device=device).split() for group in study.groups]
+    owners = [group for group, own in zip(study.groups, split, strict=True) for _ in own]
+    tasks = [task for own in split for task in own]
+    report = _by_agent(owners, tasks, progress or (lambda news: None))
+    results = iter(run_tasks(tasks, checkpoints, engine=engine, progress=report, look=look))
+    return tuple(
+        outcome
+        for group, own in zip(study.groups, split, strict=True)
+        for outcome in _outcomes(group, [next(results) for _ in own])
     )
-    num_runs = experiment.runs if num_runs is None else require_count("num_runs", num_runs)
-    points_together = max(1, RUNS_OF_A_TASK // num_runs)
-    batches = make_batches(experiment, num_episodes, points_together=points_together)
-    tasks = [
-        Task(
-            batch.agent,
-            batch.environment,
-            num_episodes=batch.num_episodes,
-            num_runs=num_runs,
-            seed=experiment.seed if seed is None else seed,
-            record_every=experiment.record_every,
-            device=device,
-            name=f"{batch.label} in {batch.setting}",
-        ).split()
-        for batch in batches
-    ]
-    report = _by_agent(batches, tasks, progress or (lambda standing: None))
-    together = [task for group in tasks for task in group]
-    results = iter(run_tasks(together, checkpoints, engine=engine, progress=report, look=look))
-    outcomes = []
-    for batch, group in zip(batches, tasks, strict=True):
-        joined = join_runs([next(results) for _ in group])
-        for label, single in split_result(joined, batch).items():
-            seconds, point = single.manifest["seconds"], batch.values[label]
-            outcomes.append(Outcome(batch.setting, label, single, seconds, batch.name, point))
-    return tuple(outcomes)
+
+
+def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:
+    """The outcomes of a group's points, from the results of its runs."""
+    split = split_points(join_runs(results), len(group.points))
+    for (label, point), result in zip(group.points.items(), split, strict=True):
+        manifest = {**result.manifest, "agent": to_config(point.agent)}
+        own, seconds = replace(result, manifest=manifest), manifest["seconds"]
+        yield Outcome(group.environment_label, label, own, seconds, group.name, point.values)
 
 
 def _by_agent(
-    batches: Sequence[Batch], tasks: Sequence[Sequence[Task]], progress: Progress
+    owners: Sequence[Group], tasks: Sequence[Task], listener: Listener
 ) -> Callable[[int, int, int], None]:
     """Progress of numbered tasks as progress of the agents they belong to.
 
-    Every agent is told of at the start, so that a listener knows how much there is to do.
+    Every agent is reported at the start, so that a listener knows how much there is to do.
     """
-    agents = [(batch.setting, batch.label) for batch in batches]
-    owner = [(agent, task) for agent, group in zip(agents, tasks, strict=True) for task in group]
+    agents = [(group.environment_label, group.label) for group in owners]
     runs, done, restored = Counter(), Counter(), Counter()
-    seen: dict[int, int] = {}
-    lengths = {agent: task.num_episodes for agent, task in owner}
-    for agent, task in owner:
+    totals, seen = {}, {}
+    for agent, task in zip(agents, tasks, strict=True):
         runs[agent] += task.num_runs
+        totals[agent] = task.num_episodes
 
-    def tell(agent: tuple[str, str], total: int) -> None:
+    def tell(agent: tuple[str, str]) -> None:
         played, read = (count[agent] // runs[agent] for count in (done, restored))
-        progress(Standing(*agent, done=played, total=total, restored=read))
+        listener(Progress(*agent, done=played, total=totals[agent], restored=read))
 
     def report(number: int, episodes: int, total: int) -> None:
-        agent, task = owner[number]
+        agent, num_runs = agents[number], tasks[number].num_runs
         if number not in seen:
-            restored[agent] += episodes * task.num_runs
-        done[agent] += (episodes - seen.get(number, 0)) * task.num_runs
+            restored[agent] += episodes * num_runs
+        done[agent] += (episodes - seen.get(number, 0)) * num_runs
         seen[number] = episodes
-        tell(agent, total)
+        tell(agent)
 
-    for agent in runs:
-        tell(agent, lengths[agent])
+    for agent in totals:
+        tell(agent)
     return report

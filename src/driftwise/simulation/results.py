@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -73,6 +74,17 @@ def join_runs(results: Sequence[Result]) -> Result:
     }
     curves = over_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)
     return replace(first, **curves, state=None, manifest={**first.manifest, **facts})
+
+
+def split_points(result: Result, count: int) -> list[Result]:
+    """Results of the points of a grid with one axis, as if each had run alone; they share the time."""
+    if count == 1:
+        return [result]
+    manifest = {**result.manifest, "seconds": result.manifest["seconds"] / count}
+    return [
+        replace(result, **over_curves(operator.itemgetter(index), result), manifest=manifest)
+        for index in range(count)
+    ]
 
 
 def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from driftwise.analysis.audit.auditing import (
     Audit,
     Skipped,
     audit_agent,
-    audit_experiment,
+    audit_study,
     builtin_experiments,
 )
 from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
@@ -19,7 +19,7 @@ __all__ = [
     "Lemma",
     "Skipped",
     "audit_agent",
-    "audit_experiment",
+    "audit_study",
     "builtin_experiments",
     "findings_table",
     "worst_of",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
@@ -17,8 +17,7 @@ from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
-from driftwise.experiments import Experiment
-from driftwise.experiments.building import Batch, make_batches
+from driftwise.experiments import Experiment, Study
 from driftwise.experiments.experiment import experiment_of
 from driftwise.parts.least_squares import LeastSquares
 
@@ -110,43 +109,42 @@ def audit_agent(
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
 
 
-def audit_experiment(
-    experiment: Experiment,
+def audit_study(
+    study: Study,
     *,
-    num_episodes: int | None = None,
-    num_runs: int = 1,
-    seed: int | None = None,
     stride: int | None = None,
     delta: float = 0.05,
     beta_scale: float | None = None,
     agent: str | None = None,
     progress: Callable[[str, str], None] = lambda environment, agent: None,
 ) -> Audit:
-    """Audit every agent of an experiment that can be, or the one with the label `agent`.
+    """Audit every agent of a study that can be, or the one with the label `agent`.
 
-    Sizes and seed are the experiment's unless given, but for the runs; an environment that is met for a part
-    of the run is audited in that part. The rest is as of `audit_agent`.
+    An environment that is met for a part of the run is audited in that part. The rest is as of `audit_agent`.
     """
-    seed = experiment.seed if seed is None else require_count("seed", seed, at_least=0)
+    if agent is not None:
+        require_choice("agent", agent, list(study.experiment.agents))
     findings, skipped, lengths = [], [], {}
-    for batch, label, each in _agents(experiment, num_episodes, agent):
-        progress(batch.setting, label)
-        found, without = audit_agent(
-            each,
-            batch.environment,
-            num_episodes=batch.num_episodes,
-            num_runs=num_runs,
-            seed=seed,
-            stride=stride,
-            delta=delta,
-            beta_scale=beta_scale,
-            labels=(batch.setting, label),
-        )
-        findings += found
-        skipped += without
-        lengths[batch.setting] = batch.num_episodes
+    for group in study.groups:
+        for label, point in group.points.items() if agent in (None, group.name) else ():
+            progress(group.environment_label, label)
+            found, without = audit_agent(
+                point.agent,
+                group.task.environment,
+                num_episodes=group.task.num_episodes,
+                num_runs=study.num_runs,
+                seed=study.seed,
+                stride=stride,
+                delta=delta,
+                beta_scale=beta_scale,
+                labels=(group.environment_label, label),
+            )
+            findings += found
+            skipped += without
+            lengths[group.environment_label] = group.task.num_episodes
     strides = {label: stride or _stride(length) for label, length in lengths.items()}
-    return Audit(experiment.name, lengths, strides, num_runs, seed, delta, tuple(findings), tuple(skipped))
+    sizes = lengths, strides, study.num_runs, study.seed
+    return Audit(study.experiment.name, *sizes, delta, tuple(findings), tuple(skipped))
 
 
 def builtin_experiments() -> tuple[Experiment, ...]:
@@ -156,17 +154,6 @@ def builtin_experiments() -> tuple[Experiment, ...]:
         (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )
     return tuple(experiment_of(tomllib.loads(file.read_text(encoding="utf-8"))) for file in found)
-
-
-def _agents(
-    experiment: Experiment, num_episodes: int | None, wanted: str | None
-) -> Iterator[tuple[Batch, str, Agent]]:
-    if wanted is not None:
-        require_choice("agent", wanted, list(experiment.agents))
-    for batch in make_batches(experiment, num_episodes):
-        if wanted in (None, batch.name):
-            for label, agent in batch.points.items():
-                yield batch, label, agent
 
 
 def _stride(num_episodes: int) -> int:

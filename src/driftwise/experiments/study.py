@@ -1,0 +1,125 @@
+"""A study: an experiment with its environments, agents and tasks made, once, at the sizes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from driftwise.base.making import dotted, errors_under
+from driftwise.base.part import grid_of, require_single, stack
+from driftwise.base.validation import ArgumentError, require_count
+from driftwise.environments import Environment
+from driftwise.experiments.building import Facts, in_episodes, make_environment, read_agent
+from driftwise.experiments.experiment import Experiment
+from driftwise.experiments.grids import Point, grids_of
+from driftwise.simulation import tasks
+from driftwise.simulation.tasks import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Points of an agent's grid that run as one program in an environment."""
+
+    environment_label: str
+    name: str  # the agent's in its file
+    label: str  # for progress
+    points: Mapping[str, Point]  # by what tables and figures show
+    task: Task  # of all its points and runs
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """An experiment with everything made that a run needs."""
+
+    experiment: Experiment
+    num_episodes: int
+    num_runs: int
+    seed: int
+    groups: tuple[Group, ...]  # all agents in all environments, in the order of the file
+
+    @property
+    def environments(self) -> dict[str, Environment]:
+        """The environments by their labels."""
+        return {group.environment_label: group.task.environment for group in self.groups}
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """Episodes of a run in each environment."""
+        return {group.environment_label: group.task.num_episodes for group in self.groups}
+
+
+def prepare(
+    experiment: Experiment,
+    *,
+    num_episodes: int | None = None,
+    num_runs: int | None = None,
+    seed: int | None = None,
+) -> Study:
+    """Make all that an experiment describes, at its own sizes unless others are given; nothing is run."""
+
+    def size(name: str, given: int | None, own: int, **limits: int) -> int:
+        return own if given is None else require_count(name, given, **limits)
+
+    sizes: dict[str, Any] = dict(
+        num_episodes=size("num_episodes", num_episodes, experiment.episodes, bits=32),
+        num_runs=size("num_runs", num_runs, experiment.runs, bits=32),
+        seed=size("seed", seed, experiment.seed, at_least=0),
+    )
+    places = [*_environments(experiment, sizes["num_episodes"])]
+    groups = tuple(
+        group
+        for label, environment, length in places
+        for group in _groups(experiment, label, environment, {**sizes, "num_episodes": length})
+    )
+    return Study(experiment, **sizes, groups=groups)
+
+
+def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[str, Environment, int]]:
+    """Label, environment and episodes of a run in it, which its table may give, for each environment."""
+    if not experiment.environments:
+        environment = make_environment("environment", experiment.environment, num_episodes)
+        yield environment.name, environment, num_episodes
+        return
+    lengths = {}
+    for label, table in experiment.environments.items():
+        path = dotted("environments", label, "episodes")
+        given = in_episodes(path, table.get("episodes", num_episodes), num_episodes)
+        lengths[label] = require_count(path, given)
+        if given > num_episodes:
+            raise ArgumentError(path, f"be at most the experiment's {num_episodes}", given)
+    if (longest := max(lengths.values())) < num_episodes:
+        expected = f"have one with all {num_episodes} episodes"
+        raise ArgumentError("environments", expected, longest, f"{longest} at most")
+    for label, table in experiment.environments.items():
+        rest = {key: value for key, value in table.items() if key != "episodes"}
+        yield label, make_environment(dotted("environments", label), rest, lengths[label]), lengths[label]
+
+
+def _groups(
+    experiment: Experiment, environment_label: str, environment: Environment, sizes: Mapping[str, Any]
+) -> Iterator[Group]:
+    facts = Facts(environment, sizes["num_episodes"])
+    at_most = max(1, tasks.RUNS_OF_A_TASK // sizes["num_runs"])
+    owners: dict[str, str] = {}
+    for name, given in experiment.agents.items():
+        path = dotted("agents", name)
+        values, build, together = read_agent(path, given, facts)
+        for label, points in grids_of(path, name, values, build, together=together, at_most=at_most):
+            for point, (agent, _) in points.items():
+                with errors_under(path, grid_of(agent)):
+                    require_single(agent)
+                if owners.setdefault(point, path) != path:
+                    got = f"{point!r} twice"
+                    raise ArgumentError(path, f"differ from {owners[point]} in name", point, got)
+            agents = [agent for agent, _ in points.values()]
+            with errors_under(path, ()):
+                stacked = stack(agents) if len(agents) > 1 else agents[0]
+            task = Task(
+                stacked,
+                environment,
+                **sizes,
+                record_every=experiment.record_every,
+                name=f"{label} in {environment_label}",
+            )
+            yield Group(environment_label, name, label, points, task)
