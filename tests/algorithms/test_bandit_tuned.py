@@ -26,7 +26,7 @@ from driftwise.algorithms import (
     uniform,
     weight_ucb,
 )
-from driftwise.algorithms.bandits.model_pool import ModelPool
+from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool
 from driftwise.base.types import Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import PeriodicRestart, SlidingWindow

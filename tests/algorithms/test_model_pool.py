@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms.bandits.dynamic_lin_ucb import dynamic_lin_ucb
-from driftwise.algorithms.bandits.model_pool import ModelPool
+from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool, dynamic_lin_ucb
 from driftwise.base.part import from_config, to_config
 from driftwise.base.types import Spec
 from driftwise.environments.arms import FreshArms

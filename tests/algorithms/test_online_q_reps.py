@@ -12,7 +12,7 @@ from scipy.special import rel_entr
 
 import driftwise as dw
 from driftwise.algorithms import online_q_reps
-from driftwise.algorithms.linear_mdps.occupancy_descent import DescentState, OccupancyDescent
+from driftwise.algorithms.linear_mdps.online_q_reps import DescentState, OccupancyDescent
 from driftwise.base import random
 from driftwise.base.types import Episode, Model
 from driftwise.environments import LinearMdp, oil_discovery, random_linear_mdp

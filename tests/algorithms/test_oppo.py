@@ -10,7 +10,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import oppo
-from driftwise.algorithms.linear_mdps.policy_optimisation import PolicyOptimisation, normalised
+from driftwise.algorithms.linear_mdps.oppo import PolicyOptimisation, normalised
 from driftwise.base.types import FeatureTable, Forgetting
 from driftwise.environments import LinearMdp
 from driftwise.environments.drift import Constant, Gradual, RandomWalk

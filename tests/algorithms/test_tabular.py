@@ -12,7 +12,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, ucbvi
 from driftwise.algorithms.any_forgetting import tabular_memory
-from driftwise.algorithms.tabular.counting_value_iteration import CountingValueIteration
+from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp

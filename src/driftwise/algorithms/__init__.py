@@ -38,7 +38,7 @@ from driftwise.algorithms.unknown_variation.ada_lsvi_ucb_restart import ada_lsvi
 from driftwise.algorithms.unknown_variation.bob import bob
 from driftwise.algorithms.unknown_variation.borl import borl, opt_wlsvi_borl
 from driftwise.algorithms.unknown_variation.master import master, master_lin_ucb, master_lsvi_ucb
-from driftwise.algorithms.unknown_variation.restarts import change_detection, random_restart
+from driftwise.algorithms.unknown_variation.restarting import change_detection, random_restart
 
 __all__ = [
     "ALGORITHMS",

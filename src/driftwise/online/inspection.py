@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms.bandits.model_pool import PoolState
+from driftwise.algorithms.bandits.dynamic_lin_ucb import PoolState
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
 from driftwise.algorithms.unknown_variation.multi_scale import MasterState
 from driftwise.algorithms.unknown_variation.restarting import RestartingState

@@ -3,17 +3,174 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.model_pool import ModelPool
 from driftwise.algorithms.bandits.tuning import stationary
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Radius, Spec
-from driftwise.base.validation import require_numeric
-from driftwise.parts.exploration import Ucb
+from driftwise.base.agent import Wrapper
+from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
+from driftwise.base.part import count, member, number, part
+from driftwise.base.types import (
+    Array,
+    Episode,
+    FeatureTable,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Radius,
+    Sample,
+    Spec,
+)
+from driftwise.base.validation import ArgumentError, require_kind, require_numeric
+from driftwise.parts.exploration import Ucb, greedy_policy
 from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.regression import linear, matvec
+
+NO_KEY = np.zeros(2, dtype=np.uint32)  # bonuses of upper confidence bounds draw nothing
+FREE = 2.0  # the badness of a slot without a model: above that of any model, which is a share
+
+
+class PoolState(NamedTuple):
+    """The models of M slots, and how well each predicted lately."""
+
+    models: Moments  # gram [M, d, d]; tick [M] and weight [M] are the numbers of samples that models took
+    alive: Array  # [M] whether there is a model in the slot
+    created: Array  # [M] the round from which on its model is judged
+    num_wrong: Array  # [M] its wrong predictions within the window
+    wrong: Array  # [L, M] the newest judgements, a ring over rounds
+    tick: Array  # rounds so far
+    num_created: Array  # models so far, the first one included
+
+
+@part
+class ModelPool(Wrapper):
+    """A pool of models, of which the one of least badness acts: the agent of `dynamic_lin_ucb`.
+
+    `margin` is ε, `window` τ, `discard_level` δ₁, `admit_share` δ̃₁/δ₁ and `badness_delta` δ₂. `capacity` is
+    the number of slots; a new model that finds them full takes the worst. `longest_window` is the capacity of
+    the ring of judgements: at least what is asked for and the largest `window`, as a power of two.
+    """
+
+    base: LeastSquares = member(LeastSquares)
+    margin: Numeric = number(at_least=0)
+    window: Numeric = number(at_least=1, integer=True, default=200)
+    discard_level: Numeric = number(above=0, at_most=1, default=0.01)
+    admit_share: Numeric = number(at_least=0, at_most=1, default=0.2)
+    badness_delta: Numeric = number(above=0, at_most=1, default=0.01)
+    capacity: int = count(default=8)
+    longest_window: int = count(at_least=0, default=0)
+
+    def __post_init__(self) -> None:
+        require_kind("base.forgetting", self.base.forgetting, NoForgetting)
+        require_kind("base.exploration", self.base.exploration, Ucb)
+        if (self.spec.num_states, self.spec.horizon) != (1, 1):
+            raise ArgumentError("spec", "be a bandit's, with one state and one step", self.spec)
+        longest = max(int(np.max(self.window)), self.longest_window)
+        object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
+
+    @property
+    def ring_length(self) -> int:
+        """One more than a window holds: the newest judgement is in before the oldest is out."""
+        return self.longest_window + 1
+
+    def init(self, features: FeatureTable) -> PoolState:
+        xp = namespace(features.values)
+        empty = self.base.init(features)
+        counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
+        models = map_tree(
+            lambda leaf: xp.zeros((self.capacity, *leaf.shape[1:]), dtype=leaf.dtype) + leaf, empty
+        )
+        return PoolState(
+            models=models,
+            alive=xp.arange(self.capacity) == 0,
+            created=counts,
+            num_wrong=counts,
+            wrong=xp.zeros((self.ring_length, self.capacity), dtype=xp.bool),
+            tick=empty.tick,
+            num_created=empty.tick + 1,
+        )
+
+    def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
+        return self.base.plan(self.acting(state), features, key)
+
+    def acting(self, state: PoolState) -> Moments:
+        """The moments of the model of least badness."""
+        xp = namespace(state.models.gram)
+        badness, doubt = self._badness(state)
+        optimism = xp.sqrt(xp.log(xp.asarray(self.window, dtype=badness.dtype)))
+        merit = xp.where(state.alive, optimism * doubt - badness, -xp.inf)
+        slot = _oldest_best(merit, state.created)
+        return map_tree(lambda leaf: leaf[slot][None], state.models)
+
+    def update(self, state: PoolState, features: FeatureTable, plan: Plan, episode: Episode) -> PoolState:
+        wrong = self._mispredicts(state.models, episode)
+        learns = namespace(wrong).astype(state.alive & ~wrong, state.tick.dtype)
+        return self._replace_bad(self._judged(state, wrong), self._learnt(state.models, episode, learns))
+
+    def _mispredicts(self, models: Moments, episode: Episode) -> Array:
+        """Whether each slot's model was further off than its bonus and the noise explain."""
+        pulled = FeatureTable(episode.features)
+        inverse = spd_inverse(models.gram)
+        predicted = linear(pulled, matvec(inverse, models.cross[..., 0]))[:, 0]
+        bonus = self.base.exploration.perturb(inverse, models, pulled, NO_KEY)[:, 0]
+        return namespace(predicted).abs(predicted - episode.rewards) > bonus + self.margin
+
+    def _learnt(self, models: Moments, episode: Episode, learns: Array) -> Moments:
+        count = namespace(learns).astype(learns, models.gram.dtype)
+        sample = Sample(episode.features, episode.rewards, episode.successors, count)
+        return self.base.forgetting.update(models, sample)._replace(
+            tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
+        )
+
+    def _judged(self, state: PoolState, wrong: Array) -> PoolState:
+        """The round's judgements in, those that leave the window out."""
+        xp, integer = namespace(wrong), state.tick.dtype
+        # Write, then read: a buffer that is read before it is written would be copied when compiled.
+        ring = write(state.wrong, state.tick % self.ring_length, wrong)
+        out = state.tick - self.window
+        leaving = ring[out % self.ring_length] & (out >= state.created)
+        num_wrong = state.num_wrong + xp.astype(wrong, integer) - xp.astype(leaving, integer)
+        return state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
+
+    def _replace_bad(self, state: PoolState, models: Moments) -> PoolState:
+        """Discard bad models; without any good one, create one in a free slot or in the worst one's."""
+        xp = namespace(models.gram)
+        badness, doubt = self._badness(state)
+        surely = badness - doubt
+        alive = state.alive & (surely < self.discard_level)
+        create = ~xp.any(alive & (surely < self.admit_share * self.discard_level))
+        slot = _oldest_best(xp.where(alive, badness, FREE), state.created)
+        new = create & (xp.arange(self.capacity) == slot)
+        empty = self.base.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
+        return state._replace(
+            models=map_tree(
+                lambda fresh, old: xp.where(new.reshape((-1, *[1] * (old.ndim - 1))), fresh, old),
+                empty,
+                models,
+            ),
+            alive=alive | new,
+            created=xp.where(new, state.tick, state.created),
+            num_wrong=xp.where(new, 0, state.num_wrong),
+            num_created=state.num_created + xp.astype(create, state.tick.dtype),
+        )
+
+    def _badness(self, state: PoolState) -> tuple[Array, Array]:
+        """The share of wrong predictions and how far it may be off; a new model counts as judged once."""
+        xp, dtype = namespace(state.tick), state.models.gram.dtype
+        num_judged = xp.astype(xp.clip(state.tick - state.created, 1, self.window), dtype)
+        doubt = xp.sqrt(-xp.log(xp.asarray(self.badness_delta, dtype=dtype)) / (2 * num_judged))
+        return xp.astype(state.num_wrong, dtype) / num_judged, doubt
+
+
+def _oldest_best(score: Array, created: Array) -> Array:
+    """The slot with the highest score, the oldest of those that tie."""
+    xp = namespace(score)
+    return xp.argmin(xp.where(greedy_policy(score) > 0, created, xp.iinfo(created.dtype).max))
 
 
 @register(

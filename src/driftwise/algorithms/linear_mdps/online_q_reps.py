@@ -3,14 +3,194 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from driftwise.algorithms.linear_mdps.occupancy_descent import OccupancyDescent
+import numpy as np
+
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Spec
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import identity_like, namespace, repeat_while, scan, spd_inverse, vecdot
+from driftwise.base.part import member, number, part
+from driftwise.base.random import fold, uniform
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_choice
-from driftwise.parts.known_model import ExactInverse, GeometricResampling
+from driftwise.parts.known_model import ExactInverse, GeometricResampling, InverseCovariance, KnownModel
+from driftwise.parts.regression import matvec
 from driftwise.theory.tuning import restart_period
+
+MOST_STEPS = 30  # of Newton's method for an episode; a few are enough unless rates are very high
+
+
+class DescentState(NamedTuple):
+    """The sum of the estimates of rewards, and where the dual was solved last."""
+
+    rewards: Array  # [H, d] Σ θ̂
+    dual: Array  # [H, d]
+    tick: Array  # episodes since the last start
+
+
+class Primal(NamedTuple):
+    """The primal variables of dual variables `Z`."""
+
+    policy: Array  # [H, S, A] π ∝ exp(α φᵀZ)
+    occupancy: Array  # [H, S, A] μ ∝ μ⁰ exp(ηΔ)
+    flow: Array  # [H, S, A] u, where μ leads and then π
+
+
+@part
+class OccupancyDescent(Agent):
+    """Exponential weights on the occupancy measures of a known model: the agent of `online_q_reps`.
+
+    `learning_rate` is η, `softness` α, `exploration` γ. A plan's weights are the dual variables `Z`.
+    """
+
+    spec: Spec = member(Spec)
+    learning_rate: Numeric = number(above=0)
+    softness: Numeric = number(above=0)
+    exploration: Numeric = number(above=0, at_most=1)
+    covariance: InverseCovariance = member(InverseCovariance)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("measures", "initial", "fixed_transitions")
+
+    def init(self, features: FeatureTable) -> DescentState:
+        xp, dtype = namespace(features.values), features.values.dtype
+        zero = xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype)
+        return DescentState(zero, zero, xp.asarray(0, dtype=xp.int64))
+
+    def plan(self, state: DescentState, features: FeatureTable, key: Key) -> Plan:
+        xp, model = namespace(state.dual), KnownModel.of(features)
+        shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
+        even = xp.ones(shape, dtype=state.dual.dtype) / self.spec.num_actions
+        prior = model.occupancy(even)
+        dual = self.solved(model, prior, state)
+        policy = self.primal(model, prior, state.rewards, dual).policy
+        inverse = self.covariance.inverse(model, policy, self.exploration, fold(key, 1))
+        explores = uniform(fold(key, 0), 1, even.dtype)[0] < self.exploration
+        policy = xp.where(explores, even, policy)
+        q, values = self.evaluated(model, policy, state)
+        return Plan(dual, xp.zeros_like(q), q, policy, values, drawn=inverse)
+
+    def update(
+        self, state: DescentState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> DescentState:
+        xp = namespace(state.dual)
+        inverse: Array = plan.drawn
+        rewards = state.rewards + matvec(inverse, episode.features) * episode.rewards[:, None]
+        tick = state.tick + 1
+        goes_on = xp.where(tick == xp.asarray(self.period), 0, 1)
+        return DescentState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
+
+    def evaluated(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array]:
+        """Action values and values of a policy if rewards are the mean of their estimates."""
+        xp = namespace(policy)
+        rewards = state.rewards / xp.maximum(state.tick, 1)
+
+        def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
+            policy, rewards, measures = x
+            weights = rewards + measures @ value
+            q = (model.features @ weights).reshape(policy.shape)
+            value = xp.sum(policy * q, axis=-1)
+            return value, (q, value)
+
+        nothing = xp.zeros_like(model.initial)
+        return scan(step, nothing, (policy, rewards, model.measures), reverse=True)[1]
+
+    def primal(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> Primal:
+        """The policy, the occupancy and the flow of dual variables."""
+        xp = namespace(dual)
+        log_sum, policy = _soft_max(self.softness * (dual @ model.features.T).reshape(prior.shape))
+        values = (log_sum - math.log(self.spec.num_actions)) / self.softness
+        error = rewards + matvec(model.measures, _next(values)) - dual  # of Bellman's equation
+        flat = prior.reshape(len(prior), -1)
+        possible = flat > 0
+        logits = self.learning_rate * (error @ model.features.T) + xp.log(xp.where(possible, flat, 1.0))
+        occupancy = _soft_max(xp.where(possible, logits, -xp.inf))[1].reshape(prior.shape)
+        arrived = matvec(xp.matrix_transpose(model.measures), model.expected(occupancy))
+        reached = xp.concat([model.initial[None], arrived[:-1]])
+        return Primal(policy, occupancy, reached[..., None] * policy)
+
+    def solved(self, model: KnownModel, prior: Array, state: DescentState) -> Array:
+        """The minimiser of the dual, sought from that of the last episode."""
+        xp, small = namespace(state.dual), _small(state.dual)
+
+        def goes_on(carry: tuple) -> Array:
+            _, slope, count = carry
+            return (slope > small) & (count < MOST_STEPS)
+
+        def improve(carry: tuple) -> tuple:
+            dual, _, count = carry
+            step, slope = self.newton(model, prior, state.rewards, dual)
+            return dual + step, slope, count + 1
+
+        far = xp.asarray(xp.inf, dtype=state.dual.dtype)
+        return repeat_while(goes_on, improve, (state.dual, far, xp.asarray(0)))[0]
+
+    def newton(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> tuple[Array, Array]:
+        """A damped step of Newton's method, and how steep the dual was before it.
+
+        The second derivative is block tridiagonal. As a constant more in `φᵀZ_h` changes nothing, half the
+        square of its mean under `μ⁰` is added.
+        """
+        xp, at = namespace(dual), self.primal(model, prior, rewards, dual)
+        expected, usual = model.expected(at.occupancy), model.expected(prior)
+        gradient = model.expected(at.flow) - expected + vecdot(usual, dual)[..., None] * usual
+        by_state = model.features.reshape(*at.policy.shape[1:], -1)
+        mean = xp.sum(at.policy[..., None] * by_state, axis=-2)  # [H, S, d] φ under π
+        squares = xp.matrix_transpose(mean) @ (xp.sum(at.flow, axis=-1)[..., None] * mean)
+        of_actions = self.softness * (model.covariance(at.flow) - squares)
+        of_errors = self.learning_rate * (model.covariance(at.occupancy) - _outer(expected))
+        ahead = model.measures @ _next(mean)  # [H, d, d] how the error at h moves with Z_{h+1}
+        damping = _small(dual) * identity_like(of_errors)  # for directions that are never met
+
+        def eliminate(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple]:
+            (curvature, pull), (gradient, own, of_errors, ahead) = carry, x
+            block = own + of_errors + curvature
+            inverse = spd_inverse(block + damping * xp.linalg.trace(block))
+            pull, onward = pull - gradient, of_errors @ ahead
+            left = ahead.T @ onward - onward.T @ inverse @ onward
+            return (left, onward.T @ (inverse @ pull)), (inverse, pull, onward)
+
+        def substitute(step: Array, x: tuple) -> tuple[Array, Array]:
+            inverse, pull, onward = x
+            step = inverse @ (pull + onward @ step)
+            return step, step
+
+        start = (xp.zeros_like(damping), xp.zeros_like(gradient[0]))
+        _, blocks = scan(eliminate, start, (gradient, of_actions + _outer(usual), of_errors, ahead))
+        _, step = scan(substitute, start[1], blocks, reverse=True)
+        of_q = self.softness * (step @ model.features.T)
+        of_error = self.learning_rate * ((matvec(ahead, _next(step)) - step) @ model.features.T)
+        farthest = xp.maximum(xp.max(xp.abs(of_q)), xp.max(xp.abs(of_error)))  # that an exponent moves
+        length = xp.log1p(farthest) / xp.maximum(farthest, xp.finfo(step.dtype).tiny)
+        return length * step, xp.max(xp.abs(gradient))
+
+
+def _small(like: Array) -> float:
+    """Far above rounding, far below a probability that matters."""
+    return float(np.finfo(like.dtype).eps) ** 0.4
+
+
+def _next(by_step: Array) -> Array:
+    """Rows shifted by one step, with 0 after the last."""
+    xp = namespace(by_step)
+    return xp.concat([by_step[1:], xp.zeros_like(by_step[:1])])
+
+
+def _outer(vectors: Array) -> Array:
+    """`vvᵀ` over leading axes."""
+    return vectors[..., :, None] * vectors[..., None, :]
+
+
+def _soft_max(logits: Array) -> tuple[Array, Array]:
+    """`log Σ exp` over the last axis, and its gradient."""
+    xp = namespace(logits)
+    most = xp.max(logits, axis=-1, keepdims=True)
+    powers = xp.exp(logits - most)
+    total = xp.sum(powers, axis=-1, keepdims=True)
+    return (xp.log(total) + most)[..., 0], powers / total
 
 
 def tuning(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:

@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.q_learning import OptimisticQLearning
-from driftwise.base.types import Numeric, Spec
+from driftwise.algorithms.tabular.acting import greedy_plan, highest, met, require_all_actions
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_number
+from driftwise.parts.counts import visited
 from driftwise.theory import tabular_tuning
+
+
+class QState(NamedTuple):
+    """Action values, and how often each was updated."""
+
+    q: Array  # [H, S, A]
+    count: Array  # [H, S, A]
+
+
+@part
+class OptimisticQLearning(Agent):
+    """Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb`."""
+
+    spec: Spec = member(Spec)
+    scale: Numeric = number(at_least=0)
+    log_term: Numeric = number(above=0, default=1.0)
+    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+
+    def init(self, features: FeatureTable) -> QState:
+        require_all_actions(features)
+        xp = namespace(features.values)
+        q = highest(self.spec, features.values, tight=self.clip == "tight")
+        return QState(q, xp.zeros_like(q))
+
+    def plan(self, state: QState, features: FeatureTable, key: Key) -> Plan:
+        xp = namespace(state.q)
+        ceilings = highest(self.spec, state.q, tight=self.clip == "tight")
+        width = self._bonus(xp.where(state.count > 0, state.count, 1.0))
+        bonus = xp.where(state.count > 0, width, ceilings)
+        return greedy_plan(state.q, bonus, ceilings)
+
+    def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:
+        xp, horizon = namespace(state.q), self.spec.horizon
+        here = visited(self.spec, episode)
+        count = state.count + here
+        share = here * (horizon + 1) / (horizon + count)  # α, where it was
+        goal = met(plan, episode) + self._bonus(xp.where(here > 0, count, 1.0))
+        return QState((1 - share) * state.q + share * goal, count)
+
+    def _bonus(self, count: Array) -> Array:
+        return self.scale * namespace(count).sqrt(self.spec.horizon**3 * self.log_term / count)
 
 
 def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0) -> dict[str, Any]:

@@ -2,13 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.q_learning import StagedQLearning
-from driftwise.base.types import Numeric, Spec
+from driftwise.algorithms.tabular.acting import greedy_plan, highest, met, require_all_actions
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.part import member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_number
+from driftwise.parts.counts import visited
 from driftwise.theory import tabular_tuning
+
+
+class StagedState(NamedTuple):
+    """Action values, and what the running stage of each pair has seen."""
+
+    q: Array  # [H, S, A]
+    bonus: Array  # [H, S, A] in the last update of q
+    total: Array  # [H, S, A] sum of r + V_{h+1}(s') over the stage
+    count: Array  # [H, S, A] visits in the stage
+    length: Array  # [H, S, A] visits at which the stage ends
+    tick: Array  # episodes since the last restart
+
+
+@part
+class StagedQLearning(Agent):
+    """Q-learning in stages, begun anew after every `period` episodes: the agent of `restart_q_ucb`."""
+
+    spec: Spec = member(Spec)
+    period: Numeric = number(at_least=1, integer=True)
+    scale: Numeric = number(at_least=0)
+    log_term: Numeric = number(above=0, default=1.0)
+    drift_bonus: Numeric = number(at_least=0, default=0.0)
+
+    def init(self, features: FeatureTable) -> StagedState:
+        require_all_actions(features)
+        return self._fresh(features.values)
+
+    def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
+        return greedy_plan(state.q, state.bonus, state.q)
+
+    def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
+        xp, horizon = namespace(state.q), self.spec.horizon
+        here = visited(self.spec, episode)
+        total, count = state.total + here * met(plan, episode), state.count + here
+        over = (here > 0) & (count == state.length)
+        size = xp.where(over, count, 1.0)
+        bonus = self.scale * (horizon + 1) * xp.sqrt(self.log_term / size) + 2 * self.drift_bonus
+        q = xp.where(over, xp.minimum(state.q, total / size + bonus), state.q)
+        learnt = StagedState(
+            q=q,
+            bonus=xp.where(over, bonus, state.bonus),
+            total=xp.where(over, 0.0, total),
+            count=xp.where(over, 0.0, count),
+            length=xp.where(over, count + xp.floor(count / horizon), state.length),
+            tick=state.tick + 1,
+        )
+        return where_tree(learnt.tick == self.period, self._fresh(state.q), learnt)
+
+    def _fresh(self, like: Array) -> StagedState:
+        xp = namespace(like)
+        q = highest(self.spec, like, tight=True)
+        nothing, first = xp.zeros_like(q), xp.full_like(q, self.spec.horizon)
+        return StagedState(q, q, nothing, nothing, first, xp.asarray(0, dtype=xp.int64))
 
 
 def tuning(
