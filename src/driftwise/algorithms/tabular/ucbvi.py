@@ -49,8 +49,8 @@ class CountingValueIteration(Agent):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
     Under weights a mean deviates like one of `(Σω)²/Σω²` samples, which is never less than `N = Σω`, as
-    weights are at most one. The bonus takes `N`, since the other number stays as it is while a pair is not visited:
-    an old estimate would never be doubted.
+    weights are at most one. The bonus takes `N`, since the other number stays as it is while a pair is not
+    visited: an old estimate would never be doubted.
     """
 
     spec: Spec = member(Spec)
