@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 from driftwise.analysis.figures import COLOURS, STYLE, write_png
 from driftwise.environments.drift import Abrupt
 from driftwise.gym import DriftingParameter
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import EpisodicAgent, train
 from driftwise.online.features import OneHot, PerAction
-from driftwise.online.training import train
 
 LAKE = ["HFSFG"]  # hole, frozen, start, frozen, goal
 OPPOSITE = {0: 2, 1: 3, 2: 0, 3: 1}

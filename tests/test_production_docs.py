@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from driftwise.online import Bandit, Summary
-from driftwise.online.bandit import LARGEST_FEATURE, LARGEST_REWARD
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "production.md").read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ from driftwise.base.part import points, stack, to_config
 from driftwise.base.types import Spec, Variation
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import EpisodicAgent
 from driftwise.parts.detectors import Cusum, Glr
 from driftwise.parts.exp3 import exp3, exp3_p
 from driftwise.parts.exploration import Ucb

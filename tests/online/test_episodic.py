@@ -10,8 +10,7 @@ import pytest
 from driftwise.algorithms import ALGORITHMS
 from driftwise.base.types import Episode
 from driftwise.environments import LinearMdp
-from driftwise.online import Bandit, persistence
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import Bandit, EpisodicAgent, files
 from driftwise.simulation.play import play
 from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
 
@@ -21,7 +20,7 @@ TOLD = ("measures", "initial", "projection", "positions")
 
 
 def needs(name: str) -> tuple[str, ...]:
-    return getattr(agent(name), "needs", ())
+    return agent(name).needs
 
 
 def fitting_environment(name: str) -> LinearMdp:
@@ -231,9 +230,9 @@ def test_calls_out_of_turn_without_an_episode_are_refused():
         (dict(rate=(0.9, 0.99)), "^rate must be a single number, got a grid, "),
         (
             dict(known=dict(psi=1)),
-            "^knows must be one of measures, initial, projection, positions, got 'psi'",
+            "^known must be one of measures, initial, projection, positions, got 'psi'",
         ),
-        (dict(algorithm="oppo", step_size=0.1, rate=None), r"^knows must have the measures .*, got \[\]$"),
+        (dict(algorithm="oppo", step_size=0.1, rate=None), r"^known must have the measures .*, got \[\]$"),
     ],
 )
 def test_bad_settings_are_one_sentence(options, message):
@@ -244,7 +243,7 @@ def test_bad_settings_are_one_sentence(options, message):
 
 def test_rewards_are_told_to_those_who_need_them_alone():
     environment = fitting_environment("matrix_rl")
-    with pytest.raises(ValueError, match=r"^rewards must be given, as the algorithm is told the mean ones"):
+    with pytest.raises(ValueError, match=r"^rewards must be given, as the algorithm needs the mean ones"):
         online("matrix_rl", environment).begin(0)
     with pytest.raises(ValueError, match=r"^rewards must be left out, got"):
         online("opt_wlsvi", environment).begin(0, rewards=rewards_told("matrix_rl", environment, 0))
@@ -270,7 +269,7 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, tmp_path):
 def test_load_knows_the_kind_of_agent(tmp_path):
     learner, file = online("opt_wlsvi", make()), tmp_path / "agent.safetensors"
     learner.save(file)
-    assert isinstance(persistence.load(file), EpisodicAgent)
+    assert isinstance(files.load(file), EpisodicAgent)
     Bandit("greedy", dim=2).save(file)
     with pytest.raises(ValueError, match=r"^path must be the file of an episodic agent, got one of a Bandit"):
         EpisodicAgent.load(file)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from driftwise.base.types import Episode
-from driftwise.online import Bandit, load, persistence
-from driftwise.online.episodic import EpisodicAgent
-from driftwise.online.episodic_truncation import lost_weight, slots, truncation_error
+from driftwise.online import Bandit, EpisodicAgent, files, load
+from driftwise.online.episodes.truncation import lost_weight, slots, truncation_error
 from driftwise.online.features import Custom
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from tests.examples import PARAMETERS, SPEC, make
@@ -52,11 +51,11 @@ def test_it_remembers_by_itself_all_that_has_weight(name):
     tolerance = 1e-3
     counts, remembers = online(name, make()), mapped(name, memory=None, tolerance=tolerance)
     agent: Any = remembers.agent
-    assert agent.memory == slots(agent.forgetting, tolerance)
+    assert agent.memory == slots(agent.base.forgetting, tolerance)
     for one in SEEN:
         assert led_through(remembers, one) == led_through(counts, one)
     if name in ("sw_lsvi_ucb", "lsvi_ucb_restart"):
-        assert lost_weight(agent.forgetting, agent.memory, 1000) == 0
+        assert lost_weight(agent.base.forgetting, agent.memory, 1000) == 0
         np.testing.assert_allclose(indices(remembers, SEEN[-1]), indices(counts, SEEN[-1]), rtol=0, atol=1e-9)
 
 
@@ -156,13 +155,13 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
         load(tmp_path / "agent.safetensors", features=MAP)
 
 
-@pytest.mark.parametrize("lost", ["gauge", "kept.0", "known.measures"])
+@pytest.mark.parametrize("lost", ["gauge", "state.0", "known.measures"])
 def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
     file = tmp_path / "agent.safetensors"
     online("oppo", make()).save(file)
-    description, tensors = persistence.read(file)
+    description, tensors = files.read(file)
     del tensors[lost]
-    persistence.write(file, persistence.Stored(description, tensors))
+    files.write(file, files.AgentFile(description, tensors))
     with pytest.raises(ValueError, match=r"^path must be an agent's file that is whole, .*cannot be made"):
         EpisodicAgent.load(file)
 

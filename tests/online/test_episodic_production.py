@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import EpisodicAgent
 from driftwise.online.features import Custom, Fourier, PerAction
 from tests.examples import PARAMETERS, SPEC, make
 from tests.online.test_episodic import (

@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from driftwise.online import Bandit
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import Bandit, EpisodicAgent
 from driftwise.online.estimator import ForgettingRegressor, UcbPolicy
 from driftwise.online.features import PerAction, Transformed
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow

@@ -165,7 +165,7 @@ def test_a_function_of_ones_own_is_taken_as_it_is():
 
 def test_importing_them_loads_neither_gymnasium_nor_jax_nor_scikit_learn():
     program = (
-        "import sys, driftwise.online.features, driftwise.online.training; "
+        "import sys, driftwise.online.features, driftwise.online.episodes.training; "
         "sys.exit(str({'jax', 'gymnasium', 'sklearn', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

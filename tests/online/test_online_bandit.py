@@ -30,7 +30,7 @@ from tests.streams import BANDITS, KNOWN
 
 def needs(name: str) -> tuple[str, ...]:
     """What an algorithm needs besides arms and rewards."""
-    return getattr(build(BANDIT, name, **KNOWN[name]), "needs", ())
+    return build(BANDIT, name, **KNOWN[name]).needs
 
 
 ENVIRONMENTS = {"noise": make_bandit(noise_scale=0.3), "coins": make_bandit(rewards="bernoulli")}

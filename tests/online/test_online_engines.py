@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from driftwise.base import random
-from driftwise.online.engines import Choice, Direct, Luck, Planned
+from driftwise.online.bandits.deciders import Choice, Direct, Draws, Planned
 from tests.streams import BANDITS, make, rounds
 
-DIRECT = [name for name in BANDITS if isinstance(make(name)._engine, Direct)]
+DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
 
 
 def test_the_fast_way_is_taken_by_upper_confidence_bounds():
@@ -20,7 +20,7 @@ def test_the_fast_way_is_taken_by_upper_confidence_bounds():
 @pytest.mark.parametrize("name", DIRECT)
 def test_the_direct_way_equals_the_planned_one(name):
     agent = make(name).agent
-    direct, planned = make(name)._engine, Planned(agent, Luck(3))
+    direct, planned = make(name)._decider, Planned(agent, Draws(3))
     assert isinstance(direct, Direct)
     for t, (arms, reward) in enumerate(rounds(60, seed=4)):
         fast, slow = direct.choose(arms, t), planned.choose(arms, t)
@@ -35,7 +35,7 @@ def test_the_direct_way_equals_the_planned_one(name):
 
 
 def test_ties_are_broken_by_the_draws_of_the_simulator():
-    direct, planned = make()._engine, Planned(make().agent, Luck(3))
+    direct, planned = make()._decider, Planned(make().agent, Draws(3))
     chosen = [(direct.choose(np.eye(3), t).arm, planned.choose(np.eye(3), t).arm) for t in range(20)]
     assert all(one == other for one, other in chosen)
     assert {one for one, _ in chosen} == {0, 1, 2}
@@ -66,5 +66,5 @@ def test_an_agent_that_does_not_know_arms_by_features_is_refused():
 
 def test_a_choice_keeps_no_array_of_the_callers():
     arms = np.eye(3)
-    choice: Choice = make()._engine.choose(arms, 0)
+    choice: Choice = make()._decider.choose(arms, 0)
     assert not np.shares_memory(choice.features, arms)

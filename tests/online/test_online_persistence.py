@@ -16,7 +16,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from driftwise.online import Bandit, load, persistence
+from driftwise.online import Bandit, files, load
 from tests.streams import BANDITS, bits, lead, make
 
 FIRST, SECOND = 25, 30  # rounds before and after the stop: blocks end and instances begin in both
@@ -113,6 +113,14 @@ def test_what_is_not_a_whole_file_of_ours_is_refused_in_one_sentence(how, tmp_pa
         load(path)
 
 
+def test_a_file_of_an_older_format_is_refused_in_one_sentence(tmp_path):
+    metadata = {"product": "driftwise.online", "format": "1", "driftwise": "0.1.0", "description": "{}"}
+    save_file({"state.0": np.eye(2)}, tmp_path / "old.safetensors", metadata)
+    sentence = r"^path must be .*: it has format 1 of driftwise 0.1.0, and this version reads format 2$"
+    with pytest.raises(ValueError, match=sentence):
+        load(tmp_path / "old.safetensors")
+
+
 def test_a_file_that_is_not_there_is_the_systems_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "agent.safetensors")
@@ -138,7 +146,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
 SAVER = """
 import os, pathlib, signal, sys
 import numpy as np
-from driftwise.online import Bandit, load, persistence
+from driftwise.online import Bandit, load, files
 
 path, when = sys.argv[1:]
 bandit = load(path)
@@ -210,7 +218,7 @@ def test_a_link_stays_a_link_and_a_mode_what_it_was(tmp_path):
 
 
 def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
-    path, bandit, write = tmp_path / "agent.safetensors", started(), persistence.write
+    path, bandit, write = tmp_path / "agent.safetensors", started(), files.write
     writing, learnt = threading.Event(), threading.Event()
 
     def slow_at_first(*given: Any) -> None:
@@ -219,7 +227,7 @@ def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
             learnt.wait(0.3)  # the other one would be done by then if it could
         write(*given)
 
-    monkeypatch.setattr(persistence, "write", slow_at_first)
+    monkeypatch.setattr(files, "write", slow_at_first)
     first = threading.Thread(target=bandit.save, args=(path,))
     first.start()
     writing.wait()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit, load
-from driftwise.online.gauge import Gauge
+from driftwise.online.summary import Gauge
 from tests.streams import BANDITS, bits, lead, make, rounds
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])

@@ -13,12 +13,10 @@ import pytest
 from pyarrow import parquet
 
 from driftwise.analysis.replay import html_page, lead
-from driftwise.online.replay import Log, replay, replaying
-from driftwise.online.replay.encoding import Encoding
+from driftwise.online.bandits.deciders import Planned
+from driftwise.online.replay import Log, replay
 from driftwise.online.replay.estimates import Event, Tally
-from driftwise.online.replay.policy import Policy
-from driftwise.online.replay.reward_model import RewardModel
-from driftwise.online.replay.survey import survey
+from driftwise.online.replay.models import Encoding, RewardModel
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
 COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
@@ -75,7 +73,7 @@ def test_sums_are_the_textbook_formulas() -> None:
     reward, weight = rng.normal(5, 1, 40), rng.exponential(1, 40)
     expected, predicted = rng.normal(size=40), rng.normal(size=40)
     accepted = rng.random(40) < 0.4
-    tally = Tally(centre=4.0)
+    tally = Tally()
     for row in np.stack([reward, weight, expected, predicted, accepted], axis=1).tolist():
         tally.add(Event(*row))
     found = tally.estimates
@@ -99,7 +97,7 @@ def test_sums_are_the_textbook_formulas() -> None:
 
 @pytest.mark.parametrize("weights", [[0.3], [0.1, 0.0], [1e-9, 7.0, 1e-9, 1e-9], [0.1, 1.0, 0.1]])
 def test_an_event_that_decides_alone_has_no_error(weights: list[float]) -> None:
-    tally = Tally(centre=0.3)
+    tally = Tally()
     for reward, weight in zip((0.1, 0.7, 0.2, 0.9), weights, strict=False):
         tally.add(Event(reward, weight, 0.0, 0.0, False))
     assert np.isfinite(tally.estimates.values["SNIPS"].value)
@@ -109,7 +107,7 @@ def test_an_event_that_decides_alone_has_no_error(weights: list[float]) -> None:
 @pytest.mark.parametrize("weight", [0.1, 0.3, 7.0])
 @pytest.mark.parametrize("num", [2, 3, 5])
 def test_with_equal_weights_the_error_is_that_of_a_mean(weight: float, num: int) -> None:
-    rewards, tally = np.random.default_rng(0).normal(size=num), Tally(centre=0.0)
+    rewards, tally = np.random.default_rng(0).normal(size=num), Tally()
     for reward in rewards.tolist():
         tally.add(Event(reward, weight, 0.0, 0.0, False))
     found = tally.estimates.values["SNIPS"]
@@ -136,9 +134,9 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch
     new_action = columns | {"arm": ["d", *columns["arm"][1:]]}
     for other in (new_action, {name: values[:50] for name, values in columns.items()}):
         write_csv(tmp_path / "log.csv", columns)
-        seen = survey(log)
+        seen = log.survey()
         write_csv(tmp_path / "log.csv", other)
-        monkeypatch.setattr(replaying, "survey", lambda log, seen=seen: seen)
+        monkeypatch.setattr(Log, "survey", lambda _, seen=seen: seen)
         with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is replayed, but it"):
             replay(log, "uniform")
 
@@ -198,7 +196,7 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
 
 def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt = []
-    monkeypatch.setattr(Policy, "learn", lambda self, plan, features, action, reward: learnt.append(reward))
+    monkeypatch.setattr(Planned, "learn", lambda self, choice, reward: learnt.append(reward))
     found = replay(log, "lin_ucb", {"radius": 0.3}).final
     assert 0 < found.accepted == len(learnt) < found.events
     assert np.mean(learnt) == pytest.approx(found.values["replay"].value)

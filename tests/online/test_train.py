@@ -15,9 +15,8 @@ from gymnasium.utils.env_checker import check_env
 
 from driftwise.environments.drift import Abrupt, Gradual, Periodic
 from driftwise.gym import DriftingParameter, LinearMdpEnv, set_cart_pole, set_slipperiness
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online import EpisodicAgent, Training, train
 from driftwise.online.features import Fourier, OneHot, PerAction
-from driftwise.online.training import Training, train
 from tests.examples import SPEC, make
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "drifting_gym.py"

@@ -7,7 +7,7 @@ from typing import Any
 
 from driftwise.base.arrays import namespace
 from driftwise.base.random import choose
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Spec
 
 
 class Agent(ABC):
@@ -52,6 +52,10 @@ class Agent(ABC):
     def diagnostics(self, state: Any) -> dict[str, Array]:
         """Numbers by name about the episode last learnt from; engines record them beside the regret."""
         return {}
+
+    def moments(self, state: Any) -> Moments | None:
+        """Moments of the regression that the next plan rests on; None if it rests on none."""
+        return None
 
 
 class Wrapper(Agent):

@@ -135,6 +135,13 @@ class Plan(NamedTuple):
         reached = self.values[xp.arange(1, len(successors)), successors[:-1]]
         return xp.concat([reached, xp.zeros_like(self.values[:1, 0])])
 
+    def residuals(self, episode: Episode) -> tuple[Array, Array]:
+        """Errors `r + V_{h+1}(s') − (Q − bonus)` of prediction in an episode, and its bonuses: `[H]` each."""
+        xp = self.values.__array_namespace__()
+        at = xp.arange(len(episode.actions)), episode.states, episode.actions
+        bonus = self.bonus[at]
+        return episode.rewards + self.values_ahead(episode.successors) - (self.q[at] - bonus), bonus
+
 
 class Episode(NamedTuple):
     """One trajectory of H steps."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from driftwise.online import features
-from driftwise.online.bandit import Bandit, Decision
-from driftwise.online.episodic import EpisodicAgent
-from driftwise.online.episodic_inspection import EpisodicSummary
-from driftwise.online.inspection import Summary
-from driftwise.online.persistence import load
-from driftwise.online.training import Training, train
+from driftwise.online.bandits.bandit import Bandit, Decision
+from driftwise.online.episodes.agent import EpisodicAgent
+from driftwise.online.episodes.training import Training, train
+from driftwise.online.files import load
+from driftwise.online.summary import EpisodicSummary, Summary
 
 __all__ = [
     "Bandit",

@@ -1,4 +1,4 @@
-"""Regression with forgetting, and a policy on top of it, in the manner of scikit-learn."""
+"""Regression with forgetting, and a policy on top of it, as estimators of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.types import Forgetting, Sample
 from driftwise.base.validation import ArgumentError, require_count, require_number
-from driftwise.online.bandit import LARGEST_FEATURE, LARGEST_REWARD
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_within
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.regression import empty_moments
 
@@ -21,7 +21,7 @@ except ModuleNotFoundError:
         "driftwise.online.estimator needs scikit-learn: pip install 'driftwise[sklearn]'"
     ) from None
 
-checked: Any = validate_data  # what it is declared to return depends on more than its arguments' types
+checked: Any = validate_data  # its declared return type depends on more than its arguments' types
 
 
 class ForgettingRegressor(RegressorMixin, BaseEstimator):
@@ -71,7 +71,7 @@ class ForgettingRegressor(RegressorMixin, BaseEstimator):
         if not return_std:
             return mean
         gram, gram_sq = self.moments_.gram, self.moments_.gram_sq
-        mapped = self._rows(given) @ spd_inverse(gram)
+        mapped = _rows(given, self.fit_intercept) @ spd_inverse(gram)
         squares = np.vecdot(mapped @ (gram if gram_sq is None else gram_sq), mapped)
         return mean, require_number("noise_scale", self.noise_scale, at_least=0) * np.sqrt(squares)
 
@@ -81,12 +81,10 @@ class ForgettingRegressor(RegressorMixin, BaseEstimator):
             forgetting = ExponentialWeights(require_number("forgetting", forgetting, above=0, at_most=1))
         ridge = require_number("ridge", self.ridge, above=0)
         given, targets = checked(self, X, y, dtype=np.float64, y_numeric=True, reset=anew)
-        _require_within("X", given, LARGEST_FEATURE)
-        _require_within("y", targets, LARGEST_REWARD)
-        samples = [
-            Sample(row, np.float64(target), np.int64(0), np.float64(1))
-            for row, target in zip(self._rows(given), targets, strict=True)
-        ]
+        require_within("X", given, LARGEST_FEATURE)
+        require_within("y", targets, LARGEST_REWARD)
+        rows = zip(_rows(given, self.fit_intercept), targets, strict=True)
+        samples = [Sample(row, np.float64(target), np.int64(0), np.float64(1)) for row, target in rows]
         if anew:
             self.moments_ = forgetting.init(empty_moments(samples[0], 0, ridge, gram_sq=True), samples[0])
         for sample in samples:
@@ -96,20 +94,17 @@ class ForgettingRegressor(RegressorMixin, BaseEstimator):
         self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0
         return self
 
-    def _rows(self, given: np.ndarray) -> np.ndarray:
-        return with_ones(given) if self.fit_intercept else given
-
 
 class UcbPolicy(BaseEstimator):
-    r"""Which of some arms to take in a context $x$, by an upper confidence bound on the reward of each.
+    r"""A choice among some arms in a context $x$, by an upper confidence bound on the reward of each.
 
     $\arg\max_a w_a^\top x + \beta\,\text{std}_a(x)$, where all arms are one `ForgettingRegressor` on
-    $e_a \otimes x$ with one clock: what is not taken is forgotten, and looks uncertain again.
+    $e_a \otimes x$ with one clock: an arm that is not taken is forgotten, and looks uncertain again.
 
     Args:
         num_arms: Arms are `0 … num_arms − 1`.
         forgetting, ridge, fit_intercept: Those of the regressor; an intercept is one of each arm.
-        radius: β, what a standard deviation under noise of scale 1 is worth.
+        radius: β, by which a standard deviation under noise of scale 1 is multiplied.
     """
 
     def __init__(
@@ -128,21 +123,22 @@ class UcbPolicy(BaseEstimator):
         self.fit_intercept = fit_intercept
 
     def fit(self, X: Any, arms: Any, rewards: Any) -> Self:
-        """Forget everything, and learn what the arms taken in contexts `[N, n]` earned, the oldest first."""
+        """Forget everything, and learn rewards of arms taken in contexts `[N, n]`, the oldest first."""
         return self._learn(X, arms, rewards, anew=True)
 
     def partial_fit(self, X: Any, arms: Any, rewards: Any) -> Self:
-        """Learn the same from contexts that are newer than all before."""
+        """Learn from contexts that are newer than all before."""
         return self._learn(X, arms, rewards, anew=not hasattr(self, "regressor_"))
 
     def predict(self, X: Any) -> np.ndarray:
-        """An arm for each context; of equal ones the first."""
+        """An arm for each context; of equal arms the first."""
         return self.upper_bounds(X).argmax(axis=1)
 
     def upper_bounds(self, X: Any) -> np.ndarray:
-        """What each arm may earn in each context: `[N, num_arms]`."""
+        """Upper confidence bounds on the reward of each arm in each context: `[N, num_arms]`."""
         check_is_fitted(self)
-        actions = self._actions(checked(self, X, dtype=np.float64, reset=False))
+        contexts = checked(self, X, dtype=np.float64, reset=False)
+        actions = self._features(contexts[:, None], np.arange(self.num_arms))
         mean, std = self.regressor_.predict(actions.reshape(-1, actions.shape[-1]), return_std=True)
         return (mean + std).reshape(actions.shape[:2])
 
@@ -155,25 +151,16 @@ class UcbPolicy(BaseEstimator):
         check_consistent_length(contexts, taken)
         settings: dict[str, Any] = dict(ridge=self.ridge, fit_intercept=False, noise_scale=self.radius)
         regressor = ForgettingRegressor(self.forgetting, **settings) if anew else self.regressor_
-        known = self._known(contexts)
-        rows = (np.eye(num_arms)[taken][:, :, None] * known[:, None]).reshape(len(taken), -1)  # e_a ⊗ x
-        self.regressor_ = regressor.partial_fit(rows, earned)
+        self.regressor_ = regressor.partial_fit(self._features(contexts, taken), earned)
         return self
 
-    def _actions(self, contexts: np.ndarray) -> np.ndarray:
-        """`e_a ⊗ x` for each of the arms: `[N, num_arms, num_arms · n]`."""
-        return np.stack([np.kron(np.eye(self.num_arms), each) for each in self._known(contexts)])
-
-    def _known(self, contexts: np.ndarray) -> np.ndarray:
-        return with_ones(contexts) if self.fit_intercept else contexts
-
-
-def with_ones(rows: np.ndarray) -> np.ndarray:
-    """Rows with a 1 behind them, whose weight is an intercept."""
-    return np.hstack([rows, np.ones((len(rows), 1))])
+    def _features(self, contexts: np.ndarray, arms: np.ndarray) -> np.ndarray:
+        """`e_a ⊗ x` of contexts `[..., n]` and arms `[...]`, which are broadcast."""
+        rows = _rows(contexts, self.fit_intercept)[..., None, :]
+        product = np.eye(self.num_arms)[arms][..., None] * rows
+        return product.reshape(*product.shape[:-2], -1)
 
 
-def _require_within(name: str, values: np.ndarray, most: float) -> None:
-    largest = float(np.abs(values).max())
-    if largest > most:
-        raise ArgumentError(name, f"lie between ±{most:g}", largest, f"a number of size {largest:g}")
+def _rows(given: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """Rows, with a 1 behind them if an intercept is their weight."""
+    return np.concatenate([given, np.ones((*given.shape[:-1], 1))], axis=-1) if fit_intercept else given

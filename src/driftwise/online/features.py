@@ -1,7 +1,7 @@
-"""Features of states, in the unit ball: numbers that values are nearly linear in.
+"""Features of states in the unit ball: vectors in which values are nearly linear.
 
 A basis maps a state to a vector of norm at most one. `PerAction` gives each action a block of its own, and
-that is what an `EpisodicAgent` takes. `Transformed` and `Custom` are not saved with it; the others are.
+is what an `EpisodicAgent` takes. `Transformed` and `Custom` are not saved with an agent; the others are.
 """
 
 from __future__ import annotations
@@ -15,42 +15,43 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from driftwise.base.part import configurable
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_count,
-    require_kind,
-    require_number,
-)
+from driftwise.base.part import choice, count, member, record
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
 MOST_FEATURES = 10_000  # the work per episode grows with their square
 
 
 @runtime_checkable
-class Basis(Protocol):
-    """A map from states to vectors of norm at most one."""
+class FeatureMap(Protocol):
+    """Features of all actions in a state."""
+
+    @property
+    def num_actions(self) -> int: ...
 
     @property
     def dim(self) -> int: ...
 
     def __call__(self, state: Any) -> np.ndarray:
-        """`[dim]`."""
+        """`[num_actions, dim]`, with norms of at most one."""
         ...
 
 
-@configurable
-@dataclass(frozen=True)
+@runtime_checkable
+class Basis(Protocol):
+    """A map from states to vectors `[dim]` of norm at most one."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def __call__(self, state: Any) -> np.ndarray: ...
+
+
+@record
 class PerAction:
-    """The basis in a block for each action: `φ(s, a) = e_a ⊗ f(s)`, so that no action speaks for another."""
+    """A block of the basis for each action: `φ(s, a) = e_a ⊗ f(s)`, so that no action speaks for another."""
 
-    basis: Basis
-    num_actions: int
-
-    def __post_init__(self) -> None:
-        require_kind("basis", self.basis, Basis)
-        object.__setattr__(self, "num_actions", require_count("num_actions", self.num_actions))
+    basis: Basis = member(Basis)
+    num_actions: int = count()
 
     @property
     def dim(self) -> int:
@@ -60,7 +61,7 @@ class PerAction:
         return np.kron(np.eye(self.num_actions), self.basis(state))
 
     def table(self, states: Iterable[Any]) -> np.ndarray:
-        """Features `[S, A, d]` of states that can be counted: with them an agent keeps sums alone."""
+        """Features `[S, A, d]` of states that can be counted; an agent with them keeps sums alone."""
         return np.stack([self(state) for state in states])
 
 
@@ -76,15 +77,11 @@ class Custom:
         return self.function(state)
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class OneHot:
-    """States `0 … num_states − 1`, each with a coordinate of its own."""
+    """A coordinate for each of the states `0 … num_states − 1`."""
 
-    num_states: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "num_states", require_count("num_states", self.num_states))
+    num_states: int = count()
 
     @property
     def dim(self) -> int:
@@ -94,13 +91,10 @@ class OneHot:
         number = require_count("state", state, at_least=0)
         if number >= self.num_states:
             raise ArgumentError("state", f"be from 0 to {self.num_states - 1}", number)
-        made = np.zeros(self.num_states)
-        made[number] = 1.0
-        return made
+        return np.eye(1, self.num_states, number)[0]
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Fourier:
     r"""$\cos(\pi c \cdot x)/\sqrt D$ for all $c \in \{0, \dots, \text{order}\}^n$; the box is $[0, 1]^n$.
 
@@ -112,12 +106,10 @@ class Fourier:
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-    order: int = 2
+    order: int = count(default=2)
 
     def __post_init__(self) -> None:
         _check_box(self)
-        object.__setattr__(self, "order", require_count("order", self.order))
-        _require_few(self)
 
     @property
     def dim(self) -> int:
@@ -131,32 +123,26 @@ class Fourier:
         return np.cos(math.pi * (self._frequencies @ _in_box(self, state))) / math.sqrt(self.dim)
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class RadialBasis:
     r"""$\exp(-\|x - c_i\|^2/2w^2)$ over the sum of them all: shares of centres, with norms of at most one.
 
     `centres="grid"` puts `per_axis` centres along each axis of the box, `"random"` draws `per_axis`$^n$ of
-    them uniformly, by `seed`. The box is $[0, 1]^n$ to `width` $w$, which is half of the grid's distance
-    unless given.
+    them uniformly, by `seed`. `width` $w$ is measured in the box as $[0, 1]^n$; by default it is half the
+    distance of a grid's centres.
     """
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-    per_axis: int = 5
+    per_axis: int = count(at_least=2, default=5)
     width: float | None = None
-    centres: Literal["grid", "random"] = "grid"
-    seed: int = 0
+    centres: Literal["grid", "random"] = choice("grid", "random", default="grid")
+    seed: int = count(at_least=0, default=0)
 
     def __post_init__(self) -> None:
+        width = 0.5 / (self.per_axis - 1) if self.width is None else self.width
+        object.__setattr__(self, "width", require_number("width", width, above=0))
         _check_box(self)
-        per_axis = require_count("per_axis", self.per_axis, at_least=2)
-        width = 0.5 / (per_axis - 1) if self.width is None else require_number("width", self.width, above=0)
-        object.__setattr__(self, "per_axis", per_axis)
-        object.__setattr__(self, "width", width)
-        object.__setattr__(self, "seed", require_count("seed", self.seed, at_least=0))
-        require_choice("centres", self.centres, ("grid", "random"))
-        _require_few(self)
 
     @property
     def dim(self) -> int:
@@ -171,14 +157,13 @@ class RadialBasis:
     def __call__(self, state: Any) -> np.ndarray:
         assert self.width is not None
         away = np.square(self._places - _in_box(self, state)).sum(axis=1) / (2 * self.width**2)
-        shares = np.exp(away.min() - away)  # of which one is 1, however far all are
+        shares = np.exp(away.min() - away)  # one of them is 1, however far all are
         return shares / shares.sum()
 
 
-@configurable
-@dataclass(frozen=True)
+@record
 class Tiles:
-    r"""Tile coding: in each of several grids, shifted against each other, the tile in which the state lies.
+    r"""Tile coding: the tile in which the state lies, in each of several grids that are shifted.
 
     A grid has `per_axis` tiles along each axis of the box and one more for its shift. Each of `num_tilings`
     $T$ grids has one tile with the value $1/\sqrt T$: norms are one. Grid $k$ is shifted by
@@ -189,14 +174,11 @@ class Tiles:
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-    per_axis: int = 4
-    num_tilings: int = 4
+    per_axis: int = count(default=4)
+    num_tilings: int = count(default=4)
 
     def __post_init__(self) -> None:
         _check_box(self)
-        object.__setattr__(self, "per_axis", require_count("per_axis", self.per_axis))
-        object.__setattr__(self, "num_tilings", require_count("num_tilings", self.num_tilings))
-        _require_few(self)
 
     @property
     def dim(self) -> int:
@@ -206,15 +188,14 @@ class Tiles:
         tilings, axes = np.arange(self.num_tilings)[:, None], np.arange(len(self.low))
         shifts = tilings * (2 * axes + 1) / self.num_tilings % 1
         tiles = np.floor(_in_box(self, state) * self.per_axis + shifts).astype(int)  # [T, n]
-        place = tiles @ (self.per_axis + 1) ** axes
         made = np.zeros((self.num_tilings, self.dim // self.num_tilings))
-        made[tilings[:, 0], place] = 1 / math.sqrt(self.num_tilings)
+        made[tilings[:, 0], tiles @ (self.per_axis + 1) ** axes] = 1 / math.sqrt(self.num_tilings)
         return made.ravel()
 
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a fitted transformer of scikit-learn makes of a state: anything that has `transform`.
+    """The output of a fitted transformer of scikit-learn: anything that has `transform`.
 
     Vectors are divided by `scale`, or by their own norms where these are larger, so that none leaves the
     unit ball. `Transformed.fitted(transformer, states)` takes the largest norm among some states as scale.
@@ -232,13 +213,13 @@ class Transformed:
 
     @classmethod
     def fitted(cls, transformer: Any, states: Any) -> Transformed:
-        """A transformer that is fitted to `states` `[N, n]` here."""
+        """The features of a transformer that is fitted to `states` `[N, n]` here."""
         made = _dense(transformer.fit(states).transform(states))
         return cls(transformer, made.shape[1], float(np.linalg.norm(made, axis=1).max()))
 
     def __call__(self, state: Any) -> np.ndarray:
         made = _dense(self.transformer.transform(np.atleast_2d(state)))
-        vector = require_array("what the transformer makes", made, (1, self.dim))[0]
+        vector = require_array("the transformer's output", made, (1, self.dim))[0]
         return vector / max(self.scale, float(np.linalg.norm(vector)))
 
 
@@ -247,35 +228,28 @@ def bounds_of(space: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if not (hasattr(space, "low") and hasattr(space, "high")):
         raise ArgumentError("space", "be a gymnasium.spaces.Box", space)
     low, high = (np.asarray(each, dtype=np.float64).ravel() for each in (space.low, space.high))
-    wide = np.flatnonzero(
-        np.abs([low, high]).max(axis=0) > 1e30
-    )  # float32's largest stands for no bound, too
-    if wide.size:
-        at = int(wide[0])
-        raise ArgumentError(
-            "space", "have finite bounds", space, f"[{low[at]:g}, {high[at]:g}] at {at}: choose them"
-        )
+    far = np.abs([low, high]).max(axis=0) > 1e30  # float32's largest stands for no bound, too
+    for at in np.flatnonzero(far):
+        found = f"[{low[at]:g}, {high[at]:g}] at {at}: choose them"
+        raise ArgumentError("space", "have finite bounds", space, found)
     return tuple(low.tolist()), tuple(high.tolist())
 
 
 def _check_box(basis: Any) -> None:
+    """Bounds of a box as floats; a basis with too many features is refused."""
     low = require_array("low", basis.low, (None,))
     high = require_array("high", basis.high, low.shape)
     if not low.size or (high <= low).any():
-        raise ArgumentError(
-            "high", "be above low in every place", basis.high, f"{basis.low} and {basis.high}"
-        )
+        found = f"{basis.low} and {basis.high}"
+        raise ArgumentError("high", "be above low in every place", basis.high, found)
     object.__setattr__(basis, "low", tuple(low.tolist()))
     object.__setattr__(basis, "high", tuple(high.tolist()))
-
-
-def _require_few(basis: Basis) -> None:
     if basis.dim > MOST_FEATURES:
         raise ValueError(f"{basis} would have {basis.dim} features, expected at most {MOST_FEATURES}")
 
 
 def _in_box(basis: Any, state: Any) -> np.ndarray:
-    """The state in `[0, 1]^n`; what lies outside is put on the edge."""
+    """The state in `[0, 1]^n`; one outside of the box counts as on its edge."""
     place = require_array("state", np.ravel(state), (len(basis.low),))
     low = np.array(basis.low)
     return np.clip((place - low) / (np.array(basis.high) - low), 0.0, 1.0)

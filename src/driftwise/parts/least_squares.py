@@ -94,14 +94,26 @@ class LeastSquares(Agent):
         sample = Sample(episode.features, rewards, episode.successors, count)
         return self.forgetting.update(state, sample)
 
+    def moments(self, state: Moments) -> Moments:
+        return state
+
+    @property
+    def ceilings(self) -> np.ndarray:
+        """Largest value of each step that `clip` leaves: `[H]`."""
+        horizon = self.spec.horizon
+        return np.arange(horizon, 0, -1) if self.clip == "tight" else np.full(horizon, horizon)
+
+    def clipped(self, values: Array, ceiling: Numeric) -> Array:
+        """Values of a step, cut as `clip` says."""
+        if self.clip == "none":
+            return values
+        return namespace(values).clip(values, -np.inf if self.clip == "paper" else 0.0, ceiling)
+
     def _backward_induction(
         self, inverse: Array, cross: Array, perturbation: Array, doubt: Array | None, features: FeatureTable
     ) -> Plan:
         xp, dtype = namespace(inverse), inverse.dtype
         horizon, num_states = self.spec.horizon, self.spec.num_states
-        most = np.arange(horizon, 0, -1)  # that can be had from each step on
-        ceilings = most if self.clip == "tight" else np.full(horizon, horizon)
-        floor = -np.inf if self.clip == "paper" else 0.0
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             inverse, cross, perturbation, ceiling, *extras = x
@@ -115,27 +127,29 @@ class LeastSquares(Agent):
             if self.rewards == "known":
                 index = index + extras.pop(0)
             if doubt is not None:
-                share, optimistic = extras
-                doubted = share * optimistic + (1 - share) * index
-                index, perturbation = doubted, perturbation + (doubted - index)
+                index, perturbation = doubted(index, perturbation, *extras)
             if features.present is not None:
                 index = xp.where(features.present, index, -xp.inf)
             q = index.reshape((num_states, -1))  # a bandit may offer any number of arms
-            value = q.max(axis=-1)
-            if self.clip != "none":
-                value = xp.clip(value, floor, ceiling)
+            value = self.clipped(q.max(axis=-1), ceiling)
             return value, (weights, perturbation, q, self.exploration.policy(q), value)
 
-        xs = [inverse, cross, perturbation, xp.asarray(ceilings, dtype=dtype)]
+        xs = [inverse, cross, perturbation, xp.asarray(self.ceilings, dtype=dtype)]
         if self.rewards == "known":
             xs.append(features.rewards)
         if doubt is not None:
-            xs += [doubt, xp.asarray(most, dtype=dtype)]
+            xs += [doubt, xp.arange(horizon, 0, -1, dtype=dtype)]
         if len(inverse) < horizon:  # one for all steps
             xs = [xp.broadcast_to(each, (horizon, *each.shape[1:])) for each in xs]
         start = xp.zeros(num_states, dtype=dtype)
         _, (weights, bonus, q, policy, values) = scan(step, start, tuple(xs), reverse=True)
         return Plan(weights, bonus.reshape(q.shape), q, policy, values)
+
+
+def doubted(index: Array, perturbation: Array, share: Array, most: Numeric) -> tuple[Array, Array]:
+    """Index and perturbation where a share of the index gives way to the most that can be had."""
+    mixed = share * most + (1 - share) * index
+    return mixed, perturbation + (mixed - index)
 
 
 def pooled(moments: Moments) -> Moments:

@@ -96,9 +96,9 @@ class ModelPool(Wrapper):
         )
 
     def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
-        return self.base.plan(self.acting(state), features, key)
+        return self.base.plan(self.moments(state), features, key)
 
-    def acting(self, state: PoolState) -> Moments:
+    def moments(self, state: PoolState) -> Moments:
         """The moments of the model of least badness."""
         xp = namespace(state.models.gram)
         badness, doubt = self._badness(state)

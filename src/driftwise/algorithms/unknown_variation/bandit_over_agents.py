@@ -11,7 +11,7 @@ from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import at, is_part, member, number, numbers, part
 from driftwise.base.random import choose, fold, uniform
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.exp3 import Exp3
 
@@ -135,3 +135,6 @@ class BanditOverAgents(Wrapper):
             **{f"probability.{i}": state.probabilities[i] for i in arms},
             **{f"played.{i}": plays[i] for i in arms},
         }
+
+    def moments(self, state: BlockState) -> Moments | None:
+        return at(self.base, state.arm).moments(state.base)

@@ -9,7 +9,7 @@ from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree, namespace, where_tree, write
 from driftwise.base.part import count, member, number, part
 from driftwise.base.random import fold, uniform
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 
 SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
 
@@ -131,6 +131,10 @@ class Master(Wrapper):
     def diagnostics(self, state: MasterState) -> dict[str, Array]:
         """Whether it began anew."""
         return {"restarts": namespace(state.gained).astype(state.restarted, state.gained.dtype)}
+
+    def moments(self, state: MasterState) -> Moments | None:
+        slot = namespace(state.gained).argmax(state.schedule.end > state.age)  # the shortest that goes on
+        return self.base.moments(map_tree(lambda leaf: leaf[slot], state.bases))
 
     def scheduled(self, state: MasterState, chances: Array) -> Schedule:
         """The instances that are there in the coming round: those of `state` and those that begin."""

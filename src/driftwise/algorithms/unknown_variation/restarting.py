@@ -9,7 +9,7 @@ from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import fold, uniform
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.detectors import Detector, Glr, RandomRestart
 
@@ -93,15 +93,16 @@ class Restarting(Wrapper):
         xp = namespace(episode.rewards)
         if self.watch == "rewards":
             return xp.mean(episode.rewards)
-        at = (xp.arange(self.spec.horizon), episode.states, episode.actions)
-        bonus = plan.bonus[at]
-        error = episode.rewards + plan.values_ahead(episode.successors) - (plan.q[at] - bonus)
+        error, bonus = plan.residuals(episode)
         excess = xp.abs(error) - xp.abs(bonus)
         return xp.mean(xp.sign(error) * xp.maximum(excess, xp.zeros_like(excess)))
 
     def diagnostics(self, state: RestartingState) -> dict[str, Array]:
         """Whether it began anew, by the names of the detector's events."""
         return dict.fromkeys(self.detector.events, state.alarm)
+
+    def moments(self, state: RestartingState) -> Moments | None:
+        return self.base.moments(state.base)
 
 
 @register(

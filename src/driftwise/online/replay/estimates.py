@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 NORMAL_95 = 1.959963984540054
-ENOUGH = 2 - 1e-9  # events that an error can be told from, up to rounding
+ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
+METHODS = ("logged", "replay", "IPS", "SNIPS", "DR")
 
 
 class Estimate(NamedTuple):
@@ -30,12 +31,8 @@ class Estimate(NamedTuple):
         return {name: _or_none(number) for name, number in numbers.items()}
 
 
-def _or_none(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
 class Estimates(NamedTuple):
-    """What is known after some events."""
+    """All estimates after some events."""
 
     events: int
     accepted: int
@@ -44,18 +41,15 @@ class Estimates(NamedTuple):
     values: dict[str, Estimate]  # by the method's name
 
     def to_json(self) -> dict[str, Any]:
-        values = {name: estimate.to_json() for name, estimate in self.values.items()}
-        return {
-            "events": self.events,
-            "accepted": self.accepted,
+        return self._asdict() | {
             "effective": _or_none(self.effective),
             "mean_weight": _or_none(self.mean_weight),
-            "values": values,
+            "values": {name: estimate.to_json() for name, estimate in self.values.items()},
         }
 
 
 class Event(NamedTuple):
-    """What the estimators need of one logged decision."""
+    """One logged decision, as the estimators see it."""
 
     reward: float
     weight: float  # ρ = π_t(a | x)/p(a | x)
@@ -65,97 +59,73 @@ class Event(NamedTuple):
 
 
 @dataclass
-class Mean:
-    """A running mean and its error, by Welford's recursion."""
-
-    count: int = 0
-    mean: float = math.nan
-    squares: float = 0.0
-
-    def add(self, value: float) -> None:
-        self.count += 1
-        before = 0.0 if self.count == 1 else self.mean
-        self.mean = before + (value - before) / self.count
-        if self.count > 1:
-            self.squares += (value - before) * (value - self.mean)
-
-    @property
-    def estimate(self) -> Estimate:
-        if self.count < 2:
-            return Estimate(self.mean, math.nan)
-        return Estimate(self.mean, math.sqrt(self.squares / (self.count - 1) / self.count))
-
-
-@dataclass
 class WeightedMean:
-    """`Σρr/Σρ`, with the error of a ratio; rewards are taken from `centre`.
+    """A running mean `v = Σρr/Σρ` with its error, by a recursion like Welford's.
 
     The error is `√(n/(n−1) Σρ²(r − v)²)/Σρ` with the effective number `n = (Σρ)²/Σρ²`: the usual one where
     weights are equal, and NaN where n is below 2, since one event decides and nothing is known of its spread.
     """
 
-    centre: float
-    weights: float = 0.0
-    weights_sq: float = 0.0
-    first: float = 0.0  # Σρr
-    mixed: float = 0.0  # Σρ²r
-    second: float = 0.0  # Σρ²r²
+    weight: float = 0.0  # Σρ
+    weight_sq: float = 0.0  # Σρ²
+    mean: float = math.nan
+    balance: float = 0.0  # Σρ²(r − v)
+    squares: float = 0.0  # Σρ²(r − v)²
 
-    def add(self, value: float, weight: float) -> None:
-        value -= self.centre
-        self.weights += weight
-        self.weights_sq += weight * weight
-        self.first += weight * value
-        self.mixed += weight * weight * value
-        self.second += weight * weight * value * value
+    def add(self, value: float, weight: float = 1.0) -> None:
+        """Take in one value."""
+        if not weight:
+            return
+        before = self.mean if self.weight else value
+        self.weight += weight
+        gap = value - before
+        step = gap * weight / self.weight
+        self.mean = before + step
+        self.squares += step * (step * self.weight_sq - 2 * self.balance)
+        self.balance -= step * self.weight_sq
+        left, square = gap - step, weight * weight
+        self.weight_sq += square
+        self.balance += square * left
+        self.squares += square * left * left
 
     @property
     def effective(self) -> float:
-        return self.weights / self.weights_sq * self.weights if self.weights_sq else 0.0
+        """The effective number of values, `(Σρ)²/Σρ²`."""
+        return self.weight / self.weight_sq * self.weight if self.weight_sq else 0.0
 
     @property
     def estimate(self) -> Estimate:
-        if not self.weights:
-            return Estimate(math.nan, math.nan)
-        mean = self.first / self.weights
-        squares = max(self.second - 2 * mean * self.mixed + mean * mean * self.weights_sq, 0.0)
+        """The mean with its standard error."""
         if self.effective < ENOUGH:
-            return Estimate(self.centre + mean, math.nan)
+            return Estimate(self.mean, math.nan)
         correction = self.effective / (self.effective - 1)
-        return Estimate(self.centre + mean, math.sqrt(correction * squares) / self.weights)
+        return Estimate(self.mean, math.sqrt(correction * max(self.squares, 0.0)) / self.weight)
 
 
-@dataclass
 class Tally:
     """All estimators over the same events."""
 
-    centre: float  # a reward in the middle of all, against cancellation
-    logged: Mean = field(default_factory=Mean)
-    replay: Mean = field(default_factory=Mean)
-    ips: Mean = field(default_factory=Mean)
-    dr: Mean = field(default_factory=Mean)
-    snips: WeightedMean = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.snips = WeightedMean(self.centre)
+    def __init__(self) -> None:
+        self._means = {name: WeightedMean() for name in METHODS}
 
     def add(self, event: Event) -> None:
-        self.logged.add(event.reward)
+        """Take in one event."""
+        logged, replay, ips, snips, dr = self._means.values()
+        logged.add(event.reward)
         if event.accepted:
-            self.replay.add(event.reward)
-        self.ips.add(event.weight * event.reward)
-        self.snips.add(event.reward, event.weight)
-        self.dr.add(event.expected + event.weight * (event.reward - event.predicted))
+            replay.add(event.reward)
+        ips.add(event.weight * event.reward)
+        snips.add(event.reward, event.weight)
+        dr.add(event.expected + event.weight * (event.reward - event.predicted))
 
     @property
     def estimates(self) -> Estimates:
-        parts = {
-            "logged": self.logged,
-            "replay": self.replay,
-            "IPS": self.ips,
-            "SNIPS": self.snips,
-            "DR": self.dr,
-        }
-        values = {name: part.estimate for name, part in parts.items()}
-        mean_weight = self.snips.weights / max(self.logged.count, 1)
-        return Estimates(self.logged.count, self.replay.count, self.snips.effective, mean_weight, values)
+        """The estimates from all events so far."""
+        logged, replay, _, snips, _ = self._means.values()
+        values = {name: mean.estimate for name, mean in self._means.items()}
+        events, accepted = round(logged.weight), round(replay.weight)
+        return Estimates(events, accepted, snips.effective, snips.weight / max(events, 1), values)
+
+
+def _or_none(number: float) -> float | None:
+    return number if math.isfinite(number) else None

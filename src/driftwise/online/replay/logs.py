@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
+from driftwise.online.limits import LARGEST_REWARD
 
 BYTES_AT_ONCE = 1 << 20
 SUFFIXES = (".csv", ".parquet")
-LARGEST = 1e100  # sums of products have to stay finite
+MAX_ACTIONS = 1000
 
 
 class Events(NamedTuple):
@@ -31,15 +33,32 @@ class Events(NamedTuple):
     skipped: int  # rows of the block with a value that is missing or not finite
 
 
+class Survey(NamedTuple):
+    """Facts about a log that have to be known before it is replayed."""
+
+    rows: int  # usable ones
+    skipped: int
+    actions: dict[str, float]  # their shares of the rows, in order
+    low: np.ndarray  # [p] the ranges of the features
+    high: np.ndarray
+    least_propensity: float
+
+    def propensities(self, events: Events, arms: np.ndarray) -> np.ndarray:
+        """Propensities of the logged actions, as they were logged, or else their shares of the whole log."""
+        if events.propensities is not None:
+            return events.propensities
+        return np.array(list(self.actions.values()))[arms]
+
+
 @dataclass(frozen=True)
 class Log:
     """A CSV or parquet file with a row for each decision, oldest first.
 
     Args:
-      path: the file; its ending says what it is.
-      action: the column of what was done, of any type.
-      reward: the column of what came of it.
-      features: the columns of what was known before.
+      path: the file, which ends in `.csv` or `.parquet`.
+      action: the column of the action that was taken, of any type.
+      reward: the column of its reward.
+      features: the columns of the context, known before the decision.
       propensity: the column with the probability at which the logging policy took that action, if known.
       bytes_at_once: how much of the file is held at a time; nothing else depends on it.
     """
@@ -60,9 +79,8 @@ class Log:
             raise ArgumentError("features", "name at least one column", self.features, "none")
         for name in self.columns:
             if self.columns.count(name) > 1:
-                raise ArgumentError(
-                    "action, reward, features and propensity", "be different columns", name, f"{name!r} twice"
-                )
+                names = "action, reward, features and propensity"
+                raise ArgumentError(names, "be different columns", name, f"{name!r} twice")
 
     @property
     def columns(self) -> list[str]:
@@ -75,6 +93,32 @@ class Log:
             for batch in self._batches():
                 yield self._events(batch, row)
                 row += batch.num_rows
+
+    def survey(self) -> Survey:
+        """Read the log once: its actions, how often each was taken, and the ranges of its features."""
+        counts: collections.Counter[str] = collections.Counter()
+        low, high = np.full(len(self.features), np.inf), np.full(len(self.features), -np.inf)
+        rows, skipped, least = 0, 0, 1.0
+        for events in self.events():
+            counts.update(events.actions.tolist())
+            if len(counts) > MAX_ACTIONS:
+                most = f"must have at most {MAX_ACTIONS:,} different values"
+                raise ValueError(f"{self.path}: {self.action} {most}, got more")
+            low = np.minimum(low, events.features.min(axis=0, initial=np.inf))
+            high = np.maximum(high, events.features.max(axis=0, initial=-np.inf))
+            rows, skipped = rows + len(events.rewards), skipped + events.skipped
+            if events.propensities is not None:
+                least = min(least, float(events.propensities.min(initial=1.0)))
+        if not rows:
+            problem = f"all {skipped:,} lack a value" if skipped else "it has none"
+            raise ValueError(f"{self.path} must have at least one row to replay, but {problem}")
+        if len(counts) < 2:
+            found = f"must have at least two different values, got {[*counts]}"
+            raise ValueError(f"{self.path}: {self.action} {found}")
+        shares = {action: counts[action] / rows for action in sorted(counts)}
+        if self.propensity is None:
+            least = min(shares.values())
+        return Survey(rows, skipped, shares, low, high, least)
 
     @contextlib.contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -143,17 +187,17 @@ class Log:
         column: Any = _plain(batch.column(name))
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
-            for i in np.flatnonzero(_unreadable(column)):
-                raise ValueError(
-                    f"{self.path}: row {first_row + i}: {name} must be a number, got {column[i].as_py()!r}"
-                )
         elif not _is_number(column.type):
             raise ValueError(f"{self.path}: {name} must be a column of numbers, got {column.type}")
-        numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
-        for i in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST)):
-            raise ValueError(
-                f"{self.path}: row {first_row + i}: {name} must lie between ±{LARGEST:g}, got {numbers[i]:g}"
-            )
+        try:
+            numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            i = next(i for i, word in enumerate(column) if not _reads_as_number(word))
+            found = f"{name} must be a number, got {column[i].as_py()!r}"
+            raise ValueError(f"{self.path}: row {first_row + i}: {found}") from None
+        for i in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST_REWARD)):
+            found = f"{name} must lie between ±{LARGEST_REWARD:g}, got {numbers[i]:g}"
+            raise ValueError(f"{self.path}: row {first_row + i}: {found}")
         return numbers
 
 
@@ -166,20 +210,9 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_null(kind) or any(test(kind) for test in tests)
 
 
-def _unreadable(column: Any) -> np.ndarray:
-    """Which words are no numbers; looked for one by one only if there is any."""
+def _reads_as_number(word: Any) -> bool:
     try:
-        pc.cast(column, pa.float64())
-    except pa.ArrowInvalid:
-        return np.array([not _reads_as_number(word) for word in column.to_pylist()])
-    return np.zeros(len(column), dtype=bool)
-
-
-def _reads_as_number(word: str | None) -> bool:
-    if word is None:
-        return True
-    try:
-        pc.cast(pa.array([word]), pa.float64())
+        word.cast(pa.float64())
     except pa.ArrowInvalid:
         return False
     return True

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Key
+from driftwise.base.types import FeatureTable
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.online.replay.encoding import Encoding
+from driftwise.online.bandits.bandit import Bandit
+from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.limits import finite_plan
 from driftwise.online.replay.estimates import Estimates, Event, Tally
-from driftwise.online.replay.logs import Events, Log
-from driftwise.online.replay.policy import Policy
-from driftwise.online.replay.reward_model import RewardModel
-from driftwise.online.replay.survey import Survey, survey
+from driftwise.online.replay.logs import Events, Log, Survey
+from driftwise.online.replay.models import Encoding, RewardModel
 
-WINDOWS = 50  # unless told otherwise
+WINDOWS = 50  # by default
 MAX_WINDOWS = 10_000  # they are kept
 MAX_DIM = 500  # an event takes time in its cube: then some hundredths of a second
 
@@ -29,10 +30,13 @@ class Window(NamedTuple):
     window: Estimates
     so_far: Estimates
 
+    def to_json(self) -> dict[str, Any]:
+        return {"row": self.row, "window": self.window.to_json(), "so_far": self.so_far.to_json()}
+
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found."""
+    """Estimates of a replay, and what was replayed."""
 
     log: Log
     algorithm: str
@@ -54,7 +58,7 @@ class Replay:
 
     @property
     def warning(self) -> str | None:
-        """That the agent had next to nothing to learn from, if so."""
+        """A sentence if the agent had next to nothing to learn from, else None."""
         if self.learnt >= self.dim:
             return None
         return (
@@ -63,30 +67,11 @@ class Replay:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers that are not there are None."""
-        return {
-            "log": str(self.log.path),
-            "action": self.log.action,
-            "reward": self.log.reward,
-            "features": list(self.log.features),
-            "propensity": self.log.propensity,
-            "algorithm": self.algorithm,
-            "parameters": dict(self.parameters),
-            "shared": self.shared,
-            "frozen_after": self.frozen_after,
-            "seed": self.seed,
-            "rows": self.rows,
-            "skipped": self.skipped,
-            "actions": list(self.actions),
-            "least_propensity": self.least_propensity,
-            "dim": self.dim,
-            "learnt": self.learnt,
-            "final": self.final.to_json(),
-            "windows": [
-                {"row": each.row, "window": each.window.to_json(), "so_far": each.so_far.to_json()}
-                for each in self.windows
-            ],
-        }
+        """Plain values; numbers that are not there are None."""
+        columns = {name: getattr(self.log, name) for name in ("action", "reward", "features", "propensity")}
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:-1]}
+        estimates = {"final": self.final.to_json(), "windows": [each.to_json() for each in self.windows]}
+        return {"log": str(self.log.path)} | columns | own | estimates
 
 
 def replay(
@@ -126,17 +111,18 @@ def replay(
     Dudík, Langford & Li, "Doubly Robust Policy Evaluation and Learning", ICML 2011; Swaminathan & Joachims,
     "The Self-Normalized Estimator for Counterfactual Learning", NeurIPS 2015.
     """
-    seen = survey(log)
+    seen = log.survey()
     frozen = 0 if frozen_after is None else require_count("frozen_after", frozen_after)
     if frozen >= seen.rows:
-        raise ArgumentError(
-            "frozen_after", f"leave rows of the {seen.rows:,} to estimate on", frozen, f"{frozen:,}"
-        )
+        expected = f"leave rows of the {seen.rows:,} to estimate on"
+        raise ArgumentError("frozen_after", expected, frozen, f"{frozen:,}")
     size = require_count("every", max(1, seen.rows // WINDOWS) if every is None else every)
     if seen.rows > MAX_WINDOWS * size:
         raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows", size)
-    replayer = _Replayer(log, seen, algorithm, dict(parameters or {}), shared, frozen, seed)
-    so_far, window = Tally(seen.mean_reward), Tally(seen.mean_reward)
+    encoding, parameters = _encoding(log, seen, shared), dict(parameters or {})
+    agent = Bandit(algorithm, dim=encoding.dim, seed=seed, **parameters).agent
+    replayer = _Replayer(log, seen, encoding, Planned(agent, Draws(seed)), frozen)
+    so_far, window = Tally(), Tally()
     windows, done = [], 0
     for events in log.events():
         for event in replayer.play(events):
@@ -147,84 +133,67 @@ def replay(
             window.add(event)
             if done % size == 0 or done == seen.rows:
                 windows.append(Window(done, window.estimates, so_far.estimates))
-                window = Tally(seen.mean_reward)
+                window = Tally()
         progress(done, seen.rows)
     if done != seen.rows:
-        raise changed(log)
-    return Replay(
-        log,
-        algorithm,
-        dict(parameters or {}),
-        shared,
-        frozen_after,
-        seed,
-        seen.rows,
-        seen.skipped,
-        tuple(seen.actions),
-        seen.least_propensity,
-        replayer.dim,
-        replayer.learnt,
-        tuple(windows),
-    )
+        raise _changed(log)
+    asked = log, algorithm, parameters, shared, frozen_after, seed
+    found = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
+    return Replay(*asked, *found, replayer.learnt, tuple(windows))
 
 
-def changed(log: Log) -> ValueError:
-    """The error of a log that is another one when it is read again."""
+def _encoding(log: Log, seen: Survey, shared: bool) -> Encoding:
+    encoding = Encoding(seen.low, seen.high, len(seen.actions), shared)
+    if encoding.dim > MAX_DIM:
+        smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
+        raise ValueError(
+            f"{log.path}: {len(seen.actions):,} actions and {len(log.features):,} features must make at "
+            f"most {MAX_DIM:,} weights, got {encoding.dim:,}: take {smaller}"
+        )
+    return encoding
+
+
+def _changed(log: Log) -> ValueError:
     return ValueError(f"{log.path} must stay as it is while it is replayed, but it has changed")
 
 
 class _Replayer:
     """The agent and the reward model on their way through the log."""
 
-    def __init__(
-        self,
-        log: Log,
-        seen: Survey,
-        algorithm: str,
-        parameters: dict[str, Any],
-        shared: bool,
-        frozen: int,
-        seed: int,
-    ) -> None:
-        self._log, self._seen, self._frozen = log, seen, frozen
+    def __init__(self, log: Log, seen: Survey, encoding: Encoding, decider: Planned, frozen: int) -> None:
+        self._log, self._seen, self._encoding, self._decider = log, seen, encoding, decider
         self._arms = {action: number for number, action in enumerate(seen.actions)}
-        self._encoding = Encoding(seen.low, seen.high, len(seen.actions), shared)
-        if self._encoding.dim > MAX_DIM:
-            smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
-            raise ValueError(
-                f"{log.path}: {len(seen.actions):,} actions and {len(log.features):,} features must make at "
-                f"most {MAX_DIM:,} weights, got {self._encoding.dim:,}: take {smaller}"
-            )
-        self._policy = Policy(algorithm, self._encoding.dim, seed, parameters)
-        self._model = RewardModel(len(seen.actions), self._encoding.context_dim)
-        self._round = 0
-        self.dim, self.learnt = self._encoding.dim, 0
+        self._model = RewardModel(len(seen.actions), encoding.context_dim)
+        self._frozen, self._round, self.learnt = frozen, 0, 0
 
     def play(self, events: Events) -> Iterator[Event]:
         """The events of a block, as the estimators see them."""
         if not self._arms.keys() >= set(events.actions):
-            raise changed(self._log)
+            raise _changed(self._log)
         arms = np.array([self._arms[action] for action in events.actions], dtype=int)
         contexts = self._encoding.contexts(events.features)
         propensities = self._seen.propensities(events, arms)
-        keys, luck = self._policy.luck(self._round + np.arange(len(arms)))
-        numbers = (arms.tolist(), events.rewards.tolist(), propensities.tolist(), luck.tolist())
-        for row in zip(contexts, keys, *numbers, strict=True):
+        uniforms = self._decider.draws.uniform(self._round + np.arange(len(arms)))
+        numbers = (arms.tolist(), events.rewards.tolist(), propensities.tolist(), uniforms.tolist())
+        for row in zip(contexts, *numbers, strict=True):
             yield self._step(*row)
 
-    def _step(
-        self, context: np.ndarray, key: Key, arm: int, reward: float, propensity: float, luck: float
-    ) -> Event:
-        features = self._encoding.actions(context)
-        plan = self._policy.plan(features, key)
-        chances = plan.policy[0, 0]
-        weight = float(chances[arm]) / propensity
-        accepted = luck < weight * self._seen.least_propensity
-        predictions = self._model.predict(context)
-        event = Event(reward, weight, float(chances @ predictions), float(predictions[arm]), accepted)
-        self._model.learn(context, arm, reward)
-        if accepted and not 0 < self._frozen <= self._round:
-            self._policy.learn(plan, features, arm, reward)
-            self.learnt += 1
+    def _step(self, context: np.ndarray, arm: int, reward: float, propensity: float, uniform: float) -> Event:
+        decider, table = self._decider, FeatureTable(self._encoding.actions(context))
+        key = decider.draws.key(self._round)
+        with np.errstate(all="ignore"):
+            try:
+                plan = finite_plan(decider.agent, decider.state, table, key)
+            except FloatingPointError as error:
+                raise ValueError(str(error)) from None
+            chances = plan.policy[0, 0]
+            weight = float(chances[arm]) / propensity
+            accepted = uniform < weight * self._seen.least_propensity
+            predictions = self._model.predict(context)
+            event = Event(reward, weight, float(chances @ predictions), float(predictions[arm]), accepted)
+            self._model.learn(context, arm, reward)
+            if accepted and not 0 < self._frozen <= self._round:
+                decider.learn(decider.choice(arm, table, plan), reward)
+                self.learnt += 1
         self._round += 1
         return event

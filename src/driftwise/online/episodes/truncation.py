@@ -1,47 +1,24 @@
-"""How much has to be remembered of what cannot be counted, and what is lost by forgetting the rest."""
+"""How many episodes have to be remembered, and how much is lost with those that are not."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterator
-from typing import Any
 
-from driftwise.base.agent import Wrapper
-from driftwise.base.part import points
 from driftwise.base.types import Forgetting
-from driftwise.base.validation import ArgumentError, require_count, require_number
-from driftwise.online.episodic_memory import RememberedLeastSquares
+from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-
-
-def remembering(agent: Any, *, memory: int | None, tolerance: float) -> Any:
-    """An agent with `RememberedLeastSquares` in the place of each `LeastSquares` in it.
-
-    Without `memory` it is the number of episodes whose weights are at least `tolerance`, for all of them.
-    """
-    tolerance = require_number("tolerance", tolerance, above=0, at_most=1)
-    bases = list(_bases(agent))
-    for base in bases:
-        if not isinstance(base, LeastSquares):
-            raise ArgumentError("algorithm", "be one of least squares for continuous states", base)
-    if memory is None:
-        memory = max(slots(each.forgetting, tolerance) for base in bases for each in points(base))
-    return _replaced(agent, require_count("memory", memory))
 
 
 def slots(forgetting: Forgetting, tolerance: float) -> int:
-    """How many episodes have to be kept so that all of weight `tolerance` and above are."""
+    """Number of episodes to keep so that none of weight `tolerance` and above is lost."""
     if isinstance(forgetting, ExponentialWeights) and forgetting.rate < 1:
         return 1 + math.floor(math.log(tolerance) / math.log(forgetting.rate) + 1e-9)
     if isinstance(forgetting, SlidingWindow):
         return 1 + int(forgetting.length)
     if isinstance(forgetting, PeriodicRestart):
         return int(forgetting.period)
-    raise ArgumentError(
-        "memory", "be given, in episodes, where weights do not fade", None, f"None with {forgetting}"
-    )
+    expected = "be given, in episodes, where weights do not fade"
+    raise ArgumentError("memory", expected, None, f"None with {forgetting}")
 
 
 def lost_weight(forgetting: Forgetting, memory: int, tick: int) -> float:
@@ -78,18 +55,3 @@ def truncation_error(
     growth = math.sqrt(forgetting.weights(tick).sum() / ridge)
     once = lost * ((1 + growth) * bound / ridge + 1.5 * radius / ridge**1.5)
     return once * sum(growth**j for j in range(horizon)) if lost else 0.0
-
-
-def _bases(agent: Any) -> Iterator[Any]:
-    """The agents within an agent that wrap no other one."""
-    if isinstance(agent, Wrapper):
-        yield from _bases(agent.base)
-    else:
-        yield agent
-
-
-def _replaced(agent: Any, memory: int) -> Any:
-    if isinstance(agent, Wrapper):
-        return dataclasses.replace(agent, base=_replaced(agent.base, memory))  # pyright: ignore[reportArgumentType]
-    parts = agent.spec, agent.forgetting, agent.exploration
-    return RememberedLeastSquares(*parts, memory, agent.ridge, agent.clip)

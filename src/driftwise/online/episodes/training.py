@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.validation import ArgumentError, require_count, require_kind
-from driftwise.online.episodic import EpisodicAgent
+from driftwise.online.episodes.agent import EpisodicAgent
 
 Watcher = Callable[[int, int, float], None]  # episodes done, episodes in all, the last return
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What was earned, and how long it lasted: both `[episodes]`."""
+    """Returns and lengths of episodes: `[episodes]` each."""
 
     returns: np.ndarray
     lengths: np.ndarray
@@ -45,9 +45,8 @@ def train(
         raise RuntimeError("train must come after the end of an episode, which is under way; see end()")
     offered = getattr(getattr(env, "action_space", None), "n", None)
     if offered != agent.num_actions:
-        raise ArgumentError(
-            "env", f"have the agent's {agent.num_actions} discrete actions", offered, f"{offered} in {env}"
-        )
+        expected = f"have the agent's {agent.num_actions} discrete actions"
+        raise ArgumentError("env", expected, offered, f"{offered} in {env}")
     first_action = int(getattr(env.action_space, "start", 0))
     first_state = int(getattr(env.observation_space, "start", 0))
 
@@ -72,20 +71,18 @@ def train(
 
 @contextlib.contextmanager
 def _watcher(progress: bool | Watcher) -> Iterator[Watcher]:
-    if callable(progress):
-        yield progress
-    elif not progress:
-        yield lambda done, total, earned: None
-    else:
-        try:
-            from rich.progress import Progress
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError("progress=True needs rich: pip install 'driftwise[cli]'") from None
-        with Progress() as bar:
-            task = bar.add_task("")
+    if not progress or callable(progress):
+        yield progress or (lambda done, total, earned: None)
+        return
+    try:
+        from rich.progress import Progress
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("progress=True needs rich: pip install 'driftwise[cli]'") from None
+    with Progress() as bar:
+        task = bar.add_task("")
 
-            def watch(done: int, total: int, earned: float) -> None:
-                text = f"episode {done} of {total}, last return {earned:.4g}"
-                bar.update(task, completed=done, total=total, description=text)
+        def watch(done: int, total: int, earned: float) -> None:
+            text = f"episode {done} of {total}, last return {earned:.4g}"
+            bar.update(task, completed=done, total=total, description=text)
 
-            yield watch
+        yield watch

@@ -1,4 +1,7 @@
-"""How an agent is led through single events: by its plans, or, where that is a matter of speed, directly."""
+"""Deciders: an agent and its state, led through single events.
+
+`Planned` leads any agent by its plans; `Direct` leads plain upper confidence bounds, and is faster.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +15,44 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
+from driftwise.online.limits import finite_plan, not_finite
 from driftwise.parts.exploration import Ucb, tie_tolerance
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 
-NOTHING = np.zeros(1, dtype=np.int32)  # the one state of a bandit, once
+ONLY_STATE = np.zeros(1, dtype=np.int32)  # of a bandit, once
 ONCE = np.ones(1)
 TIE = tie_tolerance(np.dtype(np.float64))
+NUMBERS = {"ridge": float, "tick": int, "weight": float, "weight_sq": float, "epoch": int}  # of moments
 
 
 class Choice(NamedTuple):
-    """A decision, with all that is learnt from when its reward comes."""
+    """A chosen arm, with all that is learnt from when its reward comes."""
 
     arm: int
-    value: float  # the arm's index
+    value: float  # the index by which the arm was chosen
     bonus: float  # the part of it that is exploration
     features: np.ndarray  # [d] of the arm
-    planned: tuple[FeatureTable, Plan] | None  # what `update` is given, if the agent learns by its plans
+    planned: tuple[FeatureTable, Plan] | None  # arguments of `update`, if the agent learns by its plans
 
 
-class Luck:
-    """The random numbers of run 0 of a simulation with the same seed, by rounds."""
+class Draws:
+    """Random numbers of run 0 of a simulation with the same seed, by rounds."""
 
     def __init__(self, seed: int) -> None:
         run = random.fold(random.key(seed), 0)
         self._planning, self._acting = random.fold(run, PLANNING), random.fold(run, ACTING)
 
-    def for_plan(self, number: int) -> Key:
+    def key(self, number: int) -> Key:
+        """The key of a round's plan."""
         return random.LazyKey(self._planning, number)
 
-    def for_action(self, number: int) -> Any:
-        return random.uniform(random.fold(self._acting, number), 1, np.float64)[0]
+    def uniform(self, number: Any) -> Any:
+        """The uniform number that the action of a round, or of each round, is drawn with."""
+        return random.uniform(random.fold(self._acting, number), 1, np.float64)[..., 0]
 
 
-class Engine(Protocol):
+class Decider(Protocol):
     """An agent with its state."""
 
     agent: Any
@@ -60,15 +67,15 @@ class Engine(Protocol):
         ...
 
 
-def engine_of(agent: Agent, seed: int) -> Engine:
-    """The faster one that leads this agent."""
+def decider_of(agent: Agent, seed: int) -> Decider:
+    """The fastest decider that leads this agent."""
     if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb):
-        return Direct(agent, agent.exploration, Luck(seed))
-    return Planned(agent, Luck(seed))
+        return Direct(agent, agent.exploration, Draws(seed))
+    return Planned(agent, Draws(seed))
 
 
 def looks_at_arms(agent: Agent) -> bool:
-    """Whether it tells arms apart by their features, and not, say, by counting numbered actions."""
+    """Whether the agent tells arms apart by their features, and not, say, by counting numbered actions."""
     three = FeatureTable(np.zeros((3, agent.spec.dim)))
     try:
         return agent.plan(agent.init(three), three, random.key(0)).q.shape == (1, 1, 3)
@@ -79,44 +86,43 @@ def looks_at_arms(agent: Agent) -> bool:
 class Planned:
     """Any agent: `plan`, `act`, `update`."""
 
-    def __init__(self, agent: Agent, luck: Luck) -> None:
-        self.agent, self.luck = agent, luck
+    def __init__(self, agent: Agent, draws: Draws) -> None:
+        self.agent, self.draws = agent, draws
         self.state = agent.init(FeatureTable(np.zeros((1, agent.spec.dim))))
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
-        try:
-            table = FeatureTable(arms.copy())
-            plan = self.agent.plan(self.state, table, self.luck.for_plan(number))
-        except np.linalg.LinAlgError:
-            raise not_finite(self.agent) from None
-        if not np.isfinite(plan.q).all():
-            raise not_finite(self.agent)
+        table = FeatureTable(arms.copy())
+        plan = finite_plan(self.agent, self.state, table, self.draws.key(number))
         arm = int(plan.policy[0, 0].argmax())
         if plan.policy[0, 0, arm] != 1:  # else nothing is left to chance
-            arm = int(self.agent.act(plan, 0, 0, self.luck.for_action(number)))
+            arm = int(self.agent.act(plan, 0, 0, self.draws.uniform(number)))
+        return self.choice(arm, table, plan)
+
+    def choice(self, arm: int, table: FeatureTable, plan: Plan) -> Choice:
+        """The choice of an arm by a plan."""
         index, bonus = plan.q.item(0, 0, arm), plan.bonus.item(0, 0, arm)
         return Choice(arm, index, bonus, table.values[arm], (table, plan))
 
     def learn(self, choice: Choice, reward: float) -> None:
         taken = np.array([choice.arm], dtype=np.int32)
-        episode = Episode(NOTHING, taken, choice.features[None], np.array([reward]), NOTHING)
+        episode = Episode(ONLY_STATE, taken, choice.features[None], np.array([reward]), ONLY_STATE)
         assert choice.planned is not None
         self.state = self.agent.update(self.state, *choice.planned, episode)
 
 
 class Direct:
-    """Least squares with upper confidence bounds: what `LeastSquares` does in one state and one step.
+    """Least squares with upper confidence bounds: `LeastSquares` for one state and one step.
 
-    The same formulas without the axes of steps and states, and in place if all that forgetting does is to
-    shrink: three times as fast. Tests hold it equal to the simulator, as they do for `Planned`.
+    It has the same formulas without the axes of steps and states, and works in place if all that forgetting
+    does is to shrink: three times as fast. Tests hold it equal to the simulator, as they do for `Planned`.
     """
 
-    def __init__(self, agent: LeastSquares, exploration: Ucb, luck: Luck) -> None:
-        self.agent, self.luck = agent, luck
+    def __init__(self, agent: LeastSquares, exploration: Ucb, draws: Draws) -> None:
+        self.agent, self.draws = agent, draws
         self._radius = exploration.radius
         self._radius_at = self._radius.at if isinstance(self._radius, Radius) else None
         self._shrinks = isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
-        rate = getattr(agent.forgetting, "rate", 1.0)
+        rate = agent.forgetting.rate if isinstance(agent.forgetting, ExponentialWeights) else 1.0
         rates = np.array([rate, rate * rate])[:, None, None]
         self._rate, self._rates = rate, np.tile(rates, (agent.spec.dim, agent.spec.dim))
         self._refills = (1 - rates) * agent.ridge * np.eye(agent.spec.dim)
@@ -124,10 +130,8 @@ class Direct:
 
     @property
     def state(self) -> Moments:
-        state = self._state
-        ridge, weight, weight_sq = map(np.asarray, (state.ridge, state.weight, state.weight_sq))
-        tick, epoch = (np.asarray(each, dtype=np.int64) for each in (state.tick, state.epoch))
-        return state._replace(ridge=ridge, tick=tick, weight=weight, weight_sq=weight_sq, epoch=epoch)
+        arrays = {name: np.asarray(getattr(self._state, name), dtype=kind) for name, kind in NUMBERS.items()}
+        return self._state._replace(**arrays)
 
     @state.setter
     def state(self, state: Moments) -> None:
@@ -137,17 +141,8 @@ class Direct:
         self._gram, self._gram_sq = grams[0], grams[1] if num == 2 else None
         gram_sq, cross = grams[1:] if num == 2 else None, state.cross.copy()
         self._cross = cross[0, :, 0]
-        self._state = Moments(
-            gram=grams[:1],
-            gram_sq=gram_sq,
-            cross=cross,
-            ridge=float(state.ridge),
-            tick=int(state.tick),
-            weight=float(state.weight),
-            weight_sq=float(state.weight_sq),
-            epoch=int(state.epoch),
-            memory=state.memory,
-        )
+        numbers = {name: kind(getattr(state, name)) for name, kind in NUMBERS.items()}
+        self._state = state._replace(gram=grams[:1], gram_sq=gram_sq, cross=cross, **numbers)
         self._rates, self._refills = self._rates[:num], self._refills[:num]
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
@@ -167,13 +162,13 @@ class Direct:
             raise not_finite(self.agent)
         tied = index >= best - TIE * max(abs(best), 1.0)
         if np.count_nonzero(tied) > 1:
-            arm = int(random.choose(np.cumulative_sum(tied.astype(float)), self.luck.for_action(number)))
+            arm = int(random.choose(np.cumulative_sum(tied.astype(float)), self.draws.uniform(number)))
         return Choice(arm, index.item(arm), bonus.item(arm), arms[arm].copy(), None)
 
     def learn(self, choice: Choice, reward: float) -> None:
         state, features = self._state, choice.features
         if not self._shrinks:
-            sample = Sample(features[None], np.array([reward]), NOTHING, ONCE)
+            sample = Sample(features[None], np.array([reward]), ONLY_STATE, ONCE)
             self.state = self.agent.forgetting.update(self.state, sample)
             return
         grams, rate = self._grams, self._rate
@@ -186,11 +181,3 @@ class Direct:
         gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory = state
         counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
         self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)
-
-
-def not_finite(agent: Agent) -> FloatingPointError:
-    """The error of a decision that no number supports."""
-    return FloatingPointError(
-        "agent: its index is not finite; the ridge may be too small, or the radius too large, "
-        f"for such features and rewards: {agent!r}"
-    )

@@ -1,4 +1,4 @@
-"""From what was known before a decision to the features of every action."""
+"""Features of logged actions, and the regression of rewards that a doubly robust estimate uses."""
 
 from __future__ import annotations
 
@@ -41,3 +41,22 @@ class Encoding:
         if self.shared:
             return np.hstack([each, np.tile(context, (self.num_actions, 1))]) / np.sqrt(2)
         return (each[:, :, None] * context).reshape(self.num_actions, -1)
+
+
+class RewardModel:
+    """Ridge regression `q(x, a) = cᵀ w_a` on all events so far, one action at a time (Sherman–Morrison)."""
+
+    def __init__(self, num_actions: int, dim: int, ridge: float = 1.0) -> None:
+        self._inverse = np.tile(np.eye(dim) / ridge, (num_actions, 1, 1))
+        self._weights = np.zeros((num_actions, dim))
+
+    def predict(self, context: np.ndarray) -> np.ndarray:
+        """Predicted rewards of all actions in the context `[dim]`: `[num_actions]`."""
+        return self._weights @ context
+
+    def learn(self, context: np.ndarray, action: int, reward: float) -> None:
+        """Take in the reward of an action."""
+        direction = self._inverse[action] @ context
+        gain = direction / (1 + context @ direction)
+        self._weights[action] += gain * (reward - self._weights[action] @ context)
+        self._inverse[action] -= np.outer(gain, direction)

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,27 +16,48 @@ import numpy as np
 from driftwise.base.arrays import map_tree
 from driftwise.base.validation import ArgumentError
 
-FORMAT = 2  # of the description and the names of tensors; a reader refuses newer ones
+FORMAT = 2  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
 
-
-class Stored(NamedTuple):
-    """What a file holds: what the agent is, and what it knows."""
-
-    description: dict[str, Any]  # of plain values, with the `kind` of agent
-    tensors: dict[str, np.ndarray]
+Tensors = dict[str, np.ndarray]
 
 
-def write(path: str | os.PathLike[str], stored: Stored) -> None:
+class AgentFile(NamedTuple):
+    """Content of a file: what the agent is, and what it has learnt."""
+
+    description: dict[str, Any]  # plain values, with the `kind` of agent
+    tensors: Tensors
+
+
+LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent that a description names
+
+
+def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
+    """The agent that was saved at `path`; it goes on exactly as if it had never stopped.
+
+    `features` are for an `EpisodicAgent` whose map no file can describe: those it was made with. A file that
+    is damaged, not an agent's, or of another format is a `ValueError`.
+    """
+    content = read(path)
+    kind = content.description.get("kind")
+    if kind not in LOADERS:
+        raise _refused(path, f"it is of a {kind!r}, and known are {', '.join(LOADERS)}")
+    try:
+        return LOADERS[kind](content, features)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError) and error.argument == "features":  # the caller's mistake
+            raise
+        raise _refused(path, f"what it describes cannot be made ({error!r})") from error
+
+
+def write(path: str | os.PathLike[str], content: AgentFile) -> None:
     """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete."""
     from safetensors.numpy import save
 
     from driftwise.base.provenance import versions
 
-    described = json.dumps(stored.description, sort_keys=True, allow_nan=False)
-    tensors = {
-        name: np.array(each, order="C") for name, each in stored.tensors.items()
-    }  # others are scrambled
+    described = json.dumps(content.description, sort_keys=True, allow_nan=False)
+    tensors = {name: np.asarray(each, order="C") for name, each in content.tensors.items()}  # as files do
     metadata = {
         "product": PRODUCT,
         "format": str(FORMAT),
@@ -47,11 +68,11 @@ def write(path: str | os.PathLike[str], stored: Stored) -> None:
     _replace(Path(path), save(tensors, metadata))
 
 
-def read(path: str | os.PathLike[str]) -> Stored:
-    """What `write` has written; anything else is refused."""
+def read(path: str | os.PathLike[str]) -> AgentFile:
+    """The content that `write` has written; any other file is refused."""
     from safetensors import SafetensorError, safe_open
 
-    with Path(path).open("rb"):  # who may not read it, or finds none, hears so from the system
+    with Path(path).open("rb"):  # a file that is missing or not readable is the system's error
         pass
     try:
         with safe_open(path, framework="np") as file:
@@ -62,15 +83,38 @@ def read(path: str | os.PathLike[str]) -> Stored:
     if metadata.get("product") != PRODUCT:
         raise _refused(path, "it was not written by driftwise.online")
     if metadata.get("format") != str(FORMAT):
-        raise _refused(
-            path,
-            f"it has format {metadata.get('format')} of driftwise {metadata.get('driftwise')}, "
-            f"and this version reads format {FORMAT}",
-        )
+        found = f"format {metadata.get('format')} of driftwise {metadata.get('driftwise')}"
+        raise _refused(path, f"it has {found}, and this version reads format {FORMAT}")
     described = metadata.get("description", "")
     if metadata.get("checksum") != _checksum(described, tensors):
         raise _refused(path, "its checksum does not fit what it holds")
-    return Stored(json.loads(described), tensors)
+    return AgentFile(json.loads(described), tensors)
+
+
+def to_tensors(name: str, tree: Any) -> Tensors:
+    """Copies of the arrays of a state or a plan, as `name.0`, `name.1`, …"""
+    return {f"{name}.{i}": leaf for i, leaf in enumerate(leaves(tree))}
+
+
+def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
+    """The tree that `to_tensors` wrote, which is as `like` but for its numbers."""
+    return with_leaves(like, [tensors[f"{name}.{i}"] for i in range(len(leaves(like)))])
+
+
+def pack(name: str, arrays: Sequence[np.ndarray]) -> Tensors:
+    """Arrays of one type and number of axes, which may differ in size, as two tensors."""
+    return {
+        f"{name}.shapes": np.array([each.shape for each in arrays], dtype=np.int64),
+        f"{name}.values": np.concatenate([each.ravel() for each in arrays]),
+    }
+
+
+def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
+    """The arrays that were packed."""
+    shapes = tensors[f"{name}.shapes"].tolist()
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(tensors[f"{name}.values"], ends[:-1])
+    return [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]
 
 
 def leaves(tree: Any) -> list[np.ndarray]:
@@ -91,7 +135,7 @@ def _refused(path: str | os.PathLike[str], why: str) -> ArgumentError:
     return ArgumentError("path", "be an agent's file that is whole", given, f"{given!r}: {why}")
 
 
-def _checksum(described: str, tensors: dict[str, np.ndarray]) -> str:
+def _checksum(described: str, tensors: Tensors) -> str:
     digest = hashlib.sha256(described.encode())
     for name in sorted(tensors):
         array = tensors[name]
@@ -120,28 +164,3 @@ def _replace(path: Path, content: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
-
-
-class WrongFeatures(ValueError):
-    """Features that do not fit the agent in a file: the caller's mistake, not the file's."""
-
-
-LOADERS: dict[str, Callable[[Stored, Any], Any]] = {}  # by the kind of agent that a description names
-
-
-def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
-    """The agent that was saved at `path`; it goes on exactly as if it had never stopped.
-
-    `features` are for an `EpisodicAgent` whose map no file can describe: those it was made with. A file that
-    is damaged, not an agent's, or of another format is a `ValueError`.
-    """
-    stored = read(path)
-    kind = stored.description.get("kind")
-    if kind not in LOADERS:
-        raise _refused(path, f"it is of a {kind!r}, and known are {', '.join(LOADERS)}")
-    try:
-        return LOADERS[kind](stored, features)
-    except WrongFeatures:
-        raise
-    except (IndexError, KeyError, TypeError, ValueError, StopIteration) as error:
-        raise _refused(path, f"what it describes cannot be made ({error!r})") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import threading
 from dataclasses import dataclass
@@ -14,16 +15,14 @@ from driftwise.algorithms import build
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
-from driftwise.online import persistence, snapshots
-from driftwise.online.engines import engine_of, looks_at_arms
-from driftwise.online.gauge import Gauge
-from driftwise.online.inspection import Summary, summarise
-from driftwise.online.pending import Pending
+from driftwise.base.validation import ArgumentError, require_array, require_count
+from driftwise.online import files
+from driftwise.online.bandits.deciders import decider_of, looks_at_arms
+from driftwise.online.bandits.pending import Pending
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_reward, require_within
+from driftwise.online.summary import Gauge, Summary, watched
 
 KIND = "bandit"  # in files
-LARGEST_FEATURE = 1e6  # beyond it the usual ridge would drown in the rounding of squares
-LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class Decision:
 
     arm: int
     id: int  # to be given back with the reward
-    index: float  # what the arm was chosen by
-    bonus: float  # what of it is exploration
+    index: float  # by which the arm was chosen
+    bonus: float  # the part of the index that is exploration
 
 
 class Bandit:
@@ -76,34 +75,41 @@ class Bandit:
             found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
             raise ArgumentError("algorithm", "learn from what it earns alone", algorithm, found)
         if not looks_at_arms(agent):
-            raise ArgumentError(
-                "algorithm", "know arms by their features", algorithm, f"{algorithm!r}, which does not"
-            )
+            found = f"{algorithm!r}, which does not"
+            raise ArgumentError("algorithm", "know arms by their features", algorithm, found)
         self.algorithm, self.agent = algorithm, agent
         self.seed = require_count("seed", seed, at_least=0)
         if expire_after is not None:
             expire_after = require_count("expire_after", expire_after)
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
-        self._dim, self._engine = agent.spec.dim, engine_of(agent, self.seed)
+        self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed)
         self._gauge = Gauge()
         self._lock, self._writing = threading.Lock(), threading.Lock()
 
     @property
     def state(self) -> Any:
-        """A copy of what the agent has learnt."""
+        """A copy of the agent's state."""
         with self._lock:
-            return copy.deepcopy(self._engine.state)
+            return copy.deepcopy(self._decider.state)
 
     def summary(self) -> Summary:
         """How much it knows, how well it predicts, and whether the world drifts."""
         with self._lock:
-            return summarise(self.agent, self._engine.state, self._pending, self._gauge)
+            decisions, expired = self._pending.num_made, self._pending.num_expired
+            pending = len(self._pending.waiting)
+            return Summary(
+                decisions=decisions,
+                rewards=decisions - expired - pending,
+                pending=pending,
+                expired=expired,
+                **watched(self.agent, self._decider.state, self._gauge, missing=math.nan),
+            )
 
     def decide(self, features: Any) -> Decision:
         """Choose one of the arms `[num_arms, dim]`."""
-        with np.errstate(all="ignore"), self._lock:  # what comes of it is looked at
+        with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
             arms = _checked_arms(features, self._dim)
-            choice = self._engine.choose(arms, self._pending.num_made)
+            choice = self._decider.choose(arms, self._pending.num_made)
             number = self._pending.add(choice)
         return Decision(choice.arm, number, choice.value, choice.bonus)
 
@@ -112,12 +118,11 @@ class Bandit:
         if type(id) is not int or id < 0:
             id = require_count("id", id, at_least=0)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
-            plain = reward.item() if isinstance(reward, np.generic) else reward
-            reward = require_number("reward", plain, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD)
+            reward = require_reward(reward)
         with self._lock:
             choice = self._pending.get(id)
-            self._engine.learn(choice, reward)
-            self._pending.remove(id)
+            self._decider.learn(choice, reward)
+            del self._pending.waiting[id]
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -130,37 +135,35 @@ class Bandit:
             "max_pending": self._pending.max_pending,
             "expire_after": self._pending.expire_after,
         }
-        with self._writing:  # no older snapshot replaces a newer one, and nobody else waits for the disk
+        with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
             with self._lock:
-                tensors = snapshots.taken(self._engine, self._pending, self._gauge)
-            persistence.write(path, persistence.Stored(description, tensors))
+                state = files.to_tensors("state", self._decider.state)
+                tensors = {**state, "gauge": self._gauge.to_array(), **self._pending.to_tensors()}
+            files.write(path, files.AgentFile(description, tensors))
 
     @classmethod
-    def restored(cls, stored: persistence.Stored, features: None = None) -> Bandit:
-        """The bandit that a file describes; it has no features of its own."""
+    def restored(cls, file: files.AgentFile, features: None = None) -> Bandit:
+        """The bandit of a file; it has no features of its own."""
         if features is not None:
-            raise persistence.WrongFeatures(f"features must be left out for a {KIND}, got {features!r}")
-        given = {name: value for name, value in stored.description.items() if name != "kind"}
-        bandit = object.__new__(cls)
+            raise ArgumentError("features", f"be left out for a {KIND}", features)
+        given = {name: value for name, value in file.description.items() if name != "kind"}
+        bandit, tensors = object.__new__(cls), file.tensors
         bandit._start(**given | {"agent": from_config(given["agent"])})
-        snapshots.put_back(stored.tensors, bandit._engine, bandit._pending, bandit._gauge)
+        bandit._pending.restore(tensors, bandit._decider.choose(np.zeros((1, bandit._dim)), 0))
+        bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
+        bandit._gauge = Gauge(*tensors["gauge"].tolist())
         return bandit
 
 
 def _checked_arms(features: Any, dim: int) -> np.ndarray:
     if type(features) is np.ndarray and features.dtype == np.float64 and features.flags.c_contiguous:
-        flat, shape = features.ravel(), features.shape  # what is as it should be is seen at a glance:
+        flat, shape = features.ravel(), features.shape  # the usual case, seen at a glance:
         if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
             return features
     arms = require_array("features", features, (None, dim))
     if not len(arms):
         raise ArgumentError("features", "offer at least one arm", arms.shape, f"the shape {arms.shape}")
-    largest = float(np.abs(arms).max())
-    if largest > LARGEST_FEATURE:
-        raise ArgumentError(
-            "features", f"lie between ±{LARGEST_FEATURE:g}", largest, f"one of size {largest:g}"
-        )
-    return arms
+    return require_within("features", arms, LARGEST_FEATURE)
 
 
-persistence.LOADERS[KIND] = Bandit.restored
+files.LOADERS[KIND] = Bandit.restored

@@ -1,0 +1,1 @@
+"""Bandits that decide one event at a time, with rewards that may come late."""

@@ -1,0 +1,1 @@
+"""Agents that play episodes, one step at a time."""

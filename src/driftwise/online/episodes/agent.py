@@ -1,0 +1,261 @@
+"""An agent that plays episodes, one step at a time."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms import build
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.part import from_config, require_single, to_config
+from driftwise.base.random import keys_of
+from driftwise.base.types import FeatureTable, Spec
+from driftwise.base.validation import ArgumentError, require_count
+from driftwise.online import files
+from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
+from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
+from driftwise.online.features import FeatureMap
+from driftwise.online.limits import finite_plan, require_reward
+from driftwise.online.summary import EpisodicSummary, Gauge, watched
+from driftwise.parts.least_squares import LeastSquares
+
+KIND = "episodic agent"  # in files
+
+
+class OpenEpisode(NamedTuple):
+    """An episode under way."""
+
+    table: FeatureTable
+    plan: Any
+    uniforms: np.ndarray  # [H] numbers that actions are drawn with
+    state: Any
+    action: int | None  # chosen in `state`, if one was
+    steps: tuple[Step, ...]
+
+
+class EpisodicAgent:
+    """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
+
+    ```python
+    agent = EpisodicAgent("opt_wlsvi", features=table, horizon=5, rate=0.98, radius=0.3)
+    agent.begin(state)
+    while agent.under_way:
+        action = agent.act()
+        state, reward, terminated = step(action)
+        agent.observe(reward, state, terminated=terminated)
+    ```
+
+    `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps sums alone, and fed
+    with the episodes of run 0 of a simulation with the same seed it does what that run did. Or `features`
+    maps a state of any kind to the rows `[A, d]` of its actions; then the newest `memory` episodes are kept,
+    by default those whose weights are at least `tolerance`, see `RememberedLeastSquares`. All rows have
+    norms of at most 1.
+
+    It learns from an episode at its end: after `horizon` steps, when one of them is `terminated`, or by
+    `end()`. After a terminated step nothing more can be earned: the rest of the episode is spent in a state
+    of its own with features 0, which makes its value 0 (algorithms that count have to learn that). After
+    `end()` the rest is not known: it is left out, and the last step keeps the value of the state it led to.
+
+    `plan_every` lets plain least squares act on the same plan for some episodes, as planning is what costs.
+    Algorithms that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and
+    mean `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of
+    turn a `RuntimeError`, and neither changes anything. Calls are made by one thread.
+
+    `begin` raises a `FloatingPointError` where the sums give no finite weights. It would do so again: go on
+    with the last file that was saved, or with a new agent, and a larger `ridge` or a smaller `radius`.
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        *,
+        features: np.ndarray | FeatureMap,
+        horizon: int,
+        seed: int = 0,
+        memory: int | None = None,
+        tolerance: float = 1e-6,
+        plan_every: int = 1,
+        known: Mapping[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        states = states_of(features)
+        spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
+        agent = build(spec, algorithm, **parameters)
+        require_single(agent)
+        if callable(features):
+            agent = remembering(agent, memory=memory, tolerance=tolerance)
+        self._start(agent, states, {} if known is None else known, plan_every=plan_every, seed=seed)
+
+    def _start(
+        self, agent: Agent, states: States, known: Mapping[str, Any], *, plan_every: int, seed: int
+    ) -> None:
+        self.agent, self.states = agent, states
+        self._table = states.table(agent, known)
+        self._known = {name: np.array(each, dtype=np.float64) for name, each in known.items()}
+        self.plan_every = require_count("plan_every", plan_every)
+        if self.plan_every > 1 and not isinstance(agent, (LeastSquares, RememberedLeastSquares)):
+            raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
+        self.seed = require_count("seed", seed, at_least=0)
+        self._key = random.fold(random.key(self.seed), 0)
+        self._state = agent.init(self._table)
+        self._open: OpenEpisode | None = None
+        self._gauge = Gauge()
+        self.plan: Any = None  # of the episode under way, or else of the last one
+        self.num_episodes = 0  # that it has learnt from
+
+    @property
+    def horizon(self) -> int:
+        """The most steps of an episode."""
+        return self.agent.spec.horizon
+
+    @property
+    def num_actions(self) -> int:
+        """Actions are `0 … num_actions − 1`."""
+        return self.agent.spec.num_actions
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an episode has begun and not ended."""
+        return self._open is not None
+
+    @property
+    def state(self) -> Any:
+        """A copy of the agent's state."""
+        return copy.deepcopy(self._state)
+
+    def summary(self) -> EpisodicSummary:
+        """How much it knows, how well it predicts, and whether the world drifts."""
+        numbers = watched(self.agent, self._state, self._gauge, missing=None)
+        return EpisodicSummary(self.num_episodes, **numbers)
+
+    def begin(self, state: Any, *, rewards: Any = None) -> None:
+        """Start an episode in a state; mean `rewards` `[H, S, A]` are for algorithms that need them."""
+        if self._open is not None:
+            raise RuntimeError("begin must come after the end of an episode, which is under way; see end()")
+        first, table = self.states.checked("state", state), self._table
+        needed = "rewards" in self.agent.needs
+        if needed != (rewards is not None):
+            expected = "given, as the algorithm needs the mean ones" if needed else "left out"
+            raise ArgumentError("rewards", f"be {expected}", rewards)
+        if needed:
+            table = with_rewards(table, rewards, self.agent.spec)
+        _, for_plan, for_actions = keys_of(self._key, self.num_episodes)
+        if self.num_episodes % self.plan_every == 0:
+            with np.errstate(all="ignore"):
+                self.plan = finite_plan(self.agent, self._state, table, for_plan)
+        uniforms = random.uniform(for_actions, self.horizon, np.float64)
+        self._open = OpenEpisode(table, self.plan, uniforms, first, None, ())
+
+    def act(self) -> int:
+        """Choose the action of this step."""
+        episode = self._require_open("act")
+        if episode.action is not None:
+            raise RuntimeError(
+                f"act must come after observe, which has yet to follow action {episode.action}"
+            )
+        action = self._action(episode, len(episode.steps), episode.state)
+        self._open = episode._replace(action=action)
+        return action
+
+    def observe(self, reward: float, next_state: Any, *, terminated: bool = False) -> None:
+        """Take in what the action brought; `next_state` counts unless it `terminated` the episode."""
+        episode = self._require_open("observe")
+        if episode.action is None:
+            raise RuntimeError("observe must come after act, which has not chosen an action in this step")
+        reward = require_reward(reward)
+        reached = self.states.end if terminated else self.states.checked("next_state", next_state)
+        steps = (*episode.steps, Step(episode.state, episode.action, reward, reached))
+        episode = episode._replace(state=reached, action=None, steps=steps)
+        if terminated or len(steps) == self.horizon:
+            self._learn(episode, num_predicted=len(steps))
+        else:
+            self._open = episode
+
+    def end(self) -> None:
+        """Leave the episode where it is, and learn from the steps that were observed."""
+        episode = self._require_open("end")
+        self._learn(episode, num_predicted=len(episode.steps) - 1)  # no action followed the last one
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to go on with the next episode; `path` is replaced at once, or stays."""
+        if self._open is not None:
+            raise RuntimeError("save must come between episodes, and one is under way; see end()")
+        description = {
+            "kind": KIND,
+            "agent": to_config(self.agent),
+            "features": self.states.description,
+            "plan_every": self.plan_every,
+            "seed": self.seed,
+            "num_episodes": self.num_episodes,
+        }
+        tensors = {
+            **self.states.tensors,
+            **{f"known.{name}": each for name, each in self._known.items()},
+            "gauge": self._gauge.to_array(),
+            **files.to_tensors("state", self._state),
+        }
+        if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
+            tensors |= files.to_tensors("plan", _plan_of(None, self.plan))
+        files.write(path, files.AgentFile(description, tensors))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> EpisodicAgent:
+        """The agent saved at `path`; `features` are for maps that no file can describe, see `online.load`."""
+        agent = files.load(path, features=features)
+        if not isinstance(agent, cls):
+            found = f"one of a {type(agent).__name__}"
+            raise ArgumentError("path", f"be the file of an {KIND}", agent, found)
+        return agent
+
+    @classmethod
+    def restored(cls, file: files.AgentFile, features: FeatureMap | None = None) -> EpisodicAgent:
+        """The agent of a file."""
+        (description, tensors), made = file, cls.__new__(cls)
+        agent = from_config(description["agent"])
+        states = states_in(file, features, agent.spec)
+        known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
+        made._start(agent, states, known, plan_every=description["plan_every"], seed=description["seed"])
+        made.num_episodes = description["num_episodes"]
+        if made.num_episodes % made.plan_every:
+            like = _plan_of(None, agent.plan(made._state, made._table, random.key(0)))
+            made.plan = _plan_of(agent, files.from_tensors("plan", like, tensors))
+        made._state = files.from_tensors("state", made._state, tensors)
+        made._gauge = Gauge(*tensors["gauge"].tolist())
+        return made
+
+    def _learn(self, played: OpenEpisode, num_predicted: int) -> None:
+        """Learn from an episode, whose rest is spent in the state after its end."""
+        end, steps = self.states.end, list(played.steps)
+        for h in range(len(steps), self.horizon):
+            steps.append(Step(end, self._action(played, h, end), 0.0, end))
+        gauge = copy.copy(self._gauge)
+        with np.errstate(all="ignore"):  # the next plan is looked at
+            plan, episode = self.states.episode(played.plan, steps)
+            if num_predicted > 0:
+                errors, bonus = (each[:num_predicted] for each in plan.residuals(episode))
+                gauge.observe(float(np.abs(errors).mean()), float(bonus.mean()))
+            state = self.agent.update(self._state, played.table, plan, episode)
+        self._state, self._gauge, self._open = state, gauge, None
+        self.num_episodes += 1
+
+    def _action(self, episode: OpenEpisode, h: int, state: Any) -> int:
+        with np.errstate(all="ignore"):  # the plan is finite
+            return int(self.agent.act(episode.plan, h, state, episode.uniforms[h]))
+
+    def _require_open(self, call: str) -> OpenEpisode:
+        if self._open is None:
+            raise RuntimeError(f"{call} must come after begin, as no episode is under way")
+        return self._open
+
+
+def _plan_of(agent: Any, plan: Any) -> Any:
+    """A plan with its agent's base, which is not written twice."""
+    return plan._replace(base=agent and agent.base) if isinstance(plan, MemoryPlan) else plan
+
+
+files.LOADERS[KIND] = EpisodicAgent.restored

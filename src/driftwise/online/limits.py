@@ -1,0 +1,49 @@
+"""Limits of the numbers that agents take in, and the error where they give no finite decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.base.agent import Agent
+from driftwise.base.types import FeatureTable, Key
+from driftwise.base.validation import ArgumentError, require_number
+
+LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
+LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
+
+
+def require_reward(reward: Any) -> float:
+    """A single reward within the limits, as a float."""
+    return float(require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
+
+
+def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:
+    """An array that is not empty, with numbers between ±limit."""
+    largest = float(np.abs(values).max())
+    if largest > limit:
+        raise ArgumentError(name, f"lie between ±{limit:g}", largest, f"one of size {largest:g}")
+    return values
+
+
+def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> Any:
+    """The agent's plan; a `FloatingPointError` if its numbers are not finite.
+
+    It is called under `np.errstate(all="ignore")`.
+    """
+    try:
+        plan = agent.plan(state, features, key)
+    except np.linalg.LinAlgError:
+        raise not_finite(agent) from None
+    if not np.isfinite(plan.weights if plan.q is None else plan.q).all():
+        raise not_finite(agent)
+    return plan
+
+
+def not_finite(agent: Agent) -> FloatingPointError:
+    """The error of a decision that no finite number supports."""
+    return FloatingPointError(
+        "agent: its index is not finite; the ridge may be too small, or the radius too large, "
+        f"for such features and rewards: {agent!r}"
+    )
