@@ -8,7 +8,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test test-slow lint format bench clean
+.PHONY: help run test test-slow lint format generated bench clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -31,6 +31,9 @@ lint: $(VENV)/.dev  ## style, types and the direction of imports
 format: $(VENV)/.dev  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+generated: $(VENV)/.dev  ## the README's table and the type stubs, from the registries
+	$(BIN)/python -m tools.generated
 
 bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness costs; ratios within one run
 	$(BIN)/python -m benchmarks.speed

@@ -24,14 +24,6 @@ def test_examples_run_in_order_and_give_what_their_comments_say() -> None:
     assert names["mine"].spec == dw.Spec(num_states=2, num_actions=2, dim=4, horizon=1)
 
 
-def test_table_of_algorithms_is_the_registry() -> None:
-    rows = {line for line in README.splitlines() if line.startswith("| `")}
-    assert rows == {
-        f"| `{a.name}` | {a.problem} | {a.forgetting} | {a.exploration} | {a.bound} | {a.paper} |"
-        for a in dw.algorithms.ALGORITHMS.values()
-    }
-
-
 def test_drifts_and_commands_it_names_exist() -> None:
     for name in ("Constant", "Abrupt", "Gradual", "Periodic", "RandomWalk"):
         assert f"`{name}`" in README

@@ -19,6 +19,7 @@ from driftwise.base.validation import (
     require_kind,
     require_number,
 )
+from driftwise.theory.bounds.catalogue import stated_bound
 
 P = ParamSpec("P")
 A = TypeVar("A", bound=Agent)
@@ -93,7 +94,7 @@ def register(
     problem: str,
     forgetting: str,
     exploration: str,
-    bound: str,
+    bound: str = "",
     paper: str,
     takes_grids: bool = True,
     takes_arms: bool = False,
@@ -104,19 +105,28 @@ def register(
       tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
         parameters of the recipe; None where theory has nothing to say about them.
       tunes: the parameters that it returns.
-      problem, forgetting, exploration, bound, paper: columns of the table.
+      problem, forgetting, exploration, paper: columns of the table.
+      bound: another one, for an algorithm without a bound in `driftwise.theory.bounds`; else it is that.
       takes_grids: whether every number may be a grid; not where a recipe computes with it at once.
       takes_arms: whether the base may be several agents.
     """
 
     def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
-        row = problem, forgetting, exploration, bound, paper
+        row = problem, forgetting, exploration, _bound(recipe.__name__, bound), paper
         tuned = _tuned(recipe, tuning, tunes)
         algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, takes_grids, takes_arms)
         ALGORITHMS[algorithm.name] = algorithm
         return algorithm
 
     return wrap
+
+
+def _bound(algorithm: str, own: str) -> str:
+    stated = stated_bound(algorithm)
+    if (stated is None) == (own == ""):
+        found = "neither" if stated is None else "both"
+        raise ValueError(f"bound of {algorithm} must stand in the catalogue or with its recipe, got {found}")
+    return own if stated is None else stated.summary
 
 
 def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:

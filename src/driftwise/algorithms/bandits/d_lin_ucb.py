@@ -25,7 +25,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
-    bound="d^(7/8) Δ^(1/4) K^(3/4)",
     paper="Russac, Vernade & Cappé 2019",
 )
 def d_lin_ucb(

@@ -19,7 +19,6 @@ from driftwise.parts.least_squares import LeastSquares
     problem="linear bandit",
     forgetting="none",
     exploration="UCB",
-    bound="d K^(1/2), stationary",
     paper="Abbasi-Yadkori, Pál & Szepesvári 2011",
 )
 def lin_ucb(

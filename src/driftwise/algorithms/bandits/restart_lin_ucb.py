@@ -26,7 +26,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     problem="linear bandit",
     forgetting="periodic restart",
     exploration="UCB",
-    bound="d^(7/8) Δ^(1/4) K^(3/4)",
     paper="Zhao, Zhang, Jiang & Zhou 2020",
 )
 def restart_lin_ucb(

@@ -26,7 +26,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     problem="linear bandit",
     forgetting="sliding window",
     exploration="UCB",
-    bound="d^(7/8) Δ^(1/4) K^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2019",
 )
 def sw_lin_ucb(

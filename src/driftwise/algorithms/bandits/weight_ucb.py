@@ -36,7 +36,6 @@ def tuning(
     problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, single norm",
-    bound="d^(3/4) Δ^(1/4) K^(3/4)",
     paper="Wang, Zhao & Zhou 2023",
 )
 def weight_ucb(

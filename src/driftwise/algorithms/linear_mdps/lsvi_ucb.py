@@ -24,7 +24,6 @@ def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: fl
     problem="linear MDP",
     forgetting="none",
     exploration="UCB",
-    bound="d^(3/2) H^2 K^(1/2), stationary",
     paper="Jin, Yang, Wang & Jordan 2020",
 )
 def lsvi_ucb(

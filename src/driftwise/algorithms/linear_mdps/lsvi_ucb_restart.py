@@ -45,7 +45,6 @@ def tuning(
     problem="linear MDP",
     forgetting="periodic restart",
     exploration="UCB",
-    bound="d^(5/4) H^(5/4) Δ^(1/4) T^(3/4), T = HK",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
 )
 def lsvi_ucb_restart(

@@ -34,7 +34,6 @@ def tuning(
     problem="linear MDP",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
-    bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
     paper="Touati & Vincent 2020",
 )
 def opt_wlsvi(

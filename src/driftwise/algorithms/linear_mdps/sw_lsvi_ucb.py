@@ -29,7 +29,6 @@ def tuning(
     problem="linear MDP",
     forgetting="sliding window",
     exploration="UCB",
-    bound="none stated",
     paper="LSVI-UCB on a window, as SW-UCB (Cheung et al. 2019) for bandits",
 )
 def sw_lsvi_ucb(

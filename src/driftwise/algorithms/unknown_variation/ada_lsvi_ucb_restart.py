@@ -17,7 +17,7 @@ from driftwise.theory.tuning import ada_restart_block_length, ada_restart_period
     problem="linear MDP",
     forgetting="periodic restart, period chosen by EXP3.P",
     exploration="UCB",
-    bound="d^(5/4) H^(5/4) Δ^(1/4) T^(3/4), T = HK",
+    bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
     takes_grids=False,
 )

@@ -77,7 +77,6 @@ def master(
     problem="linear bandit",
     forgetting="restart when a test fails",
     exploration="UCB, on many time scales",
-    bound="d Δ^(1/3) K^(2/3)",
     paper=PAPER,
     takes_grids=False,
 )
@@ -126,7 +125,6 @@ def master_lin_ucb(
     problem="linear MDP",
     forgetting="restart when a test fails",
     exploration="UCB, on many time scales",
-    bound="d^(4/3) H^2 Δ^(1/3) K^(2/3), by our reading",
     paper=PAPER,
     takes_grids=False,
 )

@@ -162,11 +162,12 @@ BANDIT_BOUNDS: tuple[Bound, ...] = (
         exponents("1", "0", "1/3", "2/3"),
         exponents("1", "0", "0", "1/2"),
         name="master_bandit",
-        algorithm="MASTER over OFUL",
+        algorithm="master_lin_ucb",
         problem="linear bandit",
         forgetting="change detection",
         source="Wei & Luo 2021, Theorem 2; the power of d by our reading of its assumption",
         status="proven",
+        caveat="by our reading",
     ),
     rate_only(
         exponents("2/3", "0", "1/3", "2/3"),

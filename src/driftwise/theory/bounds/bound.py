@@ -147,7 +147,8 @@ class Bound:
     """A bound on the dynamic regret of an algorithm, or of every algorithm (`side="lower"`).
 
     `algorithm` with the keywords `options` of its tuned form is what it is about; `memory` is that tuning.
-    `assumes` says what it needs besides. A `rate_only` bound leaves out constants and logarithms.
+    `assumes` says what it needs besides, `caveat` what a reader of its rate should know. A `rate_only` bound
+    leaves out constants and logarithms.
     """
 
     name: str
@@ -163,12 +164,19 @@ class Bound:
     ridge: RidgeRule = "one"
     options: Mapping[str, str] = field(default_factory=dict)
     assumes: str = ""
+    caveat: str = ""
     side: Literal["upper", "lower"] = "upper"
     rate_only: bool = False
 
     def __post_init__(self) -> None:
         require_choice("problem", self.problem, PROBLEMS)
         require_choice("status", self.status, STATUSES)
+
+    @property
+    def summary(self) -> str:
+        """The rate in one line, `d^(3/2) H^2 K^(1/2), stationary`."""
+        words = ["stationary" * (not self.exponents.variation), "ours" * (self.status == "ours")]
+        return ", ".join(each for each in (str(self.exponents), self.assumes, *words, self.caveat) if each)
 
     def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
         """All terms, at the memory of the bound's tuning or at another one."""

@@ -162,11 +162,12 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         exponents("4/3", "2", "1/3", "2/3"),
         exponents("3/2", "2", "0", "1/2"),
         name="master_mdp",
-        algorithm="MASTER over LSVI-UCB",
+        algorithm="master_lsvi_ucb",
         problem="linear MDP",
         forgetting="change detection",
         source=WEI,
         status="proven",
+        caveat="by our reading",
     ),
     rate_only(
         exponents("2/3", "1", "1/3", "2/3"),
