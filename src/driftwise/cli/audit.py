@@ -37,7 +37,7 @@ def _audit(
         int | None, integer("--stride", "Check every N-th episode.  [default: about 200 of all]")
     ] = None,
     seed: Seed = None,
-    agent: Annotated[str | None, word("--agent", "LABEL", "The only agent to audit.  [default: all]")] = None,
+    agent: Annotated[str | None, word("LABEL", "The only agent to audit.  [default: all]")] = None,
     beta_scale: Annotated[
         float | None,
         number(
@@ -51,9 +51,7 @@ def _audit(
         float,
         number("--delta", "What a radius given as a number may fail with.", metavar="D", above=0, at_most=1),
     ] = 0.05,
-    out: Annotated[
-        str | None, word("--out", "DIR", "A folder for audit.json and a page, audit.html.")
-    ] = None,
+    out: Annotated[str | None, word("DIR", "A folder for audit.json and a page, audit.html.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check every lemma on live runs, with the true model at hand; the exit code is 1 if one is violated."""

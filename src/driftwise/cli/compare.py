@@ -24,8 +24,8 @@ Examples:
 def _compare(
     first: Annotated[str, argument("DIR1", "A folder written by 'driftwise run'.")],
     second: Annotated[str, argument("DIR2", "Another one.")],
-    metric: Annotated[str, word("--metric", "METRIC", "regret or reward.")] = "regret",
-    format: Annotated[str, word("--format", "FORMAT", "text, json or csv.")] = "text",
+    metric: Annotated[str, word("METRIC", "regret or reward.")] = "regret",
+    format: Annotated[str, word("FORMAT", "text, json or csv.")] = "text",
 ) -> None:
     """Say what changed between two finished runs, with a test for each difference."""
     from driftwise.analysis.comparison import METRICS, compare, comparison_table

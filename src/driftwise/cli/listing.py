@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.table import Table, markdown_text, words
 from driftwise.cli.app import app, print_table
+from driftwise.cli.options import flag
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 
 
 @app.command("list")
 def _list(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables of Markdown.")] = False,
+    markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False,
 ) -> None:
     """Show the experiments, algorithms and environments there are."""
     for table in (experiments_table(), algorithms_table(), environments_table()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +20,7 @@ def integer(name: str, help: str, *, at_least: int = 1, bits: int = 32) -> Any:
             value = text
         return check(require_count, name, value, at_least=at_least, bits=bits)
 
-    return _option(name, help, "N", parse)
+    return typer.Option(name, metavar="N", parser=parse, help=help)
 
 
 def number(name: str, help: str, *, metavar: str = "X", **bounds: Any) -> Any:
@@ -34,27 +33,22 @@ def number(name: str, help: str, *, metavar: str = "X", **bounds: Any) -> Any:
             raise InputError(f"{name} must be a number, got {text!r}") from None
         return check(require_number, name, value, **bounds)
 
-    return _option(name, help, metavar, parse)
+    return typer.Option(name, metavar=metavar, parser=parse, help=help)
 
 
-def word(name: str, metavar: str, help: str) -> Any:
-    """An option of one word."""
-    return _option(name, help, metavar, None)
+def word(metavar: str, help: str, *names: str) -> Any:
+    """An option of one word, named as its parameter unless there are names."""
+    return typer.Option(*names, metavar=metavar, help=help)
 
 
-def seed(default: str = "") -> Any:
-    """The option `--seed`."""
-    help = f"The same seed gives the same numbers.{default}"
-    return integer("--seed", help, at_least=0, bits=64)
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
 
 
 def argument(metavar: str, help: str) -> Any:
-    """An argument, which has to be given unless the command has a default for it."""
+    """An argument, required unless the command has a default for it."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
-
-
-def _option(name: str, help: str, metavar: str, parse: Callable[[str], Any] | None) -> Any:
-    return typer.Option(name, metavar=metavar, parser=parse, help=help)
 
 
 OF_THE_EXPERIMENT = "  [default: the experiment's]"
@@ -62,5 +56,6 @@ OF_THE_EXPERIMENT = "  [default: the experiment's]"
 FileOrName = Annotated[str, argument("FILE|NAME", "An experiment: a TOML file, or see 'driftwise list'.")]
 Episodes = Annotated[int | None, integer("--episodes", f"Episodes of a run.{OF_THE_EXPERIMENT}")]
 Runs = Annotated[int | None, integer("--runs", f"Runs of each agent.{OF_THE_EXPERIMENT}")]
-Seed = Annotated[int | None, seed(OF_THE_EXPERIMENT)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+SEED = "The same seed gives the same numbers."
+Seed = Annotated[int | None, integer("--seed", SEED + OF_THE_EXPERIMENT, at_least=0, bits=64)]
+Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]

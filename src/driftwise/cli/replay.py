@@ -9,11 +9,9 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-import typer
-
 from driftwise.analysis.plain import json_text
 from driftwise.cli.app import InputError, app, check, made_folder, print_table, write_page
-from driftwise.cli.options import Json, argument, integer, seed, word
+from driftwise.cli.options import SEED, Json, argument, flag, integer, word
 
 EXAMPLES = """\b
 Examples:
@@ -27,41 +25,31 @@ DEFAULT = "d_lin_ucb", {"rate": 0.999, "noise_scale": 0.5}
 @app.command("replay", epilog=EXAMPLES)
 def _replay(
     file: Annotated[str, argument("FILE", "A log: .csv or .parquet, oldest row first.")],
-    action: Annotated[str, word("--action", "COL", "The column of what was done.")],
-    reward: Annotated[str, word("--reward", "COL", "The column of what came of it.")],
-    features: Annotated[str, word("--features", "COL,…", "Columns of what was known before.")],
+    action: Annotated[str, word("COL", "The column of what was done.")],
+    reward: Annotated[str, word("COL", "The column of what came of it.")],
+    features: Annotated[str, word("COL,…", "Columns of what was known before.")],
     propensity: Annotated[
         str | None,
-        word(
-            "--propensity",
-            "COL",
-            "The logged action's probability.  [default: the action's share of the log]",
-        ),
+        word("COL", "The logged action's probability.  [default: the action's share of the log]"),
     ] = None,
     algorithm: Annotated[
         str | None,
-        word(
-            "--algorithm",
-            "NAME",
-            "See 'driftwise list'.  [default: d_lin_ucb, rate 0.999, noise_scale 0.5]",
-        ),
+        word("NAME", "See 'driftwise list'.  [default: d_lin_ucb, rate 0.999, noise_scale 0.5]"),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        word("--set", "KEY=VALUE", "A parameter of the algorithm; may be given again."),
+        word("KEY=VALUE", "A parameter of the algorithm; may be given again.", "--set"),
     ] = None,
     shared: Annotated[
         bool,
-        typer.Option("--shared", help="Actions differ by a level alone; the context's weights are common."),
+        flag("--shared", "Actions differ by a level alone; the context's weights are common."),
     ] = False,
     frozen: Annotated[
         int | None, integer("--frozen", "Learn from N rows, then estimate on the others.")
     ] = None,
     every: Annotated[int | None, integer("--every", "Rows of a window.  [default: a fiftieth]")] = None,
-    seed: Annotated[int, seed()] = 0,
-    out: Annotated[
-        str | None, word("--out", "DIR", "A folder for replay.json and a page, replay.html.")
-    ] = None,
+    seed: Annotated[int, integer("--seed", SEED, at_least=0, bits=64)] = 0,
+    out: Annotated[str | None, word("DIR", "A folder for replay.json and a page, replay.html.")] = None,
     as_json: Json = False,
 ) -> None:
     """Estimate what an agent would have earned, from decisions that were logged."""

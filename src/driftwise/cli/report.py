@@ -17,8 +17,8 @@ Examples:
 @app.command("report", epilog=EXAMPLES)
 def _report(
     folder: Annotated[str, argument("DIR", "A folder written by 'driftwise run'.")],
-    format: Annotated[str, word("--format", "FORMAT", "html, pdf, png, csv or latex.")] = "html",
-    out: Annotated[str | None, word("--out", "FILE", "The file to write.  [default: in DIR]")] = None,
+    format: Annotated[str, word("FORMAT", "html, pdf, png, csv or latex.")] = "html",
+    out: Annotated[str | None, word("FILE", "The file to write.  [default: in DIR]")] = None,
 ) -> None:
     """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
     from driftwise.analysis.report import write_report

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, check, counted, print_table
-from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, integer, word
+from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
 from driftwise.experiments.progress import held_interrupts, shown_progress
@@ -29,22 +27,18 @@ def _run(
     seed: Seed = None,
     out: Annotated[
         str | None,
-        word(
-            "--out",
-            "DIR",
-            "The folder to write to. A run that was stopped there goes on.  [default: results/NAME]",
-        ),
+        word("DIR", "The folder to write to. A run that was stopped there goes on.  [default: results/NAME]"),
     ] = None,
     workers: Annotated[int | None, integer("--workers", "Processes to run in.  [default: 1]")] = None,
     engine: Annotated[
-        str, word("--engine", "ENGINE", "processes, on this machine, or ray, on a Ray cluster.")
+        str, word("ENGINE", "processes, on this machine, or ray, on a Ray cluster.")
     ] = "processes",
     address: Annotated[
         str | None,
-        word("--address", "ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]"),
+        word("ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]"),
     ] = None,
-    device: Annotated[str | None, word("--device", "DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print the paths of the files only.")] = False,
+    device: Annotated[str | None, word("DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
+    quiet: Annotated[bool, flag("--quiet", "Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)

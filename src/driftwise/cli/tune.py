@@ -35,7 +35,7 @@ def _tune(
     horizon: Annotated[
         int | None, integer("--horizon", "Steps of an episode, H; a bandit has one.", bits=62)
     ] = None,
-    problem: Annotated[str, word("--problem", "PROBLEM", "mdp or bandit.")] = "mdp",
+    problem: Annotated[str, word("PROBLEM", "mdp or bandit.")] = "mdp",
     delta: Annotated[
         float, number("--delta", "The chance at which bounds may fail, δ.", above=0, at_most=1)
     ] = 0.05,
