@@ -16,7 +16,7 @@ from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
 
 SEED = 5
 COUNTING = [name for name in PARAMETERS if ALGORITHMS[name].problem in ("tabular MDP", "metric MDP")]
-TOLD = ("measures", "initial", "projection", "positions")
+KNOWN_ARRAYS = ("measures", "initial", "projection", "positions")
 
 
 def needs(name: str) -> tuple[str, ...]:
@@ -29,16 +29,16 @@ def fitting_environment(name: str) -> LinearMdp:
 
 
 def online(name: str, environment: LinearMdp, **options: Any) -> EpisodicAgent:
-    """The example agent of an algorithm, which is told what it needs."""
+    """The example agent of an algorithm, with all that it needs known to it."""
     table = environment.world(needs=needs(name)).table
-    knows = {each: getattr(table, each) for each in needs(name) if each in TOLD}
-    if "positions" in knows:
-        knows["positions"] = environment.positions
-    given = dict(features=environment.features, known=knows) | options
+    known = {each: getattr(table, each) for each in needs(name) if each in KNOWN_ARRAYS}
+    if "positions" in known:
+        known["positions"] = environment.positions
+    given = dict(features=environment.features, known=known) | options
     return EpisodicAgent(name, horizon=SPEC.horizon, seed=SEED, **given, **PARAMETERS[name])
 
 
-def rewards_told(name: str, environment: LinearMdp, t: int) -> np.ndarray | None:
+def known_rewards(name: str, environment: LinearMdp, t: int) -> np.ndarray | None:
     if "rewards" not in needs(name):
         return None
     return np.einsum("sad,hd->hsa", environment.features, environment.model(t).theta)
@@ -78,7 +78,7 @@ def test_fed_with_the_episodes_of_a_run_it_does_what_that_run_did(name):
     environment = fitting_environment(name)
     learner, actions = online(name, environment), set()
     for t, one in enumerate(play(agent(name), environment, NUM_EPISODES, seed=SEED)):
-        taken = led_through(learner, one.episode, rewards=rewards_told(name, environment, t))
+        taken = led_through(learner, one.episode, rewards=known_rewards(name, environment, t))
         assert taken == one.episode.actions.tolist()
         np.testing.assert_allclose(learner.plan.q[:, : SPEC.num_states], one.plan.q, rtol=0, atol=1e-9)
         actions.update(taken)
@@ -91,7 +91,7 @@ def test_nothing_can_be_earned_after_the_end_of_an_episode(name):
     environment = fitting_environment(name)
     learner = online(name, environment)
     for t, one in enumerate(drawn_episodes(15)):
-        led_through(learner, one, length=1 + t % 3, rewards=rewards_told(name, environment, t))
+        led_through(learner, one, length=1 + t % 3, rewards=known_rewards(name, environment, t))
         assert np.abs(learner.plan.q[:, SPEC.num_states]).max() <= 1e-12
         assert np.isfinite(learner.plan.q).all()
 
@@ -241,12 +241,12 @@ def test_bad_settings_are_one_sentence(options, message):
         EpisodicAgent(**given)
 
 
-def test_rewards_are_told_to_those_who_need_them_alone():
+def test_rewards_are_known_to_those_who_need_them_alone():
     environment = fitting_environment("matrix_rl")
     with pytest.raises(ValueError, match=r"^rewards must be given, as the algorithm needs the mean ones"):
         online("matrix_rl", environment).begin(0)
     with pytest.raises(ValueError, match=r"^rewards must be left out, got"):
-        online("opt_wlsvi", environment).begin(0, rewards=rewards_told("matrix_rl", environment, 0))
+        online("opt_wlsvi", environment).begin(0, rewards=known_rewards("matrix_rl", environment, 0))
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -259,7 +259,7 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, tmp_path):
         if t % 9 == 5:
             stops.save(file)
             stops = EpisodicAgent.load(file)
-        rewards = rewards_told(name, environment, t)
+        rewards = known_rewards(name, environment, t)
         length = 1 + t % 3
         taken = led_through(goes_on, one, length=length, rewards=rewards)
         assert led_through(stops, one, length=length, rewards=rewards) == taken

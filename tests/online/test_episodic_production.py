@@ -1,4 +1,4 @@
-"""Episodic agents in the wild: whatever they are told, and the numbers to watch them by."""
+"""Episodic agents in the wild: whatever is passed to them, and the numbers to watch them by."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.online.test_episodic import (
     bits,
     drawn_episodes,
     fitting_environment,
+    known_rewards,
     led_through,
     online,
-    rewards_told,
 )
 from tests.online.test_episodic_memory import FEATURES, LEARNERS, mapped
 
@@ -169,7 +169,7 @@ def test_every_agent_has_a_summary_which_is_saved_with_it(name, tmp_path):
     environment = fitting_environment(name)
     learner = online(name, environment)
     for t, one in enumerate(drawn_episodes(12)):
-        led_through(learner, one, length=1 + t % 3, rewards=rewards_told(name, environment, t))
+        led_through(learner, one, length=1 + t % 3, rewards=known_rewards(name, environment, t))
     summary = learner.summary()
     assert summary.episodes == 12
     assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()

@@ -14,7 +14,7 @@ from driftwise.online import Bandit
 from tests.streams import bits, lead, make
 
 DIM = 3
-NAMES = ["d_lin_ucb", "sw_lin_ucb", "d_lin_ts", "borl", "change_detection"]  # each way through the engine
+NAMES = ["d_lin_ucb", "sw_lin_ucb", "d_lin_ts", "borl", "change_detection"]  # each way through a decider
 
 
 def everything(bandit: Bandit) -> Any:

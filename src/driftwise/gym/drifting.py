@@ -40,9 +40,8 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         self._values = require_array("values", values, (None,))
         self._drift: Drift = require_kind("drift", drift, Drift)
         if self._drift.num_anchors != len(self._values):
-            raise ArgumentError(
-                "drift", f"mix as many anchors as there are values ({len(self._values)})", drift
-            )
+            expected = f"mix as many anchors as there are values ({len(self._values)})"
+            raise ArgumentError("drift", expected, drift)
         self._episode = -1
 
     def reset(
@@ -55,17 +54,17 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         value = float(self._drift.mixture(np.array([episode]))[0] @ self._values)
         self._set(self.env.unwrapped, value)
         observation, info = self.env.reset(seed=seed, options=left or None)
-        self._episode, self._told = episode, {"episode_index": episode, "parameter": value}
-        return observation, info | self._told
+        self._episode, self._facts = episode, {"episode_index": episode, "parameter": value}
+        return observation, info | self._facts
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take an action in the world of this episode."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, truncated, info | self._told
+        return observation, reward, terminated, truncated, info | self._facts
 
 
 def set_cart_pole(name: str) -> Setter:
-    """Sets `length`, `masspole`, `masscart` or another number of CartPole, with what follows from them."""
+    """A setter of a number of CartPole, as `length` or `masspole`, and of all that depend on it."""
 
     def set_value(env: Any, value: float) -> None:
         _attribute(env, name)(env, value)
@@ -76,7 +75,7 @@ def set_cart_pole(name: str) -> Setter:
 
 
 def set_slipperiness(env: Any, value: float) -> None:
-    """The probability with which a step on FrozenLake goes astray, half of it to either side.
+    """Set the probability with which a step on FrozenLake goes astray, half of it to either side.
 
     The lake has to be made with `is_slippery=True`: else its table has no ways to the sides.
     """
@@ -87,9 +86,8 @@ def set_slipperiness(env: Any, value: float) -> None:
         (actions, action) for actions in env.P.values() for action, ways in actions.items() if len(ways) == 3
     ]
     if not slippery:
-        raise ArgumentError(
-            "env", "be a lake made with is_slippery=True", env, f"{env}, where no step goes astray"
-        )
+        found = f"{env}, where no step goes astray"
+        raise ArgumentError("env", "be a lake made with is_slippery=True", env, found)
     for actions, action in slippery:
         actions[action] = [(share, *way[1:]) for share, way in zip(shares, actions[action], strict=True)]
 

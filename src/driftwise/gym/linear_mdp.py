@@ -68,9 +68,8 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         """Take an action: the next state, the reward, whether the horizon is reached, `False`, and `info`."""
         self._require_reset(started=self._step < self._horizon)
         if not self.action_space.contains(action):
-            raise ArgumentError(
-                "action", f"be an integer from 0 to {self.environment.spec.num_actions - 1}", action
-            )
+            expected = f"be an integer from 0 to {self.environment.spec.num_actions - 1}"
+            raise ArgumentError("action", expected, action)
         phi = self.environment.features[self._state, action]
         mean = float(phi @ self._model.theta[self._step])
         reward = mean if self.environment.rewards == "mean" else float(self.np_random.random() < mean)
@@ -97,11 +96,7 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
-        return {
-            "episode_index": self._episode,
-            "step": self._step,
-            "optimal_value": self._optimal_value,
-        }
+        return {"episode_index": self._episode, "step": self._step, "optimal_value": self._optimal_value}
 
     @staticmethod
     def _require_reset(*, started: bool) -> None:

@@ -1,7 +1,7 @@
 """Features of states in the unit ball: vectors in which values are nearly linear.
 
-A basis maps a state to a vector of norm at most one. `PerAction` gives each action a block of its own, and
-is what an `EpisodicAgent` takes. `Transformed` and `Custom` are not saved with an agent; the others are.
+A basis maps a state to a vector of norm at most one. `PerAction` gives each action a block of its own, for
+an `EpisodicAgent`. `Transformed` and `Custom` are not saved with an agent; the others are.
 """
 
 from __future__ import annotations

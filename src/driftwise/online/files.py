@@ -23,7 +23,7 @@ Tensors = dict[str, np.ndarray]
 
 
 class AgentFile(NamedTuple):
-    """Content of a file: what the agent is, and what it has learnt."""
+    """Content of a file: the agent's description and its numbers."""
 
     description: dict[str, Any]  # plain values, with the `kind` of agent
     tensors: Tensors
@@ -47,7 +47,7 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     except (IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, ArgumentError) and error.argument == "features":  # the caller's mistake
             raise
-        raise _refused(path, f"what it describes cannot be made ({error!r})") from error
+        raise _refused(path, f"the agent in it cannot be made ({error!r})") from error
 
 
 def write(path: str | os.PathLike[str], content: AgentFile) -> None:
@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str]) -> AgentFile:
         raise _refused(path, f"it has {found}, and this version reads format {FORMAT}")
     described = metadata.get("description", "")
     if metadata.get("checksum") != _checksum(described, tensors):
-        raise _refused(path, "its checksum does not fit what it holds")
+        raise _refused(path, "its checksum does not fit its content")
     return AgentFile(json.loads(described), tensors)
 
 

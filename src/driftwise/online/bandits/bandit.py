@@ -27,7 +27,7 @@ KIND = "bandit"  # in files
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An arm, and why."""
+    """A chosen arm, and the index that it was chosen by."""
 
     arm: int
     id: int  # to be given back with the reward
@@ -93,7 +93,7 @@ class Bandit:
             return copy.deepcopy(self._decider.state)
 
     def summary(self) -> Summary:
-        """How much it knows, how well it predicts, and whether the world drifts."""
+        """Numbers to watch: how much is known, how good predictions are, and whether the world drifts."""
         with self._lock:
             decisions, expired = self._pending.num_made, self._pending.num_expired
             pending = len(self._pending.waiting)

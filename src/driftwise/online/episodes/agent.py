@@ -61,12 +61,12 @@ class EpisodicAgent:
     of its own with features 0, which makes its value 0 (algorithms that count have to learn that). After
     `end()` the rest is not known: it is left out, and the last step keeps the value of the state it led to.
 
-    `plan_every` lets plain least squares act on the same plan for some episodes, as planning is what costs.
-    Algorithms that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and
-    mean `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of
-    turn a `RuntimeError`, and neither changes anything. Calls are made by one thread.
+    `plan_every` lets plain least squares act on the same plan for some episodes, to save time. Algorithms
+    that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and mean
+    `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of turn a `RuntimeError`,
+    and neither changes anything. Calls are made by one thread.
 
-    `begin` raises a `FloatingPointError` where the sums give no finite weights. It would do so again: go on
+    `begin` raises a `FloatingPointError` where no finite number supports a plan. It would do so again: go on
     with the last file that was saved, or with a new agent, and a larger `ridge` or a smaller `radius`.
     """
 
@@ -95,6 +95,7 @@ class EpisodicAgent:
         self, agent: Agent, states: States, known: Mapping[str, Any], *, plan_every: int, seed: int
     ) -> None:
         self.agent, self.states = agent, states
+        self.horizon, self.num_actions = agent.spec.horizon, agent.spec.num_actions
         self._table = states.table(agent, known)
         self._known = {name: np.array(each, dtype=np.float64) for name, each in known.items()}
         self.plan_every = require_count("plan_every", plan_every)
@@ -109,16 +110,6 @@ class EpisodicAgent:
         self.num_episodes = 0  # that it has learnt from
 
     @property
-    def horizon(self) -> int:
-        """The most steps of an episode."""
-        return self.agent.spec.horizon
-
-    @property
-    def num_actions(self) -> int:
-        """Actions are `0 … num_actions − 1`."""
-        return self.agent.spec.num_actions
-
-    @property
     def under_way(self) -> bool:
         """Whether an episode has begun and not ended."""
         return self._open is not None
@@ -129,7 +120,7 @@ class EpisodicAgent:
         return copy.deepcopy(self._state)
 
     def summary(self) -> EpisodicSummary:
-        """How much it knows, how well it predicts, and whether the world drifts."""
+        """Numbers to watch: how much is known, how good predictions are, and whether the world drifts."""
         numbers = watched(self.agent, self._state, self._gauge, missing=None)
         return EpisodicSummary(self.num_episodes, **numbers)
 
@@ -163,7 +154,7 @@ class EpisodicAgent:
         return action
 
     def observe(self, reward: float, next_state: Any, *, terminated: bool = False) -> None:
-        """Take in what the action brought; `next_state` counts unless it `terminated` the episode."""
+        """Take in the reward of the action; `next_state` counts unless the step `terminated` the episode."""
         episode = self._require_open("observe")
         if episode.action is None:
             raise RuntimeError("observe must come after act, which has not chosen an action in this step")

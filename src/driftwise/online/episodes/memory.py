@@ -11,7 +11,7 @@ from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import spd_inverse, write
 from driftwise.base.part import count, member, part, points
 from driftwise.base.random import choose
-from driftwise.base.types import FeatureTable, Key, Moments, Plan, Sample
+from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.online.episodes.truncation import slots
 from driftwise.parts.exploration import Thompson, TruncatedThompson
@@ -20,24 +20,13 @@ from driftwise.parts.least_squares import LeastSquares, doubted
 from driftwise.parts.regression import empty_moments, linear
 
 
-class VisitedEpisode(NamedTuple):
-    """A trajectory by features. A step has one state, the one that was met, and its number is 0."""
-
-    states: np.ndarray  # [H]
-    actions: np.ndarray  # [H]
-    features: np.ndarray  # [H, d]
-    rewards: np.ndarray  # [H]
-    successors: np.ndarray  # [H]
-    ahead: np.ndarray  # [H, A, d] of all actions in the state that followed
-
-
 class MemoryState(NamedTuple):
     """The newest L episodes, in a ring."""
 
-    clock: Moments  # a regression of 1 on the slots: its sums are the weights ω of what they hold
+    clock: Moments  # a regression of 1 on the slots: its sums are the weights ω of their episodes
     features: np.ndarray  # [H, L, d]
     rewards: np.ndarray  # [H, L]
-    ahead: np.ndarray  # [H, L, A, d]
+    ahead: np.ndarray  # [H, L, A, d] of all actions in the state that followed
 
     @property
     def weights(self) -> np.ndarray:
@@ -46,7 +35,10 @@ class MemoryState(NamedTuple):
 
 
 class MemoryPlan(NamedTuple):
-    """A plan that can be asked about any state; its tables are filled in for those that were met."""
+    """A plan that can be asked about any state; its tables are filled in for those that were met.
+
+    Each step has one of them, with the number 0. The successors of its episodes are features `[H, A, d]`.
+    """
 
     base: Any  # the `LeastSquares` that it is a plan of
     weights: np.ndarray  # [H, d]
@@ -61,8 +53,11 @@ class MemoryPlan(NamedTuple):
     drawn: Any = None
 
     value = Plan.value
-    values_ahead = Plan.values_ahead
     residuals = Plan.residuals
+
+    def values_ahead(self, successors: np.ndarray) -> np.ndarray:
+        """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""
+        return np.append(self.values[1:, 0], 0.0)
 
     def index_at(self, h: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Index and bonus in step h of actions with features `[N, d]`."""
@@ -96,7 +91,7 @@ class RememberedLeastSquares(Wrapper):
 
     For `h = H … 1`, over the episodes τ that are remembered, with the weights ω of the base's forgetting:
     `w_h = Λ_h⁻¹ Σ_τ ω φ_τ (r_τ + V_{h+1}(s'_τ))`, `V_{h+1}(s') = clip(max_a Q_{h+1}(s', a))`. An episode that
-    leaves the memory has weight 0 from then on, in all sums; `truncation_error` bounds what that changes.
+    leaves the memory has weight 0 from then on, in all sums; `truncation_error` bounds the change.
     A plan costs `O(H · memory · A · d²)`.
     """
 
@@ -136,14 +131,14 @@ class RememberedLeastSquares(Wrapper):
         index, _ = plan.index_at(h, state)
         return choose(np.cumsum(plan.base.exploration.policy(index)), uniform)
 
-    def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Any) -> MemoryState:
+    def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
         slot = int(state.clock.tick % self.memory)
         clock = state.clock._replace(cross=write(state.clock.cross.copy(), (0, 1 + slot), 0.0))
         return MemoryState(
             clock=self.base.forgetting.update(clock, _tick(slot)),
             features=write(state.features, (slice(None), slot), episode.features),
             rewards=write(state.rewards, (slice(None), slot), episode.rewards),
-            ahead=write(state.ahead, (slice(None), slot), episode.ahead),
+            ahead=write(state.ahead, (slice(None), slot), episode.successors),
         )
 
     def moments(self, state: MemoryState) -> Moments:

@@ -12,7 +12,6 @@ from driftwise.base.agent import Agent
 from driftwise.base.part import CONFIGURABLE, from_config, to_config
 from driftwise.base.types import Episode, FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
-from driftwise.online.episodes.memory import VisitedEpisode
 from driftwise.online.features import FeatureMap
 from driftwise.online.files import AgentFile
 from driftwise.parts.regression import feature_table
@@ -42,14 +41,14 @@ class States(ABC):
 
     @abstractmethod
     def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
-        """The features of all states, with what the agent needs besides."""
+        """The features of all states, with all else that the agent needs."""
 
     @abstractmethod
     def checked(self, name: str, state: Any) -> Any:
         """A state as the agent knows it."""
 
     @abstractmethod
-    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Any]:
+    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
         """Arguments of an update: the plan, and H steps as arrays."""
 
 
@@ -124,12 +123,11 @@ class MappedStates(States):
     def checked(self, name: str, state: Any) -> np.ndarray:
         return _in_unit_ball(require_array(f"features of {name}", self.features(state), self.end.shape))
 
-    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, VisitedEpisode]:
+    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
         states, actions, rewards, reached = zip(*steps, strict=True)
         met, taken = np.stack(states), np.array(actions, dtype=np.int32)
-        zeros, of_taken = np.zeros_like(taken), met[np.arange(len(met)), taken]
-        episode = VisitedEpisode(zeros, taken, of_taken, np.array(rewards), zeros, np.stack(reached))
-        return plan.visited(met), episode
+        features, zeros = met[np.arange(len(met)), taken], np.zeros_like(taken)
+        return plan.visited(met), Episode(zeros, taken, features, np.array(rewards), np.stack(reached))
 
 
 def states_of(features: Any) -> States:

@@ -1,4 +1,4 @@
-"""How many episodes have to be remembered, and how much is lost with those that are not."""
+"""The memory that a forgetting needs, in episodes, and the error of a smaller one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def truncation_error(
     $$\varepsilon = m\left(\frac{(1 + \kappa)Y}{\lambda} + \frac{3\beta}{2\lambda^{3/2}}\right), \qquad
       |Q_1 - Q_1^{\text{all}}| \le \varepsilon \sum_{j=0}^{H-1} \kappa^j.$$
     The first term is $\phi^\top\Lambda^{-1}\sum_{\text{lost}}\omega\phi_\tau(y_\tau - \phi_\tau^\top w)$, the
-    second the difference of the two widths, and $\kappa$ what an error in $V_{h+1}$ is multiplied with.
+    second the difference of the two widths, and $\kappa$ the factor of an error in $V_{h+1}$.
     """
     tick, horizon = require_count("tick", tick, at_least=0), require_count("horizon", horizon)
     lost = lost_weight(forgetting, require_count("memory", memory), tick)

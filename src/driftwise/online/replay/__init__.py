@@ -1,4 +1,4 @@
-"""Off-policy replay: what an agent would have earned, from decisions that somebody else made and logged."""
+"""Off-policy replay: estimates of an agent's mean reward from decisions that another policy made."""
 
 from __future__ import annotations
 

@@ -84,6 +84,7 @@ class Log:
 
     @property
     def columns(self) -> list[str]:
+        """All columns that are read, the action's first."""
         return [self.action, self.reward, *self.features, *filter(None, (self.propensity,))]
 
     def events(self) -> Iterator[Events]:
@@ -139,27 +140,23 @@ class Log:
                 rows = max(1, self.bytes_at_once // (8 * len(self.columns)))
                 yield from file.iter_batches(batch_size=rows, columns=self.columns)
             return
-        reading = csv.ReadOptions(block_size=self.bytes_at_once)
         with csv.open_csv(self.path) as shown:
             self._require_columns(shown.schema.names)
-        # Words, converted here: a type guessed from the first block may not fit the others.
+        reading = csv.ReadOptions(block_size=self.bytes_at_once)
+        words = dict.fromkeys(self.columns, pa.string())  # a type guessed from a block may not fit the next
         converting = csv.ConvertOptions(
-            include_columns=self.columns,
-            column_types=dict.fromkeys(self.columns, pa.string()),
-            strings_can_be_null=True,
+            include_columns=self.columns, column_types=words, strings_can_be_null=True
         )
         with csv.open_csv(self.path, read_options=reading, convert_options=converting) as blocks:
             yield from blocks
 
     def _require_columns(self, names: list[str]) -> None:
-        for name in self.columns:
-            if names.count(name) != 1:
-                problem = "more than one column" if name in names else "no column"
-                close = "" if name in names else nearest(name, names)
-                commas = "; columns have to be separated by commas" if len(names) == 1 else ""
-                raise ValueError(
-                    f"{self.path} has {problem} {name!r}{close}; its columns are {_listed(names)}{commas}"
-                )
+        for name in (each for each in self.columns if names.count(each) != 1):
+            problem = f"more than one column {name!r}" if name in names else f"no column {name!r}"
+            close = "" if name in names else nearest(name, names)
+            listed = ", ".join(map(repr, names[:20])) + f" and {len(names) - 20} more" * (len(names) > 20)
+            commas = "; columns have to be separated by commas" if len(names) == 1 else ""
+            raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
 
     def _events(self, batch: pa.RecordBatch, first_row: int) -> Events:
         numbers = {name: self._numbers(batch, name, first_row) for name in self.columns[1:]}
@@ -167,47 +164,37 @@ class Log:
         usable = np.isfinite(list(numbers.values())).all(axis=0) & (actions != None)  # noqa: E711
         chances = None if self.propensity is None else numbers[self.propensity]
         if chances is not None:
-            wrong = np.flatnonzero(usable & ~((chances > 0) & (chances <= 1)))
-            if len(wrong):
-                raise ValueError(
-                    f"{self.path}: row {first_row + wrong[0]}: {self.propensity} must be a probability "
-                    f"in (0, 1], got {chances[wrong[0]]:g}"
-                )
-        features = np.stack([numbers[name] for name in self.features], axis=1)
-        return Events(
-            actions[usable],
-            numbers[self.reward][usable],
-            features[usable],
-            None if chances is None else chances[usable],
-            int((~usable).sum()),
-        )
+            for i in np.flatnonzero(usable & ~((chances > 0) & (chances <= 1))):
+                found = f"{self.propensity} must be a probability in (0, 1], got {chances[i]:g}"
+                raise self._wrong(first_row + i, found)
+            chances = chances[usable]
+        features = np.stack([numbers[name] for name in self.features], axis=1)[usable]
+        rewards, skipped = numbers[self.reward][usable], int((~usable).sum())
+        return Events(actions[usable], rewards, features, chances, skipped)
 
     def _numbers(self, batch: pa.RecordBatch, name: str, first_row: int) -> np.ndarray:
         """A column as float64, NaN where it is missing."""
         column: Any = _plain(batch.column(name))
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
-        elif not _is_number(column.type):
-            raise ValueError(f"{self.path}: {name} must be a column of numbers, got {column.type}")
         try:
-            numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+            numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        except pa.ArrowNotImplementedError:
+            raise ValueError(f"{self.path}: {name} must be a column of numbers, got {column.type}") from None
         except pa.ArrowInvalid:
             i = next(i for i, word in enumerate(column) if not _reads_as_number(word))
-            found = f"{name} must be a number, got {column[i].as_py()!r}"
-            raise ValueError(f"{self.path}: row {first_row + i}: {found}") from None
+            raise self._wrong(first_row + i, f"{name} must be a number, got {column[i].as_py()!r}") from None
         for i in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST_REWARD)):
             found = f"{name} must lie between ±{LARGEST_REWARD:g}, got {numbers[i]:g}"
-            raise ValueError(f"{self.path}: row {first_row + i}: {found}")
+            raise self._wrong(first_row + i, found)
         return numbers
+
+    def _wrong(self, row: Any, why: str) -> ValueError:
+        return ValueError(f"{self.path}: row {row}: {why}")
 
 
 def _plain(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
-    return pa.types.is_null(kind) or any(test(kind) for test in tests)
 
 
 def _reads_as_number(word: Any) -> bool:
@@ -226,8 +213,3 @@ def _words(column: Any) -> np.ndarray:
         column = pc.if_else(finite, column, None)  # pyright: ignore[reportAttributeAccessIssue]
     words = ((word or "").strip() or None for word in pc.cast(column, pa.string()).to_pylist())
     return np.array([*words, None], dtype=object)[:-1]
-
-
-def _listed(names: list[str], limit: int = 20) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(map(repr, names[:limit])) + more

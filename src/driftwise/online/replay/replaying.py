@@ -1,4 +1,4 @@
-"""The replay itself: two passes over a log, one event after the other in the second."""
+"""The replay: two passes over a log, one event after the other in the second."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_DIM = 500  # an event takes time in its cube: then some hundredths of a seco
 
 
 class Window(NamedTuple):
-    """After `row` usable rows: the estimates over the last window and over all."""
+    """Estimates after `row` usable rows, over the last window and over all."""
 
     row: int
     window: Estimates
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Replay:
-    """Estimates of a replay, and what was replayed."""
+    """Estimates of a replay, with its log and its options."""
 
     log: Log
     algorithm: str
@@ -54,6 +54,7 @@ class Replay:
 
     @property
     def final(self) -> Estimates:
+        """The estimates over all rows."""
         return self.windows[-1].so_far
 
     @property
@@ -85,7 +86,7 @@ def replay(
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Replay:
-    r"""Estimate what an agent would have earned in the place of the policy that wrote the log.
+    r"""Estimate the mean reward of an agent in the place of the policy that wrote the log.
 
     The agent's policy $\pi_t$ depends on accepted events alone. Event $t$ with context $x$, logged action
     $a$, reward $r$ and propensity $p$ is accepted with probability $\pi_t(a\mid x)\,p_{\min}/p$; only then
