@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 
+from driftwise.base.keywords import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_choice
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.theory import tabular_tuning
-from driftwise.theory.tuning import opt_wlsvi_rate, rate_of, restart_period
+from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, rate_of, restart_period
 
 ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
@@ -34,6 +35,25 @@ def chosen_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     for name, value in given.items():
         return makers[name](value)
     return NoForgetting()
+
+
+class LinearRun(TypedDict, total=False):
+    """A run in a linear MDP, and how to tune to it."""
+
+    num_episodes: Required[int]
+    variation: Required[float]
+    delta: Annotated[float, 0.05]
+    beta_scale: Annotated[float, 1.0]
+    forgetting: Annotated[ForgettingKind, "exponential"]
+
+
+def radius_and_memory(spec: Spec, **run: Unpack[LinearRun]) -> tuple[float, dict[str, Any]]:
+    """OPT-WLSVI's radius, and the keyword of a forgetting as fast as OPT-WLSVI's."""
+    given = with_defaults(LinearRun, run)
+    forgetting, variation = given.pop("forgetting"), given.pop("variation")
+    memory = linear_memory(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
+    rate = memory.get("rate", 1.0)
+    return opt_wlsvi_radius(dim=spec.dim, horizon=spec.horizon, rate=rate, **given), memory
 
 
 def linear_memory(

@@ -8,40 +8,23 @@ from typing import Any, Literal, Unpack
 from driftwise.algorithms.any_forgetting import (
     CHOSEN,
     AnyForgetting,
-    ForgettingKind,
+    LinearRun,
     chosen_forgetting,
-    linear_memory,
+    radius_and_memory,
 )
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import opt_wlsvi_radius
 
 
-def tuning(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    forgetting: ForgettingKind = "exponential",
-) -> dict[str, Any]:
+def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     r"""The radius of MatrixRL's theory, and a forgetting as fast as OPT-WLSVI's.
 
     The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
     features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
     """
-    memory = linear_memory(spec, forgetting, num_episodes=num_episodes, variation=variation)
-    radius = opt_wlsvi_radius(
-        dim=spec.dim,
-        horizon=spec.horizon,
-        num_episodes=num_episodes,
-        delta=delta,
-        rate=memory.get("rate", 1.0),
-        beta_scale=beta_scale,
-    )
+    radius, memory = radius_and_memory(spec, **run)
     return dict(radius=radius / math.sqrt(spec.dim), **memory)
 
 

@@ -10,28 +10,18 @@ import numpy as np
 from driftwise.algorithms.any_forgetting import (
     CHOSEN,
     AnyForgetting,
-    ForgettingKind,
+    LinearRun,
     chosen_forgetting,
-    linear_memory,
+    radius_and_memory,
 )
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number, require_numeric
 from driftwise.parts.exploration import TruncatedThompson
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import opt_wlsvi_radius
 
 
-def tuning(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    upper_scale: float = 1.0,
-    forgetting: ForgettingKind = "exponential",
-) -> dict[str, Any]:
+def tuning(spec: Spec, *, upper_scale: float = 1.0, **run: Unpack[LinearRun]) -> dict[str, Any]:
     r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
 
     $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and
@@ -39,15 +29,7 @@ def tuning(
     theory leaves both open; the minimum keeps features of norm one that were never seen doubted when $c$ is
     small.
     """
-    memory = linear_memory(spec, forgetting, num_episodes=num_episodes, variation=variation)
-    radius = opt_wlsvi_radius(
-        dim=spec.dim,
-        horizon=spec.horizon,
-        num_episodes=num_episodes,
-        delta=delta,
-        rate=memory.get("rate", 1.0),
-        beta_scale=beta_scale,
-    )
+    radius, memory = radius_and_memory(spec, **run)
     scale = math.sqrt(spec.horizon) * radius
     upper_scale = require_number("upper_scale", upper_scale, above=0)
     return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)

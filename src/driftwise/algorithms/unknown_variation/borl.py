@@ -143,14 +143,6 @@ def opt_wlsvi_borl(
         dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
     )
     rates = borl_rates(dim=spec.dim, num_episodes=num_episodes)
-    arms = [
-        opt_wlsvi(
-            spec,
-            rate=rate,
-            radius=opt_wlsvi_radius(**known, rate=rate),
-            norm=norm,
-            clip=clip,
-        )
-        for rate in rates
-    ]
-    return borl(arms, num_episodes=num_episodes, block_length=block_length, delta=delta, form=form)
+    radii = [opt_wlsvi_radius(**known, rate=rate) for rate in rates]
+    base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
+    return borl(base, num_episodes=num_episodes, block_length=block_length, delta=delta, form=form)

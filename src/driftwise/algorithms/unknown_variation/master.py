@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.bandits.lin_ucb import lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.multi_scale import Master
 from driftwise.base.agent import Agent
+from driftwise.base.keywords import with_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number, require_numeric
 from driftwise.theory.tuning import lsvi_ucb_radius
 
 PAPER = "Wei & Luo 2021"
+
+
+class Tests(TypedDict, total=False):
+    """How the tests are made."""
+
+    delta: Annotated[float, 0.05]
+    test_scale: Annotated[Numeric, 1.0]
+    first_order: Annotated[Numeric, 0]
+    low: Annotated[Numeric, 0.0]
+    high: Annotated[Numeric, 1.0]
 
 
 @register(
@@ -25,17 +36,7 @@ PAPER = "Wei & Luo 2021"
     paper=PAPER,
     takes_grids=False,
 )
-def master(
-    base: Agent,
-    *,
-    num_episodes: int,
-    regret_scale: Numeric,
-    delta: float = 0.05,
-    test_scale: Numeric = 1.0,
-    first_order: Numeric = 0,
-    low: Numeric = 0.0,
-    high: Numeric = 1.0,
-) -> Master:
+def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[Tests]) -> Master:
     r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
 
     See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with
@@ -61,16 +62,10 @@ def master(
     """
     num_episodes = require_count("num_episodes", num_episodes)
     regret_scale = require_numeric("regret_scale", regret_scale, above=0)
-    confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, delta)
-    return Master(
-        base,
-        num_orders=num_episodes.bit_length(),
-        width=_times(regret_scale, confidence),
-        test_scale=test_scale,
-        first_order=first_order,
-        low=low,
-        high=high,
-    )
+    options = with_defaults(Tests, tests)
+    confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, options.pop("delta"))
+    width = _times(regret_scale, confidence)
+    return Master(base, num_orders=num_episodes.bit_length(), width=width, **options)
 
 
 @register(
@@ -84,12 +79,8 @@ def master_lin_ucb(
     spec: Spec,
     *,
     num_episodes: int,
-    delta: float = 0.05,
     radius_scale: float = 1.0,
-    test_scale: Numeric = 1.0,
-    first_order: Numeric = 0,
-    low: Numeric = 0.0,
-    high: Numeric = 1.0,
+    **tests: Unpack[Tests],
 ) -> Master:
     r"""MASTER over OFUL: the bonus is $2\beta\|x\|_{V^{-1}}$ with $\beta = 4\sqrt{d\log(K/\delta)}$, and
     $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
@@ -97,28 +88,16 @@ def master_lin_ucb(
     Args:
       spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, rounds of the run.
-      delta: $\delta$.
       radius_scale: a factor of $\beta$.
-      test_scale: a factor of the widths of the tests; see `master`.
-      first_order: the order of the first block.
-      low: the reward that counts as 0.
-      high: the reward that counts as 1.
+      delta, test_scale, first_order, low, high: as of `master`.
 
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     num_episodes = require_count("num_episodes", num_episodes)
-    root = math.sqrt(spec.dim * _log(num_episodes, delta))
+    root = math.sqrt(spec.dim * _log(num_episodes, with_defaults(Tests, tests)["delta"]))
     beta = 4 * root * require_number("radius_scale", radius_scale, above=0)
-    return master(
-        lin_ucb(spec, radius=2 * beta),
-        num_episodes=num_episodes,
-        regret_scale=beta * root,
-        delta=delta,
-        test_scale=test_scale,
-        first_order=first_order,
-        low=low,
-        high=high,
-    )
+    base = lin_ucb(spec, radius=2 * beta)
+    return master(base, num_episodes=num_episodes, regret_scale=beta * root, **tests)
 
 
 @register(
@@ -132,37 +111,27 @@ def master_lsvi_ucb(
     spec: Spec,
     *,
     num_episodes: int,
-    delta: float = 0.05,
     beta_scale: float = 1.0,
-    test_scale: Numeric = 1.0,
-    first_order: Numeric = 0,
     clip: Literal["paper", "tight"] = "paper",
+    **tests: Unpack[Tests],
 ) -> Master:
     r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
 
     Args:
       spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, episodes of the run.
-      delta: $\delta$, of the radius too.
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
-      test_scale: a factor of the widths of the tests; see `master`.
-      first_order: the order of the first block.
       clip: of values, as in `lsvi_ucb`.
+      delta, test_scale, first_order, low, high: as of `master`; $\delta$ is that of the radius, too.
 
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     beta_scale = require_number("beta_scale", beta_scale, above=0)
-    beta = lsvi_ucb_radius(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
-    )
-    return master(
-        lsvi_ucb(spec, radius=beta, clip=clip),
-        num_episodes=num_episodes,
-        regret_scale=beta * math.sqrt(spec.dim * _log(num_episodes, delta)),
-        delta=delta,
-        test_scale=test_scale,
-        first_order=first_order,
-    )
+    run: dict[str, Any] = dict(num_episodes=num_episodes, delta=with_defaults(Tests, tests)["delta"])
+    beta = lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, beta_scale=beta_scale, **run)
+    base = lsvi_ucb(spec, radius=beta, clip=clip)
+    scale = beta * math.sqrt(spec.dim * _log(**run))
+    return master(base, num_episodes=num_episodes, regret_scale=scale, **tests)
 
 
 def _log(num_episodes: int, delta: float) -> float:
