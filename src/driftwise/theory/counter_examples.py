@@ -61,7 +61,7 @@ def lowest_form(matrix: np.ndarray) -> float:
 
 
 class Crossings(NamedTuple):
-    """How a weighted sum of noise compares with its radius, over many runs."""
+    """Weighted sums of noise against their radius, over many runs."""
 
     ratios: np.ndarray  # [runs, rounds] ‖Σ_τ ω φ_τ ε_τ‖ in the norm of Λ̃⁻¹, over the radius
     radius: np.ndarray  # [rounds]

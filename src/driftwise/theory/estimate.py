@@ -81,7 +81,7 @@ class VariationEstimate:
 
 @dataclass(frozen=True, eq=False)
 class MdpVariationEstimate:
-    """What the rewards and the transitions of each step vary, and all of them together."""
+    """Variation of the rewards and of the transitions of each step, and of all of them together."""
 
     rewards: tuple[VariationEstimate, ...]  # by step
     transitions: tuple[VariationEstimate, ...]  # likewise

@@ -70,7 +70,7 @@ def explained(windows: Windows, cross: np.ndarray) -> np.ndarray:
 
 
 def statistic(windows: Windows) -> float:
-    r"""What a parameter for each window explains beyond one for all: $\chi^2_{(m-1)d\,\mathrm{rank}\Sigma}$
+    r"""Gain of one parameter for each window over one for all: $\chi^2_{(m-1)d\,\mathrm{rank}\Sigma}$
     without drift; directions without noise add nothing then, and next to infinity where they move.
     """
     whole = windows._replace(gram=windows.gram.sum(0)[None], cross=windows.cross.sum(0)[None])

@@ -122,7 +122,7 @@ def growing_phases(*, num_episodes: int, variation: float) -> tuple[int, ...]:
 
 
 def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
-    """How the drift compares with the run, from the memory that a tuning asks for.
+    """Kind of drift, from the memory that a tuning asks for.
 
     `"still"`: nothing would be forgotten before the run ends, so a stationary algorithm does as well.
     `"too fast"`: no more episodes are remembered than a step has unknowns, so nothing can be learnt.

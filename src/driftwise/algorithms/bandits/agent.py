@@ -1,4 +1,4 @@
-"""What the recipes for bandits share: the agent, and the keywords of its radius."""
+"""The agent that recipes for bandits share, and the keywords of its radius."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def dynamic_lin_ucb(
 
 
 def _noise_quantile(noise_scale: Numeric, delta: Numeric) -> np.ndarray:
-    """What a normal deviation of σ exceeds in size with probability δ: `√2 σ erf⁻¹(1−δ) = σ |Φ⁻¹(δ/2)|`."""
+    """The size that normal noise exceeds with probability δ: `√2 σ erf⁻¹(1−δ) = σ |Φ⁻¹(δ/2)|`."""
     scale = np.asarray(require_numeric("noise_scale", noise_scale, at_least=0))
     tail = np.asarray(require_numeric("delta", delta, above=0, at_most=1)) / 2
     return scale * np.abs(np.vectorize(NormalDist().inv_cdf)(tail))

@@ -1,4 +1,4 @@
-"""Oracle restart: LinUCB that is told when the world changes."""
+"""Oracle restart: LinUCB with known changes of the world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tunings of bandits share."""
+"""Tunings that recipes for bandits share."""
 
 from __future__ import annotations
 

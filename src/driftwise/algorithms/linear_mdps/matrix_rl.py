@@ -1,4 +1,4 @@
-"""MatrixRL: optimistic value iteration that knows features of successors, and the rewards."""
+"""MatrixRL: optimistic value iteration with known rewards and known features of successors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     tunes=("radius", *CHOSEN),
     problem="linear MDP",
     forgetting="none, or any",
-    exploration="UCB; is told rewards and features of successors",
+    exploration="UCB; rewards and features of successors are known",
     bound="d H^2 T^(1/2), T = HK, stationary",
     paper="Yang & Wang 2020",
 )
@@ -54,7 +54,7 @@ def matrix_rl(
     $$Q_{t,h} = r_{t,h} + \phi^\top \hat M_t \sum_s \psi(s) V_{t,h+1}(s) + \beta\sqrt{\phi^\top A_t^{-1}\phi},
       \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
 
-    It has to be told $\psi$ and the rewards of every episode; an environment without `successor_features` is
+    It needs $\psi$ and the rewards of every episode; an environment without `successor_features` is
     refused. With one of `rate`, `length` and `period` it forgets: sums are weighted as in `opt_wlsvi`,
     `sw_lsvi_ucb` or `lsvi_ucb_restart`.
 

@@ -229,7 +229,7 @@ def online_q_reps(
 ) -> OccupancyDescent:
     r"""Relative-entropy policy search with action values, for rewards that an adversary chooses.
 
-    It has to be told transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first
+    It needs transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first
     state; of rewards it sees those of its own steps. With $\Sigma_{k,h} = E[\varphi_h \varphi_h^\top]$ under
     the policy of episode $k$, $\hat\theta_{k,h} = \Sigma_{k,h}^{-1} \varphi_{k,h} r_{k,h}$ estimates the
     rewards without bias. The next policy maximises the sum of the estimates less two entropies,

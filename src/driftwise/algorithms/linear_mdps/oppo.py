@@ -173,7 +173,7 @@ def oppo(
 ) -> PolicyOptimisation:
     r"""Optimistic proximal policy optimisation.
 
-    It has to be told the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture
+    It needs the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture
     $P_h = \sum_j c_j \psi_{j,h}$, and after each episode its rewards. From $V_{k,H+1} = 0$ backwards:
     $$\phi_{k,h}(s,a)_j = \sum_{s'} \psi_{j,h}(s' \mid s,a) V_{k,h+1}(s'), \qquad
       w_{k,h} = \Lambda_{k,h}^{-1} \sum_{\tau<k} \phi_{\tau,h} V_{\tau,h+1}(s_{\tau,h+1}), \qquad

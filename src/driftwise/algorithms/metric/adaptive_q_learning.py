@@ -128,7 +128,7 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
       \alpha_t = \frac{H+1}{H+t}, \qquad V_h(x) = \min\{H, \max_{B \ni x} Q_h(B)\},$$
 
     and once $t \ge (1/\mathrm{diam}(B))^2$, with $\mathrm{diam}(B_0) = 1$, $B$ is cut in four that inherit
-    $Q_h(B)$ and $t$. The agent has to be told `positions`; an environment without them is refused.
+    $Q_h(B)$ and $t$. The agent needs `positions`; an environment without them is refused.
 
     Args:
       spec: sizes of the problem, `environment.spec`.

@@ -179,7 +179,7 @@ def kernel_ucbvi(
       V_h(x) = \min\{\max_a Q_h(x, a), H-h+1\}.$$
 
     The greedy policy acts on $Q$, which is $H-h+1$ before the first episode. A visit is counted at all pairs
-    when it is made, so an episode costs the same however many there were before. The agent has to be told
+    when it is made, so an episode costs the same however many there were before. The agent needs
     `positions`; an environment without them is refused.
 
     Args:

@@ -109,8 +109,8 @@ def restart_q_ucb(
       period: episodes in an epoch.
       scale: $c \ge 0$, one in the paper.
       log_term: $\iota > 0$.
-      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 for an
-        agent that is not told.
+      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
+        that is unknown.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1 [likely; its constants were not checked

@@ -223,7 +223,7 @@ def ucbvi(
       period: or start counting anew every $E$ episodes. At most one of the three; without any, nothing is
         forgotten.
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
-      rewards: `"learnt"` as above; `"known"` takes them as told.
+      rewards: `"learnt"` as above; `"known"` needs those of every episode.
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do
         not depend on the step (other environments are refused).
       monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.

@@ -30,7 +30,7 @@ def ada_lsvi_ucb_restart(
     block_length: int | None = None,
     clip: Literal["paper", "tight"] = "paper",
 ) -> BanditOverAgents:
-    r"""LSVI-UCB-Restart that is not told the variation: in each block of $M$ episodes EXP3.P draws a period
+    r"""LSVI-UCB-Restart for an unknown variation: in each block of $M$ episodes EXP3.P draws a period
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:

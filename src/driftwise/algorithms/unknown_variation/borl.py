@@ -120,7 +120,7 @@ def opt_wlsvi_borl(
     norm: Literal["sandwich", "single"] = "sandwich",
     clip: Literal["paper", "tight"] = "paper",
 ) -> BanditOverAgents:
-    r"""OPT-WLSVI that is not told the variation: `borl` over the rates
+    r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
     Args:

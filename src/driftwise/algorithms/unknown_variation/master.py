@@ -19,7 +19,7 @@ PAPER = "Wei & Luo 2021"
 
 
 class Tests(TypedDict, total=False):
-    """How the tests are made."""
+    """Options of the tests."""
 
     delta: Annotated[float, 0.05]
     test_scale: Annotated[Numeric, 1.0]

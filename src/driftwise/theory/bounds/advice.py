@@ -1,4 +1,4 @@
-"""What the bounds recommend, in words."""
+"""Recommendations from the bounds, in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATIONARY: dict[Problem, Bound] = {"linear MDP": BOUNDS["lsvi_ucb"], "linear ba
 
 
 class Advice(NamedTuple):
-    """What kind of drift it is, the bound to go by, and what to do, in two to four sentences."""
+    """The kind of drift, the bound to go by, and two to four sentences on what to do."""
 
     regime: Regime
     recommended: Evaluation
@@ -55,7 +55,7 @@ def largest_variation(setting: Setting, problem: Problem) -> float:
 
 
 def described(evaluation: Evaluation) -> str:
-    """How the tuned recipe forgets: `η = 0.995`, `W = 200`, `E = 200`, or not at all."""
+    """Forgetting of the tuned recipe: `η = 0.995`, `W = 200`, `E = 200`, or not at all."""
     symbols = {"rate": "η", "length": "W", "period": "E"}
     listed = [f"{symbols[name]} = {value:.6g}" for name, value in evaluation.parameters.items()]
     return listed[0] if listed else "no forgetting"
@@ -89,7 +89,7 @@ def _choice(regime: Regime, chosen: Evaluation) -> tuple[str, ...]:
 
 
 def _options(chosen: Evaluation) -> dict[str, str | float]:
-    """What the tuned form is to be called with, besides the sizes, to be what was evaluated."""
+    """Keywords, besides the sizes, with which the tuned form is what was evaluated."""
     bound, setting = chosen.bound, chosen.setting
     own = bandit_ridge(dim=setting.dim, ridge=bound.ridge)
     another = {"ridge": setting.ridge} if setting.ridge not in (None, own) else {}

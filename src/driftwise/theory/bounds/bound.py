@@ -1,7 +1,7 @@
 r"""Bounds on dynamic regret as objects: terms that add up, exponents, a source and a status.
 
 A bound is evaluated for a `Setting` at a memory of $m$ episodes: a window, a period, or $1/\log(1/\eta)$ of
-exponential weights, infinite where nothing is forgotten. Unless told otherwise the memory is that of the
+exponential weights, infinite where nothing is forgotten. Unless given, the memory is that of the
 bound's own tuning. Beside every bound stands the trivial one: $HK$ in an MDP, for rewards in [0, 1], and
 $2SK$ in a bandit, whose rewards are in $[-S, S]$; a bound that is no smaller says nothing.
 """
@@ -27,7 +27,7 @@ STEP = 1.05  # between the lengths of run that are tried
 
 @dataclass(frozen=True)
 class Setting:
-    r"""What a bound depends on; `constant` is the absolute constant that a theorem leaves open.
+    r"""The numbers that a bound depends on; `constant` is the absolute constant that a theorem leaves open.
 
     For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
     `ridge` is $\lambda$, or `None` for the one that the bound was tuned with.
@@ -66,7 +66,7 @@ def whole_episodes(setting: Setting, memory: float) -> int:
 
 
 class Exponents(NamedTuple):
-    r"""Of $d$, $H$, $\Delta$ and $K$ in the rate, with the bound's own tuning and without logarithms."""
+    r"""Powers of $d$, $H$, $\Delta$ and $K$ in the rate of the bound's own tuning, without logarithms."""
 
     dim: Fraction
     horizon: Fraction
@@ -119,7 +119,7 @@ class Evaluation:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What the recipe's forgetting is called with."""
+        """The parameter of the recipe's forgetting."""
         if self.bound.forgetting == "exponential weights":
             return {"rate": math.exp(-1 / self.memory)}
         names = {"sliding window": "length", "periodic restart": "period"}
