@@ -114,6 +114,18 @@ def test_with_equal_weights_the_error_is_that_of_a_mean(weight: float, num: int)
     assert found == pytest.approx((rewards.mean(), rewards.std(ddof=1) / np.sqrt(num)))
 
 
+def test_rewards_that_are_all_alike_have_exactly_their_value_and_no_error() -> None:
+    tally = Tally()
+    for weight in (0.3, 7.0, 0.0, 1e-3, 2.0):
+        tally.add(Event(0.1, weight, 0.0, 0.0, True))
+    found = tally.estimates.values
+    assert found["logged"] == found["replay"] == (0.1, 0.0)
+    assert found["SNIPS"].value == 0.1
+    for _ in range(5):
+        tally.add(Event(0.1, 2.0, 0.0, 0.0, True))
+    assert tally.estimates.values["SNIPS"] == (0.1, 0.0)
+
+
 def test_a_tiny_propensity_is_events_it_stops_learning(tmp_path: Path) -> None:
     columns = {name: list(values) for name, values in drawn(300).items()}
     usual = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
