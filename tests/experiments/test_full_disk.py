@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from driftwise.__main__ import main
+
 FILE = """
 name = "small"
 summary = "A small experiment"
@@ -19,6 +21,7 @@ runs = 3
 [environment]
 type = "combination_lock"
 horizon = 3
+drift = { type = "Abrupt", at = ["50%"] }
 
 [agents.forgets]
 algorithm = "opt_wlsvi"
@@ -37,7 +40,9 @@ cp disk/out/results.parquet from_disk.parquet
 """
 
 
-def test_a_full_disk_is_told_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rm", "true"], capture_output=True).returncode:
         pytest.skip("a disk of a few kilobytes needs `unshare -rm`, which this machine does not allow")
@@ -57,7 +62,7 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(tmp_path: Path) -> Non
         ]
         assert len(said) == 1
         assert "manifest.json" not in found  # the seal of a finished run
-    command = [sys.executable, "-m", "driftwise", "run", "small.toml", "--quiet", "--out", "elsewhere"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "small.toml", "--quiet", "--out", "elsewhere"]) == 0
     undisturbed = (tmp_path / "elsewhere" / "results.parquet").read_bytes()
     assert (tmp_path / "from_disk.parquet").read_bytes() == undisturbed

@@ -125,21 +125,21 @@ def test_probabilities_sum_to_one_and_never_fall_below_their_floor(
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_weights_survive_a_million_rounds_and_the_last_arm_can_still_win(name):
+def test_weights_survive_rounds_without_end_and_the_last_arm_can_still_win(name):
     """Tuned for 1,000 rounds: one arm's weight would pass e^800 long before the end."""
     bandit = FAMILY[name](NUM_ARMS, num_rounds=1_000)
-    assert bandit.step_size * 1e6 > 800
+    assert bandit.step_size * 10 * NUM_ROUNDS > 800
     gains = np.zeros((NUM_ROUNDS, NUM_ARMS))
     gains[:, 3] = 1
     played = runs(bandit, gains)
-    for part in range(1, 50):
+    for part in range(1, 10):
         played = runs(bandit, gains, played.log_weights, seed=part)
     assert np.isfinite(played.log_weights).all()
     last = played.probabilities[:, -1]
     np.testing.assert_allclose(last.sum(axis=-1), 1, rtol=0, atol=1e-12)
     assert (last[:, 3] > 0.7 * (1 - bandit.mixing)).all()
     assert (last >= bandit.mixing / NUM_ARMS).all()
-    for part in range(60):
+    for part in range(12):
         played = runs(bandit, np.roll(gains, 1, axis=1), played.log_weights, seed=part)
     assert (played.log_weights.argmax(axis=-1) == 4).all()
 
