@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 from typing import Any
 
 from driftwise import algorithms, environments
-from driftwise.algorithms import ALGORITHMS, Algorithm
+from driftwise.analysis.catalogue import algorithms_table
+from driftwise.analysis.table import markdown_text
 
 ROOT = Path(__file__).parent.parent
-FAMILIES = ("linear_mdps", "bandits", "unknown_variation", "tabular", "metric", "average_reward")
-COLUMNS = ("algorithm", "problem", "forgetting", "exploration", "bound on dynamic regret", "paper")
 BEGIN, END = "<!-- the table of algorithms, written by `make generated` -->", "<!-- end of the table -->"
 
 
@@ -29,12 +27,7 @@ def generated() -> dict[Path, str]:
 
 def with_table(readme: str) -> str:
     """The README with the table of algorithms between its markers."""
-    rows = [
-        (f"`{each.name}`", each.problem, each.forgetting, each.exploration, each.bound, each.paper)
-        for each in sorted(ALGORITHMS.values(), key=_place)
-    ]
-    lines = [f"| {' | '.join(row)} |" for row in (COLUMNS, *rows)]
-    table = "\n".join([BEGIN, lines[0], "|" + "---|" * len(COLUMNS), *lines[1:], END])
+    table = f"{BEGIN}\n{markdown_text(algorithms_table())}{END}"
     return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: table, readme, flags=re.DOTALL)
 
 
@@ -46,14 +39,6 @@ def stub(package: Any) -> str:
         for name in package.__all__
     )
     return "\n".join([f"# Written by `make generated` from what {package.__name__} registers.", *lines, ""])
-
-
-def _place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:
-    """By families: those that forget, those that need not, baselines."""
-    family = inspect.unwrap(algorithm.recipe).__module__.split(".")[2]
-    rank = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
-    never = algorithm.forgetting.startswith("none")
-    return rank, algorithm.paper == "baseline", never, algorithm.name
 
 
 if __name__ == "__main__":

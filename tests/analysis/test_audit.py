@@ -10,9 +10,9 @@ import pytest
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.audit import LEMMAS, audit_agent, audit_study, builtin_experiments, worst_of
 from driftwise.analysis.audit.findings import Finding, beyond_chance
-from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.analysis.audit.snapshot import Snapshot, Trace
 from driftwise.analysis.audit.subject import bias_bound, subject_of, with_theory_radius
-from driftwise.analysis.audit.tracing import traced
+from driftwise.analysis.audit.tracing import views
 from driftwise.environments import random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
@@ -232,8 +232,9 @@ def test_a_matrix_that_is_not_used_is_not_checked() -> None:
 @pytest.mark.parametrize("name", ["d_lin_ucb", "weight_ucb", "lin_ucb"])
 def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
     subject = subject_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
-    seen: list[np.ndarray] = []
-    trace = traced(subject, lambda snapshot: seen.append(snapshot.width[0]))
+    *snapshots, trace = views(subject)
+    assert isinstance(trace, Trace)
+    seen = [each.width[0] for each in snapshots if isinstance(each, Snapshot)]
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
 
 

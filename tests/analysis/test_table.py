@@ -53,7 +53,7 @@ def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert lines[:3] == [
         "| place | agent | regret | share |",
         "|---|---|---:|---:|",
-        r"| lock | A \| 50% | 1.23 ± 0.10 | – |",
+        r"| `lock` | A \| 50% | 1.23 ± 0.10 | – |",
     ]
     assert len(lines) == 5
 

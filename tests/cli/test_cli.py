@@ -411,6 +411,13 @@ def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
         assert any(name in line and (make.__doc__ or "").split("\n")[0] in line for line in lines)
 
 
+def test_list_prints_markdown_if_asked(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list", "--markdown"]) == 0
+    said = capsys.readouterr().out
+    assert sum(line.startswith("|---|") for line in said.splitlines()) == 3
+    assert all(f"| `{name}` | " in said for name in (*EXPERIMENTS, *ALGORITHMS, *ENVIRONMENTS))
+
+
 def test_version(capsys: pytest.CaptureFixture) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"driftwise {dw.__version__}\n"

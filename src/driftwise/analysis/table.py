@@ -109,12 +109,13 @@ def csv_text(table: Table) -> str:
 
 
 def markdown_text(table: Table) -> str:
-    """The table as Markdown has it."""
+    """The table as Markdown has it, the first word of each row as code."""
     rules = ("---:" if column.kind == "number" else "---" for column in table.columns)
-    texts = ([cell.text.replace("|", r"\|") for cell in row] for row in table.rows)
-    rows = itertools.chain([[column.heading for column in table.columns]], texts)
-    first, *others = (f"| {' | '.join(row)} |\n" for row in rows)
-    return "".join([first, f"|{'|'.join(rules)}|\n", *others])
+    lines = [[column.heading for column in table.columns]]
+    for first, *others in table.rows:
+        lines.append([f"`{first.text}`", *(cell.text.replace("|", r"\|") for cell in others)])
+    heading, *rows = (f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join([heading, f"|{'|'.join(rules)}|\n", *rows])
 
 
 def latex_text(table: Table, comments: Iterable[str] = ()) -> str:

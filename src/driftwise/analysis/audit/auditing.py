@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from driftwise.analysis.audit.findings import Checks, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.snapshot import Snapshot, Trace
-from driftwise.analysis.audit.subject import Subject, subject_of, why_not_auditable, with_theory_radius
-from driftwise.analysis.audit.tracing import traced
+from driftwise.analysis.audit.snapshot import Trace
+from driftwise.analysis.audit.subject import subject_of, why_not_auditable, with_theory_radius
+from driftwise.analysis.audit.tracing import views
 from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
@@ -104,7 +104,10 @@ def audit_agent(
     lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
     checks = [Checks(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
     for run in range(num_runs):
-        _check_run(subject, checks, run, seed=seed, stride=stride)
+        for view in views(subject, seed=seed, run=run, stride=stride):
+            for each in checks:
+                if each.lemma.whole_run == isinstance(view, Trace):
+                    each.add(run, each.lemma.check(view))
     found = tuple(each.finding(*where, subject.delta) for each in checks)
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
 
@@ -150,20 +153,9 @@ def audit_study(
 def builtin_experiments() -> tuple[Experiment, ...]:
     """Small linear MDPs and bandits that stand still, jump and glide, with radii from theory."""
     folder = files("driftwise.analysis.audit").joinpath("builtin")
-    found = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
-    return tuple(experiment_of(tomllib.loads(file.read_text(encoding="utf-8"))) for file in found)
+    texts = (folder.joinpath(f"{name}.toml").read_text(encoding="utf-8") for name in ("bandit", "mdp"))
+    return tuple(experiment_of(tomllib.loads(text)) for text in texts)
 
 
 def _stride(num_episodes: int) -> int:
     return -(-num_episodes // LOOKS)
-
-
-def _check_run(subject: Subject, checks: list[Checks], run: int, *, seed: int, stride: int) -> None:
-    def look(at: Snapshot | Trace) -> None:
-        for each in checks:
-            if each.lemma.whole_run == isinstance(at, Trace):
-                each.add(run, each.lemma.check(at))
-
-    look(traced(subject, look, seed=seed, run=run, stride=stride))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from driftwise.base.types import Episode
 from driftwise.simulation.play import play
 
 
-def traced(
-    subject: Subject, look: Callable[[Snapshot], None], *, seed: int = 0, run: int = 0, stride: int = 1
-) -> Trace:
-    """Play a run, the one that the simulator plays too; `look` at every `stride`-th episode and the last."""
+def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
+    """Play a run: snapshots of every `stride`-th episode and the last, then the trace of all."""
     spec, num_episodes = subject.spec, subject.num_episodes
     sizes = num_episodes, spec.horizon
     history = History(
@@ -32,12 +30,12 @@ def traced(
         episode, record = played.episode, played.record
         snapshot = Snapshot(subject, t, history.before(t), played.before, played.plan, played.features)
         if t % stride == 0 or t == num_episodes - 1:
-            look(snapshot)
+            yield snapshot
         regret[t] = record.optimal - record.value
         widths[t], surprises[t] = _widths(snapshot, episode), _surprises(snapshot, episode)
         radius = max(radius, float(snapshot.radius.max()))
         _keep(history, t, episode, snapshot)
-    return Trace(subject, regret, widths, surprises, radius)
+    yield Trace(subject, regret, widths, surprises, radius)
 
 
 def _keep(history: History, t: int, episode: Episode, snapshot: Snapshot) -> None:

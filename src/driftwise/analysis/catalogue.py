@@ -1,0 +1,40 @@
+"""Tables of what there is: experiments, algorithms and environments."""
+
+from __future__ import annotations
+
+import inspect
+
+from driftwise.algorithms import ALGORITHMS, Algorithm
+from driftwise.analysis.table import Table, words
+from driftwise.environments import ENVIRONMENTS
+from driftwise.experiments import EXPERIMENTS
+
+FAMILIES = ("linear_mdps", "bandits", "unknown_variation", "tabular", "metric", "average_reward")
+
+
+def experiments_table() -> Table:
+    """The built-in experiments."""
+    rows = [(each.name, each.summary) for each in EXPERIMENTS.values()]
+    return Table.of("experiments", words("experiment", "what happens"), rows)
+
+
+def algorithms_table() -> Table:
+    """The registered algorithms, by families: those that forget, those that need not, baselines."""
+    headings = ("algorithm", "problem", "forgetting", "exploration", "bound on dynamic regret", "paper")
+    rows = [
+        (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
+        for each in sorted(ALGORITHMS.values(), key=_place)
+    ]
+    return Table.of("algorithms", words(*headings), rows)
+
+
+def environments_table() -> Table:
+    """The registered environments."""
+    rows = [(name, (make.__doc__ or "").split("\n")[0]) for name, make in ENVIRONMENTS.items()]
+    return Table.of("environments", words("environment", "what it is"), rows)
+
+
+def _place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:
+    family = inspect.unwrap(algorithm.recipe).__module__.split(".")[2]
+    rank = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
+    return rank, algorithm.paper == "baseline", algorithm.forgetting.startswith("none"), algorithm.name
