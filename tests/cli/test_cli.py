@@ -228,8 +228,8 @@ def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('{"format": 99}', "holds a run of a newer version of driftwise"),
-        ('{"format": 2}', "holds a run of an older version of driftwise"),
+        ('{"format": 99}', "holds a run with another version of driftwise, a newer one"),
+        ('{"format": 2}', "holds a run with another version of driftwise, an older one"),
         ("{", "run.json is damaged"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from driftwise.__main__ import main
 
 
-@pytest.mark.parametrize("package", ["typer", "rich", "pydantic", "pyarrow", "matplotlib", "jinja2"])
+@pytest.mark.parametrize("package", ["typer", "rich", "pyarrow", "matplotlib", "jinja2"])
 def test_missing_packages_are_one_line(
     package: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,7 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
     experiment = EXPERIMENTS[name]
     assert experiment.name == name
     assert experiment.summary
-    assert "\n" not in experiment.summary + experiment.finding
+    assert "\n" not in experiment.summary + (experiment.finding or "")
     assert prepare(experiment).environments
     assert all(group.task.agent.spec == group.task.environment.spec for group in prepare(experiment).groups)
 

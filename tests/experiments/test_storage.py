@@ -36,7 +36,7 @@ def names(folder: Path) -> list[str]:
 
 def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path: Path) -> None:
     path = tmp_path / "results.parquet"
-    files.write_files(tmp_path, {path.name: storage.parquet_writer(storage.results_table(RESULTS))})
+    path.write_bytes(storage.parquet_bytes(storage.results_table(RESULTS)))
     table = pq.read_table(path)
     numbers = ["reward", "regret", "cumulative_regret"]
     assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
@@ -56,10 +56,8 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
             np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
 
 
-def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        files.write_files(tmp_path, {name: storage.parquet_writer(storage.results_table(RESULTS))})
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+def test_same_results_give_the_same_bytes() -> None:
+    assert storage.parquet_bytes(TABLE) == storage.parquet_bytes(storage.results_table(RESULTS))
 
 
 def test_words_are_stored_once_each() -> None:

@@ -58,7 +58,8 @@ def test_the_result_so_far_is_the_beginning_of_the_whole():
 
 
 def test_a_run_does_not_depend_on_how_many_there_are_nor_on_the_first_of_them():
-    environment, options = make(), dict(num_episodes=NUM_EPISODES, seed=5)
+    environment = make()
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, seed=5)
     together = simulate(telling(), environment, **options, num_runs=2 * NUM_RUNS)
     for first_run in (0, NUM_RUNS):
         batch = simulate(telling(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from driftwise.analysis.table import Table, words
-from driftwise.base.making import dotted
+from driftwise.experiments.storage import differences
 
 OF_THE_MOMENT = ("written", "seconds", "sha256")  # differ between any two runs
 
@@ -31,7 +31,8 @@ def manifest_differences(
     first: Mapping[str, Any], second: Mapping[str, Any], common: Collection[Participant]
 ) -> tuple[ManifestDifference, ...]:
     """All places at which manifests differ, but for when and how long; of the agents, those in `common`."""
-    return tuple(_differing(_lasting(first, common), _lasting(second, common), ()))
+    places = differences(_lasting(first, common), _lasting(second, common))
+    return tuple(ManifestDifference(*place) for place in places)
 
 
 def manifests_table(differences: Iterable[ManifestDifference]) -> Table:
@@ -58,11 +59,3 @@ def _lasting(manifest: Mapping[str, Any], common: Collection[Participant]) -> di
 
 def _without(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in (*OF_THE_MOMENT, *keys)}
-
-
-def _differing(first: Any, second: Any, keys: tuple[str, ...]) -> Iterator[ManifestDifference]:
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        for key in dict.fromkeys([*first, *second]):
-            yield from _differing(first.get(key), second.get(key), (*keys, str(key)))
-    elif first != second:
-        yield ManifestDifference(dotted(*keys), first, second)

@@ -5,11 +5,11 @@ Every mistake is a `ValueError` that starts with the key it is about.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
@@ -83,34 +83,30 @@ class Facts:
 
     def __init__(self, environment: Environment, num_episodes: int) -> None:
         self.environment, self.num_episodes = environment, num_episodes
+        self._variation = functools.cache(functools.partial(environment.variation, num_episodes))
 
-    @cached_property
-    def moves(self) -> Variation:
-        return self.environment.variation(self.num_episodes)
+    def known(self, problem: str, scale: float) -> dict[str, Callable[[], Any]]:
+        """The facts for an algorithm of that problem, as if the world varied `scale` times as much."""
+        of_pairs = problem in OF_PAIRS and isinstance(self.environment, LinearMdp)  # others have but one norm
+        options = {"norm": "pairs"} if of_pairs else {}
+        return {
+            "spec": lambda: self.environment.spec,
+            "num_episodes": lambda: self.num_episodes,
+            "variations": lambda: _scaled(self._variation(), scale),
+            "variation": lambda: scale * self._variation(**options).total,
+            "changes": lambda: self.environment.changes(self.num_episodes),
+            "diameter": self._diameter,
+        }
 
-    @cached_property
-    def pair_variation(self) -> float:
-        if isinstance(self.environment, LinearMdp):  # others have but one norm
-            return self.environment.variation(self.num_episodes, norm="pairs").total
-        return self.moves.total
-
-    @property
-    def diameter(self) -> float:
+    def _diameter(self) -> float:
         if not isinstance(self.environment, ContinuingMdp):
             expected = "be without episodes, which the agent needs"
             raise ArgumentError("environment", expected, self.environment)
         return self.environment.diameter(self.num_episodes)
 
-    def known(self, problem: str, scale: float) -> dict[str, Callable[[], Any]]:
-        """The facts for an algorithm of that problem, as if the world varied `scale` times as much."""
-        return {
-            "spec": lambda: self.environment.spec,
-            "num_episodes": lambda: self.num_episodes,
-            "variations": lambda: Variation(scale * self.moves.reward, scale * self.moves.transition),
-            "variation": lambda: scale * (self.pair_variation if problem in OF_PAIRS else self.moves.total),
-            "changes": lambda: self.environment.changes(self.num_episodes),
-            "diameter": lambda: self.diameter,
-        }
+
+def _scaled(variation: Variation, scale: float) -> Variation:
+    return Variation(scale * variation.reward, scale * variation.transition)
 
 
 class AgentTable(NamedTuple):

@@ -1,108 +1,85 @@
-"""An experiment is data: this is what its file says, checked by a schema.
+"""An experiment is data: the content of its file, checked at the top level.
 
-The schema knows the top level. What an environment, a drift or an algorithm takes, its own signature says;
-that is checked where it is built: see `building`.
+The tables of environments and agents are held against signatures where they are made: see `building`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo, model_validator
-
-from driftwise.base.making import dotted, unknown_key
+from driftwise.base.making import dotted, make
 from driftwise.base.validation import ArgumentError, require_count
 
+Table = dict[str, Any]
 
-def require_table(path: str, value: Any) -> dict[str, Any]:
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Agents that meet the same drifting environments, and the sizes at which they do."""
+
+    name: str
+    summary: str  # what happens
+    finding: str | None = None  # what is seen at these sizes
+    episodes: int
+    runs: int
+    seed: int = 0
+    record_every: int = 1
+    environment: Table | None = None  # the only one, or
+    environments: Mapping[str, Table] | None = None  # several, by what tables and figures show
+    agents: Mapping[str, Table]  # likewise
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):  # a folder's name
+            raise ArgumentError("name", 'be letters, digits, "_", "-" and "."', self.name)
+        _require_line("summary", self.summary)
+        if self.finding is not None:
+            _require_line("finding", self.finding)
+        for key in ("episodes", "runs", "record_every"):
+            require_count(key, getattr(self, key), bits=32)  # what an address of randomness holds
+        require_count("seed", self.seed, at_least=0)
+        if self.environment is None and self.environments is None:
+            raise ValueError("environment is missing: an experiment needs it, or several in environments")
+        if self.environment is not None:
+            require_table("environment", self.environment)
+        if self.environments is not None:
+            _require_tables("environments", self.environments)
+            if self.environment:
+                got = "a table environment as well"
+                raise ArgumentError("environments", "be all there are", self.environments, got)
+        _require_tables("agents", self.agents)
+
+    @property
+    def config(self) -> Table:
+        """The content of its file: `experiment_of` makes the same experiment of it."""
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {key: value for key, value in given.items() if value != getattr(Experiment, key, None)}
+
+
+def experiment_of(config: Mapping[str, Any]) -> Experiment:
+    """The experiment that a file's content describes; a mistake at the top level is a `ValueError`."""
+    return make(Experiment, config, owner="an experiment")
+
+
+def require_table(path: str, value: Any) -> Table:
     """A table of the file."""
     if not isinstance(value, dict):
         raise ArgumentError(path, "be a table", value)
     return value
 
 
-def _require_line(path: str, value: Any) -> str:
+def _require_line(path: str, value: Any) -> None:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise ArgumentError(path, "be one line of text", value)
-    return value
 
 
-def _require_name(path: str, value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"\w[\w.-]*", value):  # it becomes a folder's name
-        raise ArgumentError(path, 'be letters, digits, "_", "-" and "."', value)
-    return value
-
-
-def _require_tables(path: str, value: Any) -> dict[str, dict[str, Any]]:
-    tables = require_table(path, value)
-    if not tables:
-        raise ArgumentError(path, "have at least one table", tables, "none")
-    for label, table in tables.items():
+def _require_tables(path: str, value: Any) -> None:
+    if not require_table(path, value):
+        raise ArgumentError(path, "have at least one table", value, "none")
+    for label, table in value.items():
         _require_line(f"a name in {path}", label)
         if label.startswith("_"):  # which keeps a curve's name out of figures
             raise ArgumentError(f"a name in {path}", "not start with '_'", label)
         require_table(dotted(path, label), table)
-    return tables
-
-
-def _checked(require: Callable[[str, Any], Any]) -> PlainValidator:
-    def check(value: Any, info: ValidationInfo) -> Any:
-        return require(str(info.field_name), value)
-
-    return PlainValidator(check)
-
-
-Line = Annotated[str, _checked(_require_line)]
-Tables = Annotated[dict[str, dict[str, Any]], _checked(_require_tables)]
-Count = Annotated[int, _checked(partial(require_count, bits=32))]  # what an address of randomness holds
-
-
-class Experiment(BaseModel):
-    """Agents that meet the same drifting environments, and the sizes at which they do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Annotated[str, _checked(_require_name)]
-    summary: Line  # what happens
-    finding: Line = ""  # what is seen at these sizes
-    episodes: Count
-    runs: Count
-    seed: Annotated[int, _checked(partial(require_count, at_least=0))] = 0
-    record_every: Count = 1
-    environment: Annotated[dict[str, Any], _checked(require_table)] = {}  # the only one, or
-    environments: Tables = {}  # several, by what tables and figures show
-    agents: Tables  # likewise
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """What its file says: `experiment_of` makes the same experiment of it."""
-        return self.model_dump(exclude_unset=True)
-
-    @model_validator(mode="after")
-    def _some_environment(self) -> Experiment:
-        if self.environment and self.environments:
-            raise ArgumentError(
-                "environments", "be all there are", self.environments, "a table environment as well"
-            )
-        if "environment" not in self.model_fields_set and not self.environments:
-            raise ValueError("environment is missing: an experiment needs it, or several in environments")
-        return self
-
-
-def experiment_of(config: Mapping[str, Any]) -> Experiment:
-    """The experiment that a file's content describes; a mistake at the top level is a `ValueError`."""
-    try:
-        return Experiment.model_validate(dict(config))
-    except ValidationError as error:
-        found = error.errors()
-    # A misspelt key is also a missing one: the former says more.
-    first = min(found, key=lambda each: each["type"] != "extra_forbidden")
-    key = str(first["loc"][0]) if first["loc"] else ""
-    if first["type"] == "extra_forbidden":
-        raise unknown_key("", key, "an experiment", list(Experiment.model_fields))
-    if first["type"] == "missing":
-        raise ValueError(f"{key} is missing: an experiment needs it")
-    raise ValueError(str(first.get("ctx", {}).get("error", first["msg"])))

@@ -118,26 +118,23 @@ class Work:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._parts: dict[tuple[str, str], Progress] = {}
-        self.done = self.total = self._restored = 0
+        self._agents: dict[tuple[str, str], Progress] = {}
+        self.done = self.total = 0
         self._history = collections.deque([(clock(), 0)])
 
     def report(self, news: Progress) -> None:
         """Listen to `run_study`."""
-        agent = news.environment_label, news.label
-        before = self._parts.get(agent, Progress(*agent, done=0, total=0, restored=0))
-        self._parts[agent] = news
-        self.done += news.done - before.done
-        self.total += news.total - before.total
-        self._restored += news.restored - before.restored
+        self._agents[news.environment_label, news.label] = news
+        _, _, done, total, restored = zip(*self._agents.values(), strict=True)
+        self.done, self.total = sum(done), sum(total)
         now = self._clock()
-        self._history.append((now, self.done - self._restored))
+        self._history.append((now, self.done - sum(restored)))
         while len(self._history) > 2 and self._history[1][0] < now - SECONDS_OF_HISTORY:
             self._history.popleft()
 
     def name(self, news: Progress) -> str:
         """The agent's label, after that of the environment if there are several."""
-        several = len({environment for environment, _ in self._parts}) > 1
+        several = len({environment for environment, _ in self._agents}) > 1
         return f"{news.environment_label}: {news.label}" if several else news.label
 
     def time_left(self) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.files import Writer, compact_json, json_writer, replace_file
+from driftwise.simulation.files import compact_json, json_writer, replace_file
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # of a results folder; a reader can refuse what it does not know
 MANIFEST, RESULTS = "manifest.json", "results.parquet"
-# Of the results; any other column is a diagnostic.
 COLUMNS = ("environment", "agent", "parameters", "run", "episode", "reward", "regret", "cumulative_regret")
 
 
@@ -40,25 +40,20 @@ def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
         age = found["format"] - claimed["format"]
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
+    other = ", ".join(place for place, *_ in differences(found, claimed))
     if age:
-        writer = "a newer" if age > 0 else "an older"
-        raise ValueError(
-            f"{folder} holds a run of {writer} version of driftwise: remove it or choose another folder"
-        )
-    other = list(differing(found, claimed))
+        other = f"version of driftwise, {'a newer' if age > 0 else 'an older'} one"
     if other:
-        raise ValueError(
-            f"{folder} holds a run with another {', '.join(other)}: remove it or choose another folder"
-        )
+        raise ValueError(f"{folder} holds a run with another {other}: remove it or choose another folder")
 
 
-def differing(first: Any, second: Any, *keys: str) -> Iterator[str]:
-    """The dotted paths at which two values of plain tables differ."""
+def differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str, Any, Any]]:
+    """All places at which two values of plain tables differ, dotted, and what each has there."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        for key in sorted({*first, *second}):
-            yield from differing(first.get(key), second.get(key), *keys, key)
+        for key in dict.fromkeys([*first, *second]):
+            yield from differences(first.get(key), second.get(key), *keys, str(key))
     elif first != second:
-        yield ".".join(keys)
+        yield dotted(*keys), first, second
 
 
 def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
@@ -67,48 +62,26 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
     `results` are keyed by what to call the environment and the agent. Each diagnostic is a column, null for
     agents without it.
     """
-    for (_, agent), result in results.items():
-        shape = result.returns.shape
-        for curve in (result.returns, *result.diagnostics.values()):
-            if len(shape) != 2 or curve.shape != shape:
-                raise ArgumentError(
-                    "results", "have shape [runs, points]", curve.shape, f"{curve.shape} of {agent!r}"
-                )
-    manifests = [result.manifest for result in results.values()]
-    sizes = [result.returns.size for result in results.values()]
+    tables = [_rows(*labels, result) for labels, result in results.items()]
+    return pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
 
-    def words(values: Iterable[str]) -> pa.DictionaryArray:
-        encoded = pa.array(values, pa.string()).dictionary_encode()
-        return encoded.take(np.repeat(np.arange(len(sizes)), sizes))
 
-    def numbers(take: Callable[[Result], np.ndarray]) -> np.ndarray:
-        arrays = (np.broadcast_to(take(result), result.returns.shape) for result in results.values())
-        return np.concatenate([array.reshape(-1) for array in arrays])
-
-    def or_null(name: str) -> pa.ChunkedArray:
-        curves = (result.diagnostics.get(name) for result in results.values())
-        return pa.chunked_array(
-            [
-                pa.nulls(size, pa.float64()) if curve is None else pa.array(curve.reshape(-1), pa.float64())
-                for curve, size in zip(curves, sizes, strict=True)
-            ]
-        )
-
-    columns = (
-        words(environment for environment, _ in results),
-        words(agent for _, agent in results),
-        words(compact_json(manifest["agent"]) for manifest in manifests),
-        numbers(lambda result: np.arange(len(result.returns), dtype=np.int32)[:, None]),
-        numbers(lambda result: result.episodes),
-        numbers(lambda result: result.returns),
-        numbers(lambda result: result.regret),
-        numbers(lambda result: result.cumulative_regret),
-    )
-    diagnostics = dict.fromkeys(name for result in results.values() for name in result.diagnostics)
-    if clash := [name for name in diagnostics if name in COLUMNS]:
+def _rows(environment: str, agent: str, result: Result) -> pa.Table:
+    shape = result.returns.shape
+    runs = np.arange(len(result.returns), dtype=np.int32)[:, None]
+    curves = runs, result.episodes, result.returns, result.regret, result.cumulative_regret
+    for curve in (result.returns, *result.diagnostics.values()):
+        if len(shape) != 2 or curve.shape != shape:
+            got = f"{curve.shape} of {agent!r}"
+            raise ArgumentError("results", "have shape [runs, points]", result, got)
+    if clash := [name for name in result.diagnostics if name in COLUMNS]:
         raise ArgumentError("diagnostics", "have names that are no columns", clash[0])
-    named = dict(zip(COLUMNS, columns, strict=True))
-    return pa.table({**named, **{name: or_null(name) for name in diagnostics}})
+    nowhere = pa.array(np.zeros(result.returns.size, dtype=np.int32))
+    words = environment, agent, compact_json(result.manifest["agent"])
+    columns = [pa.DictionaryArray.from_arrays(nowhere, [word]) for word in words]
+    columns += [np.broadcast_to(curve, shape).reshape(-1) for curve in curves]
+    told = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
+    return pa.table({**dict(zip(COLUMNS, columns, strict=True)), **told})
 
 
 def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
@@ -184,10 +157,7 @@ def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
+    """A table as the content of a Parquet file."""
     file = io.BytesIO()
-    parquet_writer(table)(file)
+    pq.write_table(table, file, compression="zstd")
     return file.getvalue()
-
-
-def parquet_writer(table: pa.Table) -> Writer:
-    return lambda file: pq.write_table(table, file, compression="zstd")

@@ -78,7 +78,7 @@ def prepare(
 def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[str, Environment, int]]:
     """Label, environment and episodes of a run in it, which its table may give, for each environment."""
     if not experiment.environments:
-        environment = make_environment("environment", experiment.environment, num_episodes)
+        environment = make_environment("environment", experiment.environment or {}, num_episodes)
         yield environment.name, environment, num_episodes
         return
     lengths = {}

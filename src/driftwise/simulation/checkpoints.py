@@ -6,7 +6,6 @@ agents' states; then the simulation is not run again but read.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -14,7 +13,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -90,19 +89,15 @@ def chunks(simulation: Simulation) -> Iterator[bool]:
 
 def write_checkpoint(path: Path, simulation: Simulation) -> None:
     """Replace the file at `path`, or leave it as it was if that fails."""
-    replace_file(path, lambda file: _save(file, simulation))
+    content = checkpoint_bytes(simulation)
+    replace_file(path, lambda file: file.write(content))
 
 
 def checkpoint_bytes(simulation: Simulation) -> bytes:
-    """Content of the file that `write_checkpoint` would write."""
-    file = io.BytesIO()
-    _save(file, simulation)
+    """Content of a simulation's checkpoint."""
+    file, arrays = io.BytesIO(), dict(simulation.checkpoint())
+    np.savez(file, identity=np.array(json.dumps(_label(simulation), sort_keys=True)), **arrays)  # pyright: ignore
     return file.getvalue()
-
-
-def _save(file: BinaryIO, simulation: Simulation) -> None:
-    arrays: dict[str, Any] = dict(simulation.checkpoint())
-    np.savez(file, identity=np.array(json.dumps(_label(simulation), sort_keys=True)), **arrays)
 
 
 def read_content(path: Path) -> bytes | None:
@@ -128,8 +123,9 @@ def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
 
 def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
     """The arrays of the checkpoint at `path`, if its content is whole and of this simulation."""
-    with _blamed(path), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
         arrays = {
             name.removesuffix(".npy"): np.load(io.BytesIO(member), allow_pickle=False)
             for name, member in members.items()
@@ -137,40 +133,32 @@ def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[
         found = json.loads(str(arrays.pop("identity")))
         age = found["format"] - FORMAT
         versions = json.loads(str(arrays["origin"]))["versions"]
-    if age:
-        writer = "a newer" if age > 0 else "an older"
-        raise CheckpointError(
-            f"{path} was written by {writer} version of driftwise, which this one cannot read"
-        )
+    except Exception as error:  # whatever a reader stumbled over
+        raise _damaged(path, error) from None
     expected = json.loads(json.dumps(_label(simulation)))
     other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
-    if other == ["platform"]:
-        raise CheckpointError(
-            f"{path} was computed on a {found['platform']}, which rounds differently from a "
+    why = ""
+    if age:
+        writer = "a newer" if age > 0 else "an older"
+        why = f"was written by {writer} version of driftwise, which this one cannot read"
+    elif other == ["platform"]:
+        why = (
+            f"was computed on a {found['platform']}, which rounds differently from a "
             f"{simulation.platform}: choose device {found['platform']!r}, or delete the file"
         )
-    if other:
-        raise CheckpointError(f"{path} belongs to another simulation, with another {', '.join(other)}")
-    if any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
+    elif other:
+        why = f"belongs to another simulation, with another {', '.join(other)}"
+    elif any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
         those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
-        raise CheckpointError(
-            f"{path} was computed with {those}: install those, or delete the checkpoints in {path.parent}"
-        )
+        why = f"was computed with {those}: install those, or delete the checkpoints in {path.parent}"
+    if why:
+        raise CheckpointError(f"{path} {why}")
     return arrays
 
 
 def _label(simulation: Simulation) -> dict[str, Any]:
     """All in which a checkpoint has to agree with the simulation that reads it."""
     return {"format": FORMAT, **identity(simulation.task), "platform": simulation.platform}
-
-
-@contextlib.contextmanager
-def _blamed(path: Path) -> Iterator[None]:
-    """Content that cannot be understood is told with its path, whatever its reader stumbled over."""
-    try:
-        yield
-    except Exception as error:
-        raise _damaged(path, error) from None
 
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:

@@ -147,16 +147,8 @@ class Simulation:
         episodes = self.done + np.arange(task.chunk_size)
         path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
         with own_settings(self._device):
-            self._state, recorded = play_chunk(
-                self._lowered,
-                self._world,
-                self._state,
-                path,
-                self._keys,
-                self.done,
-                count,
-                self._grid_size,
-            )
+            given = self._lowered, self._world, self._state, path, self._keys, self.done, count
+            self._state, recorded = play_chunk(*given, self._grid_size)
             record, told = jax.device_get(recorded)
         if not np.isfinite(record.value[:count]).all():
             raise FloatingPointError(

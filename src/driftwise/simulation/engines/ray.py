@@ -37,7 +37,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_NEWS = 0.5  # of a task; there may be thousands of them
 SECONDS_TO_ANSWER = 5.0
 PATIENCE = 60.0  # seconds that tasks wait for a node that could take them
-NEEDS = {"cpu": {"CPU": 1}, "gpu": {"CPU": 1, "GPU": 1}}
+NEEDS = {"cpu": ("CPU",), "gpu": ("CPU", "GPU")}  # one of each
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,6 @@ class _Job:
     number: int
     task: Task
     path: Path
-    device: str
     done: int  # episodes that its checkpoint had at first
     attempts: int = 0
 
@@ -88,19 +87,14 @@ class _Job:
             raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
         content = read_content(path)
         done = 0 if content is None else int(load_checkpoint(content, path, simulation)["done"])
-        return cls(number, replace(task, device=device), path, device, done)
+        return cls(number, replace(task, device=device), path, done)
 
     def submit(self, mailbox: Any) -> Any:
         import ray
 
         self.attempts += 1
-        needs = NEEDS[self.device]
-        work = ray.remote(_work).options(
-            num_cpus=needs["CPU"],
-            num_gpus=needs.get("GPU", 0),
-            max_retries=0,
-            name=f"driftwise {self.number}",
-        )
+        num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"
+        work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
         return work.remote(self.task, self.path, read_content(self.path), self.number, mailbox)
 
     def keep(self, checkpoint: bytes) -> None:
@@ -172,7 +166,7 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
             if news or ended or _can_run(running.values()):
                 last_sign = time.monotonic()
             elif time.monotonic() > last_sign + PATIENCE:
-                kinds = " or ".join(sorted({job.device.upper() for job in running.values()}))
+                kinds = " or ".join(sorted({str(job.task.device).upper() for job in running.values()}))
                 raise EngineError(
                     f"no node of the Ray cluster has the {kinds} that tasks need, and none came in "
                     f"{PATIENCE:g} seconds; what is finished is kept"
@@ -213,8 +207,8 @@ def _can_run(jobs: Iterable[_Job]) -> bool:
 
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     return all(
-        any(all(node.get(name, 0) >= amount for name, amount in NEEDS[device].items()) for node in nodes)
-        for device in {job.device for job in jobs}
+        any(all(node.get(name, 0) >= 1 for name in NEEDS[str(device)]) for node in nodes)
+        for device in {job.task.device for job in jobs}
     )
 
 
