@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from driftwise.__main__ import main
+from driftwise.cli import PACKAGES
 
 
 @pytest.mark.parametrize("package", ["typer", "rich", "pyarrow", "matplotlib", "jinja2"])
@@ -19,6 +23,13 @@ def test_missing_packages_are_one_line(
     assert main(["list"]) == 2
     line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'\n"
     assert capsys.readouterr().err == line
+
+
+def test_all_packages_of_the_extra_are_looked_for() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["cli"]
+    names = {re.split("[>=]", each)[0].replace("-", "_") for each in extra}
+    assert {*PACKAGES} == names - {"pandas"}  # which only hands results over
 
 
 def test_telling_what_there_is_loads_nothing_heavy() -> None:

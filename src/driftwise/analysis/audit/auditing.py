@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-from driftwise.analysis.audit.findings import Checks, Finding
+from driftwise.analysis.audit.findings import Evidence, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.snapshot import Trace
 from driftwise.analysis.audit.subject import subject_of, why_not_auditable, with_theory_radius
@@ -102,13 +102,13 @@ def audit_agent(
         agent = rescaled
     subject = subject_of(agent, environment, num_episodes, delta)
     lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
-    checks = [Checks(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
+    evidence = [Evidence(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
     for run in range(num_runs):
         for view in views(subject, seed=seed, run=run, stride=stride):
-            for each in checks:
+            for each in evidence:
                 if each.lemma.whole_run == isinstance(view, Trace):
                     each.add(run, each.lemma.check(view))
-    found = tuple(each.finding(*where, subject.delta) for each in checks)
+    found = tuple(each.finding(*where, subject.delta) for each in evidence)
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
 
 

@@ -49,7 +49,7 @@ class Finding:
         return self.verdict == "violated"
 
 
-class Checks:
+class Evidence:
     """Both sides of one statement at every check, gathered run by run."""
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:

@@ -21,17 +21,9 @@ from driftwise.analysis.report.panels.overview import overview
 from driftwise.analysis.report.panels.rates import rates
 from driftwise.analysis.report.panels.regret import regret
 
-Panel = Callable[[ReportData], Section | None]  # none where it has nothing to show
-WholePanel = Callable[[Report], Section | None]
+Panel = Callable[[ReportData], Section | None]  # of each environment; none where it has nothing to show
+WholePanel = Callable[[Report], Section | None]  # of all environments together
 
 OPENING: tuple[WholePanel, ...] = (overview, rates)
-PANELS: tuple[Panel, ...] = (  # of each environment
-    regret,
-    final,
-    differences,
-    growth,
-    heat_map,
-    meta_algorithms,
-    drift,
-)
+PANELS: tuple[Panel, ...] = (regret, final, differences, growth, heat_map, meta_algorithms, drift)
 CLOSING: tuple[WholePanel, ...] = (audit, manifest, reproduce)
