@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from driftwise import algorithms
 from driftwise.analysis.page import Section
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.panels.final_table import final_table
 from driftwise.analysis.report.panels.meta_algorithms import arm_names, meta_algorithms
+from driftwise.base.part import to_config
+from driftwise.environments import combination_lock
 from tests.browser import find_chromium, probe
 from tests.report_folders import LABELS, NASTY, described_lock, make_folder
 
@@ -21,12 +25,18 @@ EPISODES, RUNS = 60, 6
 RATES = (0.9, 0.99, 1.0)
 
 
+def stacked(*rates: float) -> dict[str, Any]:
+    """Arms as one agent with a list of numbers."""
+    return {"type": "Own", "forgetting": {"type": "Weights", "rate": [*rates]}, "ridge": [1.0] * len(rates)}
+
+
 def arms(*rates: float) -> list[dict[str, Any]]:
+    """Arms one by one, as earlier versions wrote them."""
     return [{"type": "Own", "forgetting": {"type": "Weights", "rate": rate}, "ridge": 1.0} for rate in rates]
 
 
 def described(label: str) -> dict[str, Any]:
-    return {"parameters": {"type": "Over", "base": {"type": "Bandit", "arms": arms(*RATES)}}}
+    return {"parameters": {"type": "Over", "base": {"type": "Bandit", "base": stacked(*RATES)}}}
 
 
 def told(points: int = EPISODES) -> dict[str, dict[str, np.ndarray]]:
@@ -113,6 +123,11 @@ def test_arms_are_drawn_by_what_tells_them_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "names"),
     [
+        ({"base": stacked(0.9, 0.99)}, ["rate = 0.9", "rate = 0.99"]),
+        ({"base": stacked(0.9, 0.9)}, ["arm 0", "arm 1"]),
+        ({"base": {"rate": [0.9, 0.9, 1.0], "radius": [2, 3, 3]}},
+         ["rate = 0.9, radius = 2", "rate = 0.9, radius = 3", "rate = 1, radius = 3"]),
+        ({"chooser": {"rates": [1, 2]}, "base": {"rate": 0.9}}, ["arm 0", "arm 1"]),
         ({"arms": arms(0.9, 0.99)}, ["rate = 0.9", "rate = 0.99"]),
         ({"inner": {"arms": arms(0.9999991, 0.9999992)}}, ["rate = 0.9999991", "rate = 0.9999992"]),
         (
@@ -130,6 +145,12 @@ def test_arms_have_names_if_they_can_be_told_apart_and_else_numbers(
     parameters: Any, names: list[str]
 ) -> None:
     assert arm_names(parameters, len(names)) == names
+
+
+def test_arms_of_a_registered_algorithm_have_names() -> None:
+    agent = algorithms.opt_wlsvi_borl.tuned(combination_lock().spec, num_episodes=1000)
+    names = arm_names(json.loads(json.dumps(to_config(agent))), 5)
+    assert all(name.startswith(("rate = 0.9", "rate = 0.8")) for name in names)
 
 
 def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from driftwise.analysis.traces import axis, curve_style, distinct_texts, line, p
 from driftwise.simulation.results import EVENTS, Result
 
 STRETCHES = 40  # of time at most, in which events are counted
-ARM_CURVES = {"probability.0", "played.0"}  # what an agent that chooses among others tells of the first
+ARM_CURVES = {"probability.0", "played.0"}  # diagnostics of the first arm
 
 
 def meta_algorithms(data: ReportData) -> Section | None:
@@ -113,26 +113,26 @@ def _look(label: str, arm: int) -> dict[str, Any]:
 
 def arm_names(parameters: Any, count: int) -> list[str]:
     """Names of the arms by what differs in their configuration, `rate = 0.99`; else by their numbers."""
-    arms = [dict(_leaves(arm)) for arm in next(_lists_of_arms(parameters), [])]
-    differing = [key for key in (arms[0] if arms else ()) if len({str(arm.get(key)) for arm in arms}) > 1]
-    decisive = [key for key in differing if len({str(arm.get(key)) for arm in arms}) == len(arms)]
-    keys = decisive[:1] or differing
-    columns = [distinct_texts([arm.get(key) for arm in arms]) for key in keys]
-    names = [
-        ", ".join(f"{key[-1]} = {value}" for key, value in zip(keys, values, strict=True))
-        for values in zip(*columns, strict=True)
-    ]
-    return names if len(names) == len({*names}) == count else [f"arm {arm}" for arm in range(count)]
+    columns = [(name, values) for name, values in _columns(parameters) if len(values) == count]
+    differing = [(name, values) for name, values in columns if len({*map(str, values)}) > 1]
+    decisive = [(name, values) for name, values in differing if len({*map(str, values)}) == count]
+    texts = (
+        [f"{name} = {text}" for text in distinct_texts(values)] for name, values in decisive[:1] or differing
+    )
+    names = [", ".join(each) for each in zip(*texts, strict=True)]
+    return names if len({*names}) == count else [f"arm {arm}" for arm in range(count)]
 
 
-def _lists_of_arms(config: Any) -> Iterator[list[Any]]:
-    """The `arms` in a configuration, or in a part of it."""
+def _columns(config: Any, name: str = "", *, within: bool = False) -> Iterator[tuple[str, list[Any]]]:
+    """Lists of a number for each arm, by name; manifests of earlier versions have a list of arms instead."""
     if isinstance(config, Mapping):
-        arms = config.get("arms")
-        if isinstance(arms, list) and all(isinstance(arm, Mapping) for arm in arms):
-            yield arms
-        for value in config.values():
-            yield from _lists_of_arms(value)
+        for key, value in config.items():
+            yield from _columns(value, str(key), within=within or key == "base")
+    elif isinstance(config, list) and name == "arms" and all(isinstance(arm, Mapping) for arm in config):
+        arms = [dict(_leaves(arm)) for arm in config]
+        yield from ((path[-1], [arm.get(path) for arm in arms]) for path in (arms[0] if arms else ()))
+    elif isinstance(config, list) and within:
+        yield name, config
 
 
 def _leaves(config: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
