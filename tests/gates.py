@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from driftwise.environments.drift import Drift
 from driftwise.simulation import checkpoints
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_RUNS, agent, make
@@ -19,7 +20,7 @@ CHUNKS = 4  # of a task behind a gate
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Drift):
     """No drift, but the second chunk is so slow that a checkpoint follows it, and a third needs a file.
 
     It has the anchors that the example drift has, so that the compiled program is the same.
@@ -27,9 +28,7 @@ class Gate:
 
     path: str
 
-    @property
-    def num_anchors(self) -> int:
-        return 2
+    num_anchors = 2
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         checkpoints.SHARE = 1e9  # or a checkpoint would be put off where the disk is slow
@@ -38,9 +37,6 @@ class Gate:
         while episodes[0] >= 2 * CHUNK and not Path(self.path).exists():
             time.sleep(0.02)
         return np.tile([1.0, 0.0], (len(episodes), 1))
-
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return ()
 
 
 def gated_task(gate: Path, *, seed: int = 0) -> Task:

@@ -16,6 +16,7 @@ from driftwise.base.part import part
 from driftwise.base.types import Plan, Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
+from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import Inputs, LinearMdpWorld
 from driftwise.parts.least_squares import LeastSquares
 from tests.examples import (
@@ -148,7 +149,7 @@ def test_an_agent_that_is_not_optimistic_is_told_so():
         )
 
 
-class Late:
+class Late(Drift):
     """A drift that tells of its change when it is over, or depends on what else is asked."""
 
     num_anchors = 2

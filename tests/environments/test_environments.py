@@ -20,7 +20,7 @@ from driftwise.environments import (
     latent_chains,
     random_linear_mdp,
 )
-from driftwise.environments.drift import Abrupt, Constant, Gradual, Periodic
+from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual, Periodic
 from tests.examples import DRIFTS, SIZES, make
 from tests.reference import planning
 
@@ -251,7 +251,7 @@ def test_bad_arguments_are_refused_by_name(build, message):
         build()
 
 
-class Doubled:
+class Doubled(Drift):
     """A drift whose weights sum to two, which nothing but the environment can notice."""
 
     num_anchors = 1

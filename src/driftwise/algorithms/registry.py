@@ -31,7 +31,8 @@ Parameters = dict[str, inspect.Parameter]
 class Algorithm(Generic[P, A]):
     """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead.
 
-    It takes a spec first; a meta-algorithm that can wrap any agent takes that agent first, its `base`.
+    It takes a spec first, the sizes of the problem (`environment.spec`); a meta-algorithm that can wrap any
+    agent takes that agent first, its `base`.
     """
 
     recipe: Callable[P, A]
@@ -65,6 +66,14 @@ class Algorithm(Generic[P, A]):
 
 
 ALGORITHMS: dict[str, Algorithm] = {}
+FAMILIES = {  # packages of this room, and the problems that their algorithms are for
+    "linear_mdps": "linear MDP",
+    "bandits": "linear bandit",
+    "unknown_variation": "any",
+    "tabular": "tabular MDP",
+    "metric": "metric MDP",
+    "average_reward": "average reward",
+}
 
 
 def lookup(name: str) -> Algorithm:
@@ -91,7 +100,7 @@ def register(
     *,
     tuning: Tuning | None = None,
     tunes: tuple[str, ...] = (),
-    problem: str,
+    problem: str = "",
     forgetting: str,
     exploration: str,
     bound: str = "",
@@ -105,14 +114,15 @@ def register(
       tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
         parameters of the recipe; None where theory has nothing to say about them.
       tunes: the parameters that it returns.
-      problem, forgetting, exploration, paper: columns of the table.
+      problem, forgetting, exploration, paper: columns of the table; the problem is the family's unless given.
       bound: another one, for an algorithm without a bound in `driftwise.theory.bounds`; else it is that.
       takes_grids: whether every number may be a grid; not where a recipe computes with it at once.
       takes_arms: whether the base may be several agents.
     """
 
     def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
-        row = problem, forgetting, exploration, _bound(recipe.__name__, bound), paper
+        family = recipe.__module__.split(".")[-2]
+        row = problem or FAMILIES[family], forgetting, exploration, _bound(recipe.__name__, bound), paper
         tuned = _tuned(recipe, tuning, tunes)
         algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, takes_grids, takes_arms)
         ALGORITHMS[algorithm.name] = algorithm

@@ -17,9 +17,5 @@ from driftwise.parts.least_squares import LeastSquares
     paper="baseline",
 )
 def uniform(spec: Spec) -> LeastSquares:
-    """Draw every action uniformly, whatever was seen.
-
-    Args:
-      spec: sizes of the problem, `environment.spec`.
-    """
+    """Draw every action uniformly, whatever was seen."""
     return LeastSquares(spec, NoForgetting(), Uniform())

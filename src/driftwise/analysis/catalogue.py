@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 
 from driftwise.algorithms import ALGORITHMS, Algorithm
+from driftwise.algorithms.registry import FAMILIES
 from driftwise.analysis.table import Table, words
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
-
-FAMILIES = ("linear_mdps", "bandits", "unknown_variation", "tabular", "metric", "average_reward")
 
 
 def experiments_table() -> Table:
@@ -36,5 +35,5 @@ def environments_table() -> Table:
 
 def _place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:
     family = inspect.unwrap(algorithm.recipe).__module__.split(".")[2]
-    rank = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
+    rank = [*FAMILIES, family].index(family)
     return rank, algorithm.paper == "baseline", algorithm.forgetting.startswith("none"), algorithm.name

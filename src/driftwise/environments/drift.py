@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -21,39 +22,32 @@ from driftwise.base.validation import (
 )
 
 
-@runtime_checkable
-class Drift(Protocol):
+class Drift(ABC):
     """A curve on the simplex with `num_anchors` vertices."""
 
-    @property
-    def num_anchors(self) -> int: ...
+    num_anchors: int
 
+    @abstractmethod
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         """Weights of the anchors, `[T, num_anchors]`, at the episodes `[T]`."""
-        ...
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Episodes before `num_episodes` at which the model jumps."""
-        ...
-
-
-@record
-class Constant:
-    """No drift: always the first anchor."""
-
-    @property
-    def num_anchors(self) -> int:
-        return 1
-
-    def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        return np.ones((len(episodes), 1))
-
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        """Episodes before `num_episodes` at which the model jumps; none unless a drift says so."""
         return ()
 
 
 @record
-class Abrupt:
+class Constant(Drift):
+    """No drift: always the first anchor."""
+
+    num_anchors = 1
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        return np.ones((len(episodes), 1))
+
+
+@record
+class Abrupt(Drift):
     """Jump to the next anchor at each of the given episodes; after the last anchor, the first again.
 
     Without `num_anchors` every segment has an anchor of its own.
@@ -76,7 +70,7 @@ class Abrupt:
 
 
 @record
-class Gradual:
+class Gradual(Drift):
     """Move in a straight line from anchor to anchor, reaching one at each knot; constant outside."""
 
     knots: tuple[int, ...]
@@ -93,12 +87,9 @@ class Gradual:
         position = np.interp(episodes, self.knots, np.arange(len(self.knots)))
         return _between(position, self.num_anchors)
 
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return ()
-
 
 @record
-class Periodic:
+class Periodic(Drift):
     """Go round all anchors smoothly and come back after `period` episodes."""
 
     period: float = scalar(above=0)
@@ -110,12 +101,9 @@ class Periodic:
         eased = (1 - np.cos(np.pi * (position - whole))) / 2
         return _between(whole + eased, self.num_anchors)
 
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return ()
-
 
 @record
-class RandomWalk:
+class RandomWalk(Drift):
     """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
 
     Each cut is a Gaussian random walk with steps of standard deviation `scale`, reflected into [0, 1]. One
@@ -133,9 +121,6 @@ class RandomWalk:
         length = int(episodes.max(initial=0)) + 1
         path = _reflected_walk(self, 1 << (length - 1).bit_length())  # a power of two: few, shared paths
         return path[episodes]
-
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return ()
 
 
 def checked_drift(drift: Drift | None) -> Drift:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -14,24 +14,22 @@ from driftwise.base.validation import require_array
 from driftwise.environments.drift import Abrupt, Constant, Drift, checked_drift
 
 
-@runtime_checkable
-class ParameterPath(Protocol):
-    """A curve in the space of parameters."""
+class ParameterPath(ABC):
+    """A curve in the space of parameters, of dimension `dim`."""
 
-    @property
-    def dim(self) -> int: ...
+    dim: int
 
+    @abstractmethod
     def theta(self, rounds: np.ndarray) -> np.ndarray:
         """The parameter at the rounds `[T]`: `[T, d]`."""
-        ...
 
     def changes(self, num_rounds: int) -> tuple[int, ...]:
-        """Rounds before `num_rounds` at which the parameter jumps."""
-        ...
+        """Rounds before `num_rounds` at which the parameter jumps; none unless a path says so."""
+        return ()
 
 
 @record
-class Mixture:
+class Mixture(ParameterPath):
     """Parameters `anchors` (`[J, d]`) mixed by a drift on their simplex: any drift of linear MDPs."""
 
     anchors: Numeric  # kept as nested tuples
@@ -43,7 +41,7 @@ class Mixture:
         object.__setattr__(self, "anchors", tuple(tuple(map(float, anchor)) for anchor in anchors))
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return len(self.anchors[0])
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
@@ -59,7 +57,7 @@ def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
 
 
 @record
-class Rotation:
+class Rotation(ParameterPath):
     """A turn on a circle of the first two coordinates: from one angle to another, then at rest.
 
     Angles are in radians; `end` may be several turns away.
@@ -78,12 +76,9 @@ class Rotation:
         path[:, 0], path[:, 1] = self.radius * np.cos(angle), self.radius * np.sin(angle)
         return path
 
-    def changes(self, num_rounds: int) -> tuple[int, ...]:
-        return ()
-
 
 @record
-class Sinusoid:
+class Sinusoid(ParameterPath):
     """Each coordinate swings: `centre + amplitude · sin(2πt/period + phase)`, all of them `[d]`."""
 
     centre: tuple[float, ...]
@@ -98,19 +93,16 @@ class Sinusoid:
             object.__setattr__(self, name, tuple(map(float, values)))
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return len(self.centre)
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
         angle = 2 * math.pi * np.asarray(rounds)[:, None] / self.period + np.array(self.phase)
         return np.array(self.centre) + np.array(self.amplitude) * np.sin(angle)
 
-    def changes(self, num_rounds: int) -> tuple[int, ...]:
-        return ()
-
 
 @record
-class SphereWalk:
+class SphereWalk(ParameterPath):
     """A random walk on the sphere of `radius`: Gaussian steps of deviation `scale`, each put back on it.
 
     It depends on `seed` alone, and keeps its path in memory up to the last round asked for.
@@ -125,9 +117,6 @@ class SphereWalk:
         rounds = np.asarray(rounds)
         length = int(rounds.max(initial=0)) + 1
         return _sphere_walk(self, 1 << (length - 1).bit_length())[rounds]
-
-    def changes(self, num_rounds: int) -> tuple[int, ...]:
-        return ()
 
 
 @functools.lru_cache(maxsize=2)

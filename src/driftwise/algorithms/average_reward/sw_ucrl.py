@@ -33,7 +33,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("length",),
-    problem="average reward",
     forgetting="sliding window",
     exploration="optimism over L1 balls",
     bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes",
@@ -50,7 +49,6 @@ def sw_ucrl(
     r"""UCRL2 whose samples are those of the last W steps before the epoch.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       length: $W$, steps in the window.
       delta: $\delta \in (0, 1]$, the probability that the bound fails.
       scale: what both radii are multiplied with; 1 is theory's, far smaller ones do better in practice.

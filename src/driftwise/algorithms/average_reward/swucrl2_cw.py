@@ -31,7 +31,6 @@ def tuning(spec: Spec, *, num_episodes: int, variations: Variation) -> dict[str,
 @register(
     tuning=tuning,
     tunes=("length", "widening"),
-    problem="average reward",
     forgetting="sliding window",
     exploration="optimism over widened L1 balls",
     bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
@@ -55,7 +54,6 @@ def swucrl2_cw(
     most $2/\eta$ whatever mixture of MDPs the window holds.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       length: $W$, steps in the window.
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
       num_episodes: $T$, the number of steps.

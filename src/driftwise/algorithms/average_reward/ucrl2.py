@@ -14,7 +14,6 @@ from driftwise.parts.radii import CountRadius
 
 
 @register(
-    problem="average reward",
     forgetting="none",
     exploration="optimism over L1 balls",
     bound="D S A^(1/2) T^(1/2) without drift",
@@ -31,7 +30,6 @@ def ucrl2(
     epoch ends before a pair that was visited in it $\max(1,N)$ times.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       delta: $\delta \in (0, 1]$, the probability that the bound fails.
       scale: what both radii are multiplied with; 1 is theory's, far smaller ones do better in practice.
       max_iterations: of value iteration in an epoch, after which the policy it has is taken.

@@ -39,7 +39,6 @@ def tuning(spec: Spec, *, num_episodes: int, variation: float, variations: Varia
 @register(
     tuning=tuning,
     tunes=("restarts", "reward_widening", "transition_widening"),
-    problem="average reward",
     forgetting="restarts at growing intervals",
     exploration="optimism over widened L1 balls",
     bound="D S A^(1/2) V^(1/3) T^(2/3)",
@@ -63,7 +62,6 @@ def variation_ucrl(
     that starts in step $\tau$ of the run.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       restarts: steps, from 0, before which everything is forgotten.
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)` with
         one for each.

@@ -22,7 +22,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 @register(
     tuning=tuning,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
-    problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
     paper="Russac, Vernade & Cappé 2019",
@@ -45,7 +44,6 @@ def d_lin_ucb(
       + d\log\Bigl(1 + \frac{1-\eta^{2(t-1)}}{\lambda d (1-\eta^2)}\Bigr)}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; nothing that

@@ -16,7 +16,6 @@ from driftwise.parts.least_squares import LeastSquares
 @register(
     tuning=tuning,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
-    problem="linear bandit",
     forgetting="exponential weights",
     exploration="randomised UCB, one draw a round",
     bound="d^(7/8) Δ^(1/4) K^(3/4)",
@@ -36,7 +35,6 @@ def d_rand_lin_ucb(
       + Z_t \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence: as of `d_lin_ucb`.
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.

@@ -176,7 +176,6 @@ def _oldest_best(score: Array, created: Array) -> Array:
 @register(
     tuning=stationary,
     tunes=("ridge",),
-    problem="linear bandit",
     forgetting="change detection, a pool of models",
     exploration="UCB",
     bound="Γ S^(1/2) log S, Γ stretches of at most S rounds",
@@ -209,7 +208,6 @@ def dynamic_lin_ucb(
     and if none has $\hat e_m < \tilde\delta_1 + d_m$, an empty one is added.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`; without it $\beta_m$ is that of `lin_ucb`
         for the samples the model took.

@@ -16,7 +16,6 @@ from driftwise.parts.least_squares import LeastSquares
 @register(
     tuning=stationary,
     tunes=("ridge",),
-    problem="linear bandit",
     forgetting="none",
     exploration="UCB",
     paper="Abbasi-Yadkori, Pál & Szepesvári 2011",
@@ -37,7 +36,6 @@ def lin_ucb(
       \ell_t = d\log\Bigl(1 + \frac{t-1}{\lambda d}\Bigr) \ge \log\frac{\det V_t}{\lambda^d}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; nothing that
         $\beta_t$ is made from counts then.

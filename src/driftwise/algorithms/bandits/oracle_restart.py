@@ -16,7 +16,6 @@ from driftwise.parts.least_squares import LeastSquares
 @register(
     tuning=stationary,
     tunes=("ridge",),
-    problem="linear bandit",
     forgetting="restart at the changes",
     exploration="UCB",
     bound="d (LK)^(1/2) for L stationary pieces",
@@ -33,7 +32,6 @@ def oracle_restart(
     r"""LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       changes: rounds, from 0, that are the first of a new world: `environment.changes(num_episodes)`.
       noise_scale, radius, norm_bound, radius_scale, ridge: as of `lin_ucb`.
       delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.

@@ -23,7 +23,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 @register(
     tuning=tuning,
     tunes=("period", "ridge", "num_episodes", "confidence"),
-    problem="linear bandit",
     forgetting="periodic restart",
     exploration="UCB",
     paper="Zhao, Zhang, Jiang & Zhou 2020",
@@ -43,7 +42,6 @@ def restart_lin_ucb(
       + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       period: $E$, rounds in an epoch.
       noise_scale, radius, norm_bound, delta, radius_scale, ridge: as of `lin_ucb`.
       num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$, a share for each epoch; without

@@ -23,7 +23,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 @register(
     tuning=tuning,
     tunes=("length", "ridge", "num_episodes", "confidence"),
-    problem="linear bandit",
     forgetting="sliding window",
     exploration="UCB",
     paper="Cheung, Simchi-Levi & Zhu 2019",
@@ -41,7 +40,6 @@ def sw_lin_ucb(
       \qquad n = \min\{t-1, W\}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       length: $W$, rounds in the window.
       noise_scale, radius, norm_bound, delta, num_episodes, radius_scale: as of `d_lin_ucb`.
       confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all

@@ -33,7 +33,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
-    problem="linear bandit",
     forgetting="exponential weights",
     exploration="UCB, single norm",
     paper="Wang, Zhao & Zhou 2023",
@@ -48,7 +47,6 @@ def weight_ucb(
     $V^{-1}\tilde V V^{-1} \preceq V^{-1}$, so the index is still optimistic.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
       ridge: $\lambda > 0$; the paper's is $d$.

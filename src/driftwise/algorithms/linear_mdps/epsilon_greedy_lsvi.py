@@ -24,7 +24,6 @@ def tuning(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]
 @register(
     tuning=tuning,
     tunes=("rate", "epsilon"),
-    problem="linear MDP",
     forgetting="exponential weights",
     exploration="ε-greedy",
     bound="none",
@@ -44,7 +43,6 @@ def epsilon_greedy_lsvi(
     action with probability $\varepsilon$ and a greedy one otherwise. `epsilon=0` is greedy LSVI.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       epsilon: $\varepsilon \in [0, 1]$.
       rate: $\eta \in (0, 1]$; 1 never forgets.
       ridge: $\lambda > 0$.

@@ -21,7 +21,6 @@ def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: fl
 @register(
     tuning=tuning,
     tunes=("radius",),
-    problem="linear MDP",
     forgetting="none",
     exploration="UCB",
     paper="Jin, Yang, Wang & Jordan 2020",
@@ -35,7 +34,6 @@ def lsvi_ucb(
       Q_{t,h} = \min\{\phi^\top w_{t,h} + \beta\sqrt{\phi^\top\Lambda^{-1}\phi}, H\}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.

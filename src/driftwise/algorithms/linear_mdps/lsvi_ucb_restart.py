@@ -42,7 +42,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("period", "radius"),
-    problem="linear MDP",
     forgetting="periodic restart",
     exploration="UCB",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
@@ -58,7 +57,6 @@ def lsvi_ucb_restart(
     r"""LSVI-UCB whose sums run over the current epoch only, $\tau \ge \lfloor t/E \rfloor E$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       period: $E$, episodes in an epoch.
       radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
         $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.

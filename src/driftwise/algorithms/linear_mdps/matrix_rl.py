@@ -31,7 +31,6 @@ def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
 @register(
     tuning=tuning,
     tunes=("radius", *CHOSEN),
-    problem="linear MDP",
     forgetting="none, or any",
     exploration="UCB; rewards and features of successors are known",
     bound="d H^2 T^(1/2), T = HK, stationary",
@@ -59,7 +58,6 @@ def matrix_rl(
     `sw_lsvi_ucb` or `lsvi_ucb_restart`.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
       steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);

@@ -210,7 +210,6 @@ def tuning(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str
 @register(
     tuning=tuning,
     tunes=("learning_rate", "softness", "exploration", "period"),
-    problem="linear MDP",
     forgetting="none, or restarts",
     exploration="mirror descent on occupancies, uniform episodes",
     bound="(d H K)^(1/2) for known transitions, against one policy",
@@ -244,7 +243,6 @@ def online_q_reps(
       \qquad \pi_{k+1,h}(a \mid s) \propto e^{\alpha \varphi(s,a)^\top Z_{k,h}}.$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       learning_rate: $\eta > 0$.
       softness: $\alpha > 0$.
       exploration: $\gamma \in (0, 1]$, the probability that all of an episode is played uniformly.

@@ -156,7 +156,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("step_size", "radius", "policy_period", *CHOSEN),
-    problem="linear MDP",
     forgetting="none, or any of them; policy restarts",
     exploration="UCB, mirror descent on the policy",
     bound="J H^2 K^(1/2) for J known kernels, against one policy",
@@ -186,7 +185,6 @@ def oppo(
     is uniform. As $\psi_j$ are probabilities, $\|\phi\| \le H\sqrt J$ and $\|c\| \le 1$: the paper's bounds.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       step_size: $\alpha \ge 0$.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.

@@ -38,7 +38,6 @@ def tuning(spec: Spec, *, upper_scale: float = 1.0, **run: Unpack[LinearRun]) ->
 @register(
     tuning=tuning,
     tunes=("scale", "upper", *CHOSEN),
-    problem="linear MDP",
     forgetting="none, or any",
     exploration="drawn parameters, optimistic where unsure",
     bound="d^2 H^2 T^(1/2), T = HK, stationary",
@@ -66,7 +65,6 @@ def opt_rlsvi(
     weights in $\tilde\Lambda$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       scale: $\sigma \ge 0$.
       upper: $\alpha_U$, from which on an estimate counts for nothing; a feature of norm one that was never
         seen is at $1/\sqrt\lambda$.

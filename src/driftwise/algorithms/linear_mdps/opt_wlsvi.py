@@ -31,7 +31,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("rate", "radius", "ridge"),
-    problem="linear MDP",
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
     paper="Touati & Vincent 2020",
@@ -56,7 +55,6 @@ def opt_wlsvi(
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       rate: $\eta \in (0, 1]$.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.

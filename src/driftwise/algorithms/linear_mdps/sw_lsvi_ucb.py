@@ -26,7 +26,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("length", "radius"),
-    problem="linear MDP",
     forgetting="sliding window",
     exploration="UCB",
     paper="LSVI-UCB on a window, as SW-UCB (Cheung et al. 2019) for bandits",
@@ -42,7 +41,6 @@ def sw_lsvi_ucb(
     r"""LSVI-UCB whose sums run over the newest $W$ episodes only, $\tau \ge t - W$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       length: $W$, episodes in the window.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.

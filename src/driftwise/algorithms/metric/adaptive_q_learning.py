@@ -112,7 +112,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("radius", "period"),
-    problem="metric MDP",
     forgetting="none, or restarts",
     exploration="UCB on squares that are cut in four",
     bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
@@ -131,7 +130,6 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
     $Q_h(B)$ and $t$. The agent needs `positions`; an environment without them is refused.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
       period: episodes after which everything starts anew; never, unless given.
 

@@ -152,7 +152,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("bandwidth", "radius", "lipschitz", "rate", "length", "period"),
-    problem="metric MDP",
     forgetting="none, or any of them",
     exploration="UCB on kernel-weighted counts",
     bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, powers of H left out",
@@ -183,7 +182,6 @@ def kernel_ucbvi(
     `positions`; an environment without them is refused.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       bandwidth: $\sigma > 0$.
       radius: $b \ge 0$; in theory $H$ times logarithms.
       lipschitz: $L \ge 0$, of the optimal action values.

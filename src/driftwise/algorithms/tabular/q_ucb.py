@@ -67,7 +67,6 @@ def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: fl
 @register(
     tuning=tuning,
     tunes=("scale", "log_term"),
-    problem="tabular MDP",
     forgetting="none",
     exploration="UCB",
     bound="H^2 (S A T)^(1/2), T = HK, stationary",
@@ -84,7 +83,6 @@ def q_ucb(
     all $Q_h$ start at $H$, and the greedy policy acts on them.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       scale: $c \ge 0$, an absolute constant in the paper.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` as above; `"tight"` has $H-h+1$ in the place of $H$.

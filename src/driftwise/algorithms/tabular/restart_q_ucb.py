@@ -87,7 +87,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("period", "scale", "log_term"),
-    problem="tabular MDP",
     forgetting="periodic restart",
     exploration="UCB",
     bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK",
@@ -105,7 +104,6 @@ def restart_q_ucb(
       V_h(s) \leftarrow \max_a Q_h(s,a).$$
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       period: episodes in an epoch.
       scale: $c \ge 0$, one in the paper.
       log_term: $\iota > 0$.

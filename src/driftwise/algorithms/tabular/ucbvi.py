@@ -184,7 +184,6 @@ def tuning(
 @register(
     tuning=tuning,
     tunes=("scale", "log_term", *CHOSEN),
-    problem="tabular MDP",
     forgetting="none, or any",
     exploration="UCB, Hoeffding or Bernstein",
     bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",
@@ -214,7 +213,6 @@ def ucbvi(
     where $N'_{h+1}(y)$ counts the visits of a state at the next step.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       scale: $c \ge 0$, one in the paper.
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).

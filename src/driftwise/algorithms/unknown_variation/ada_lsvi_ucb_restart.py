@@ -34,7 +34,6 @@ def ada_lsvi_ucb_restart(
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, episodes of the run.
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt{\log(2dT/\delta)}$.

@@ -40,7 +40,6 @@ def bob(
     r$ of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, rounds of the run.
       noise_scale: $\sigma \ge 0$.
       norm_bound: $S \ge \|\theta\|$.

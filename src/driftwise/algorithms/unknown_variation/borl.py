@@ -19,7 +19,6 @@ Blocks = int | Literal["corrected", "paper"]
 
 
 @register(
-    problem="any",
     forgetting="the base's, chosen by EXP3.P",
     exploration="the base's",
     bound="the base's best, plus that of EXP3.P",
@@ -124,7 +123,6 @@ def opt_wlsvi_borl(
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, episodes of the run.
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.

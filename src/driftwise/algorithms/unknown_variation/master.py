@@ -29,7 +29,6 @@ class Tests(TypedDict, total=False):
 
 
 @register(
-    problem="any",
     forgetting="restart when a test fails",
     exploration="the base's, on many time scales",
     bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
@@ -86,7 +85,6 @@ def master_lin_ucb(
     $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, rounds of the run.
       radius_scale: a factor of $\beta$.
       delta, test_scale, first_order, low, high: as of `master`.
@@ -118,7 +116,6 @@ def master_lsvi_ucb(
     r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       num_episodes: $K$, episodes of the run.
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
       clip: of values, as in `lsvi_ucb`.

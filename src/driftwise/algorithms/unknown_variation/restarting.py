@@ -106,7 +106,6 @@ class Restarting(Wrapper):
 
 
 @register(
-    problem="any",
     forgetting="restart on an alarm",
     exploration="the base's",
     bound="none for linear problems",
@@ -142,7 +141,6 @@ def change_detection(
 
 
 @register(
-    problem="any",
     forgetting="restart by chance",
     exploration="the base's",
     bound="none",

@@ -1,18 +1,37 @@
-"""ε-greedy least squares, as a baseline."""
+"""Least squares that explore by chance or not at all, as baselines."""
 
 from __future__ import annotations
 
 from typing import Any, Unpack
 
 from driftwise.algorithms.bandits.agent import bandit_agent
-from driftwise.algorithms.bandits.tuning import weighted
+from driftwise.algorithms.bandits.tuning import stationary, weighted
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts.exploration import EpsilonGreedy
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.exploration import EpsilonGreedy, Greedy
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import BanditRun
 from driftwise.theory.tuning import exploration_probability
+
+
+@register(
+    tuning=stationary,
+    tunes=("ridge",),
+    forgetting="none",
+    exploration="none",
+    bound="linear in K",
+    paper="baseline",
+)
+def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
+    r"""Take an arm with the largest $x^\top\hat\theta_t$, the estimate of `lin_ucb`.
+
+    Args:
+      ridge: $\lambda > 0$.
+
+    There is no paper.
+    """
+    return bandit_agent(spec, NoForgetting(), Greedy(), ridge)
 
 
 def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
@@ -24,7 +43,6 @@ def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 @register(
     tuning=tuning,
     tunes=("epsilon", "rate", "ridge"),
-    problem="linear bandit",
     forgetting="exponential weights",
     exploration="ε-greedy",
     bound="none",
@@ -39,7 +57,6 @@ def epsilon_greedy(
     largest $x^\top\hat\theta_t$.
 
     Args:
-      spec: sizes of the problem, `environment.spec`.
       epsilon: $\varepsilon \in [0, 1]$.
       rate: $\eta \in (0, 1]$; 1 never forgets.
       ridge: $\lambda > 0$.
