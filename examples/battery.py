@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.types import Episode
@@ -186,8 +186,7 @@ def main(target: Path) -> None:
         left, right = figure.subplots(1, 2)
         _draw_prices(left, given)
         _draw_losses(right, found)
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(target)
 
 

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
 from driftwise.theory.counter_examples import crossings
 
 NUM_ROUNDS, NUM_RUNS, DELTA = 20_000, 400, 0.05
@@ -39,8 +39,7 @@ def main(target: Path) -> None:
         for axes in (left, right):
             axes.set_xlabel("round")
             axes.legend(frameon=False)
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(target)
 
 

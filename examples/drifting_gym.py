@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
 from driftwise.environments.drift import Abrupt
 from driftwise.gym import DriftingParameter
 from driftwise.online import EpisodicAgent, train
@@ -80,8 +80,7 @@ def main(target: Path, num_episodes: int = NUM_EPISODES, num_runs: int = NUM_RUN
         axes.set_xlabel("episode (means over the last 20)")
         axes.set_ylim(0, 1.05)
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(target)
     return found
 

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, moving_average, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, moving_average, png_bytes
 from driftwise.online import Bandit
 
 DESTINATION = "LAX"
@@ -116,8 +116,7 @@ def main(target: Path) -> None:
         left, right = figure.subplots(1, 2)
         _draw_offers(left, offered)
         _draw_regret(right, found)
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(target)
 
 

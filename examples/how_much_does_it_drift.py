@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
 from driftwise.environments import russac_abrupt
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.estimate import estimate_variation
@@ -45,8 +45,7 @@ def main(target: Path) -> None:
         axes.set_title("Windows (dots, two standard errors), pieces (dashed) and the truth", loc="left")
         axes.set_xlabel("round")
         axes.legend(frameon=False)
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(target)
 
 

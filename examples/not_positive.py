@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, write_png
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
 from driftwise.theory.counter_examples import Witness, part_of_a_gram, same_characteristic_polynomial
 
 
@@ -30,8 +30,7 @@ def main(target: Path) -> None:
         right.set_title("M = V⁻¹A₁A₁ᵀ, part of a gram matrix over the whole", loc="left")
         draw(right, "as printed, |A₂| = √2", printed, COLOURS[0])
         draw(right, "A₂ in the unit ball", within, COLOURS[1])
-        with target.open("wb") as file:
-            write_png(figure, file)
+        target.write_bytes(png_bytes(figure))
     print(f"yᵀBy = {polynomial.value:g}")
     print(f"yᵀMy = {printed.value:.3g} as printed, {within.value:.3g} with A₂ in the unit ball")
     print(target)

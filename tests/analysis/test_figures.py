@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import matplotlib as mpl
 import numpy as np
 
@@ -88,14 +86,12 @@ def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
     result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
     figure = figures.regret_figure([figures.Curves("", {"only": result})])
-    figures.write_png(figure, io.BytesIO())
+    assert figures.png_bytes(figure)
 
 
 def test_png_is_the_same_whatever_the_users_settings() -> None:
     def png() -> bytes:
-        file = io.BytesIO()
-        figures.write_png(figures.regret_figure([figures.Curves("", RESULTS, changes=(40,))]), file)
-        return file.getvalue()
+        return figures.png_bytes(figures.regret_figure([figures.Curves("", RESULTS, changes=(40,))]))
 
     first = png()
     assert first.startswith(b"\x89PNG")

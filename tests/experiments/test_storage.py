@@ -83,28 +83,33 @@ def test_results_of_a_grid_are_refused() -> None:
 
 def test_files_are_replaced_together(tmp_path: Path) -> None:
     for text in (b"old", b"new"):
-        paths = files.write_files(tmp_path, {name: lambda file, t=text: file.write(t) for name in "ab"})
+        paths = files.write_files(tmp_path, dict.fromkeys("ab", text))
         assert paths == [tmp_path / "a", tmp_path / "b"]
         assert [path.read_bytes() for path in paths] == [text, text]
     assert names(tmp_path) == ["a", "b"]
 
 
-@pytest.mark.parametrize("failure", [OSError("disk full"), ValueError("no such number"), KeyboardInterrupt()])
-def test_a_failure_while_writing_leaves_the_folder_as_it_was(tmp_path: Path, failure: BaseException) -> None:
-    files.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "ab"})
+@pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_failure_while_writing_leaves_the_folder_as_it_was(
+    tmp_path: Path, failure: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.write_files(tmp_path, dict.fromkeys("ab", b"old"))
 
-    def fail(file) -> None:
-        file.write(b"half of what")
-        raise failure
+    written = iter([None, failure])
 
+    def fail(number: int) -> None:
+        if found := next(written):
+            raise found
+
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(type(failure)):
-        files.write_files(tmp_path, {"a": lambda file: file.write(b"new"), "b": fail})
+        files.write_files(tmp_path, dict.fromkeys("ab", b"new"))
     assert names(tmp_path) == ["a", "b"]
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"old", b"old"]
 
 
 def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.write_files(tmp_path, {name: lambda file: file.write(b"old") for name in "abc"})
+    files.write_files(tmp_path, dict.fromkeys("abc", b"old"))
     replace = os.replace
 
     def fail_at_b(source: Path, target: Path) -> None:
@@ -114,7 +119,7 @@ def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "replace", fail_at_b)
     with pytest.raises(OSError, match="gone"):
-        files.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "abc"})
+        files.write_files(tmp_path, dict.fromkeys("abc", b"new"))
     assert names(tmp_path) == ["a", "b"]  # without c, which would say that the others belong together
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"old"]
 
@@ -126,13 +131,13 @@ def test_data_reach_the_disk_before_they_get_their_name(
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda number: (done.append("fsync"), fsync(number)))
     monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), replace(*paths)))
-    files.write_files(tmp_path, {name: lambda file: file.write(b"new") for name in "ab"})
+    files.write_files(tmp_path, dict.fromkeys("ab", b"new"))
     assert done == ["fsync", "fsync", "replace", "replace"]
 
 
 def test_numbers_that_json_does_not_know_are_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        files.json_writer({"regret": float("nan")})
+        files.json_bytes({"regret": float("nan")})
 
 
 def test_folder_is_made_with_its_parents_and_stays_when_used(tmp_path: Path) -> None:
@@ -166,8 +171,8 @@ def finished(folder: Path, results: dict = RESULTS) -> Path:
     """A folder with results and a manifest that seals them."""
     table = storage.parquet_bytes(storage.results_table(results))
     writers = {
-        storage.RESULTS: lambda file: file.write(table),
-        storage.MANIFEST: files.json_writer(storage.sealed({}, table)),
+        storage.RESULTS: table,
+        storage.MANIFEST: files.json_bytes(storage.sealed({}, table)),
     }
     files.write_files(folder, writers)
     return folder
@@ -182,7 +187,7 @@ def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
 
 
 def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
-    files.write_files(finished(tmp_path), {"manifest.json": files.json_writer({"format": 1})})
+    files.write_files(finished(tmp_path), {"manifest.json": files.json_bytes({"format": 1})})
     assert len(dw.load_results(tmp_path)) == len(TABLE)
 
 
@@ -212,7 +217,7 @@ def test_results_that_cannot_be_read_are_named(
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 9])
 def test_damage_is_found_without_a_seal_too(tmp_path: Path, content: bytes) -> None:
-    files.write_files(tmp_path, {"manifest.json": files.json_writer({"format": 1})})
+    files.write_files(tmp_path, {"manifest.json": files.json_bytes({"format": 1})})
     (tmp_path / "results.parquet").write_bytes(content)
     with pytest.raises(ValueError, match=r"results\.parquet (is damaged|cannot be read): "):
         dw.load_results(tmp_path)

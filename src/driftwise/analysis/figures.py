@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -78,21 +79,22 @@ def regret_figure(rows: Sequence[Curves], *, title: str = "", note: str = "") ->
     return figure
 
 
-def write_figure(figure: Figure, file: BinaryIO, **options: Any) -> None:
-    """Write a figure, with the options of `savefig`, in the style of its drawing."""
+def figure_bytes(figure: Figure, **options: Any) -> bytes:
+    """A figure as the content of a file, with the options of `savefig`, in the style of its drawing."""
+    file = io.BytesIO()
     with _style():  # some of it is asked for when things are written
         figure.savefig(file, **options)
+    return file.getvalue()
 
 
-def write_png(figure: Figure, file: BinaryIO) -> None:
-    """Write a figure as PNG."""
-    write_figure(figure, file, format="png", dpi=150)
+def png_bytes(figure: Figure) -> bytes:
+    """A figure as PNG."""
+    return figure_bytes(figure, format="png", dpi=150)
 
 
-def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> Callable[[BinaryIO], None]:
-    """A writer of the regret figure as PNG."""
-    figure = regret_figure([Curves(*row) for row in rows], title=title, note=note)
-    return lambda file: write_png(figure, file)
+def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> bytes:
+    """The regret figure as PNG."""
+    return png_bytes(regret_figure([Curves(*row) for row in rows], title=title, note=note))
 
 
 @contextlib.contextmanager

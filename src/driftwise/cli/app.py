@@ -81,10 +81,8 @@ def write_page(folder: Path, name: str, data: str, page: str) -> None:
     """Write data, as JSON, and a page about them; their paths go to the error stream."""
     from driftwise.simulation.files import write_files
 
-    contents = {f"{name}.json": f"{data}\n", f"{name}.html": page}
-    writers = {file: lambda stream, text=text: stream.write(text.encode()) for file, text in contents.items()}
     try:
-        paths = write_files(folder, writers)
+        paths = write_files(folder, {f"{name}.json": f"{data}\n".encode(), f"{name}.html": page.encode()})
     except OSError as error:
         raise InputError(f"--out {str(folder)!r} cannot be written: {error.strerror or error}") from None
     for path in paths:

@@ -65,7 +65,7 @@ def is_saved(folder: Path, study: Study, outcomes: Sequence[Outcome]) -> bool:
 
 
 def save_outcomes(
-    folder: Path, study: Study, outcomes: Sequence[Outcome], draw: Callable[..., files.Writer]
+    folder: Path, study: Study, outcomes: Sequence[Outcome], draw: Callable[..., bytes]
 ) -> list[Path]:
     """Write the three files, replacing older ones; the paths of what was written.
 
@@ -85,12 +85,9 @@ def save_outcomes(
     ]
     title = experiment.finding if full_size and experiment.finding else experiment.summary
     table = storage.parquet_bytes(storage.results_table(results))
-    writers = (
-        lambda file: file.write(table),
-        draw(rows, title=title, note=f"{experiment.name} · {runs}"),
-        files.json_writer(storage.sealed(manifest(study, outcomes), table)),
-    )
-    return files.write_files(folder, dict(zip(FILES, writers, strict=True)))
+    figure = draw(rows, title=title, note=f"{experiment.name} · {runs}")
+    facts = files.json_bytes(storage.sealed(manifest(study, outcomes), table))
+    return files.write_files(folder, dict(zip(FILES, (table, figure, facts), strict=True)))
 
 
 def manifest(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.files import compact_json, json_writer, replace_file
+from driftwise.simulation.files import compact_json, json_bytes, replace_file
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
     path = folder / name
     claimed = json.loads(compact_json(claimed))
     if not path.exists():
-        replace_file(path, json_writer(claimed))
+        replace_file(path, json_bytes(claimed))
         return
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -89,8 +89,7 @@ def chunks(simulation: Simulation) -> Iterator[bool]:
 
 def write_checkpoint(path: Path, simulation: Simulation) -> None:
     """Replace the file at `path`, or leave it as it was if that fails."""
-    content = checkpoint_bytes(simulation)
-    replace_file(path, lambda file: file.write(content))
+    replace_file(path, checkpoint_bytes(simulation))
 
 
 def checkpoint_bytes(simulation: Simulation) -> bytes:

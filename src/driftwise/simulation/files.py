@@ -8,17 +8,15 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
 _HOST = platform.node().replace(".", "-")
-
-Writer = Callable[[BinaryIO], object]
 
 
 @contextlib.contextmanager
@@ -54,25 +52,25 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def replace_file(path: Path, write: Writer) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, then put it in the place of the old one."""
     try:
-        _stage(path, write)
+        _stage(path, content)
         os.replace(_temporary(path), path)
     finally:
         _temporary(path).unlink(missing_ok=True)
 
 
-def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Write files that belong together; the last one seals the set.
 
     All are written under temporary names first: if any of that fails, what was in the folder stays as it
     was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
     """
-    paths = [folder / name for name in writers]
+    paths = [folder / name for name in contents]
     try:
-        for path, write in zip(paths, writers.values(), strict=True):
-            _stage(path, write)
+        for path, content in zip(paths, contents.values(), strict=True):
+            _stage(path, content)
         paths[-1].unlink(missing_ok=True)
         for path in paths:
             os.replace(_temporary(path), path)
@@ -82,9 +80,9 @@ def write_files(folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
     return paths
 
 
-def _stage(path: Path, write: Writer) -> None:
+def _stage(path: Path, content: bytes) -> None:
     with _temporary(path).open("wb") as file:
-        write(file)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
@@ -117,10 +115,11 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.part")
 
 
-def json_writer(value: Any) -> Writer:
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return lambda file: file.write(f"{text}\n".encode())
+def json_bytes(value: Any) -> bytes:
+    """A value as the content of a JSON file."""
+    return f"{json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def compact_json(value: Any) -> str:
+    """A value as one line of JSON, the same for the same value."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,16 +28,14 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None)
         raise ValueError(f"{path} must be a file to write, but it is a folder")
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    replace_file(path, lambda file: file.write(content))
+    replace_file(path, content)
     return path
 
 
 def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
     def make(report: Report) -> bytes:
-        file = io.BytesIO()
         tight = dict(bbox_inches="tight", pad_inches=0.15)  # long names next to the curves are not cut off
-        figures.write_figure(_figure(report), file, format=format, **tight, **options)
-        return file.getvalue()
+        return figures.figure_bytes(_figure(report), format=format, **tight, **options)
 
     return make
 

@@ -97,9 +97,6 @@ class _Job:
         work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
         return work.remote(self.task, self.path, read_content(self.path), self.number, mailbox)
 
-    def keep(self, checkpoint: bytes) -> None:
-        replace_file(self.path, lambda file: file.write(checkpoint))
-
 
 class _Mailbox:
     """The latest news of every task since the driver last looked."""
@@ -152,7 +149,7 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
             news, checkpoints = ray.get(mailbox.take.remote())
             for job in running.values():  # a letter may come late, after the task it is of
                 if job.number in checkpoints:
-                    job.keep(checkpoints[job.number])
+                    replace_file(job.path, checkpoints[job.number])
                 if job.number in news:
                     report(job.number, *news[job.number])
             for reference in ended:
@@ -161,7 +158,7 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
                 if finished is None:
                     running[job.submit(mailbox)] = job
                 else:
-                    job.keep(finished)
+                    replace_file(job.path, finished)
                     report(job.number, job.task.num_episodes, job.task.num_episodes)
             if news or ended or _can_run(running.values()):
                 last_sign = time.monotonic()
