@@ -177,21 +177,10 @@ def _label_ends(axes: Axes, curves: Mapping[str, Line2D]) -> None:
     places = spread(np.array([ends[label] for label in labels]), gap=0.062)
     for label, place in zip(labels, places, strict=True):
         colour = curves[label].get_color()
-        axes.annotate(
-            label,
-            (1, ends[label]),
-            xycoords="axes fraction",
-            xytext=(1.035, place),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            fontsize=10,
-            fontweight="bold",
-            parse_math=False,
-            arrowprops=dict(
-                arrowstyle="-", color=colour, linewidth=0.8, relpos=(0, 0.5), shrinkA=1, shrinkB=2
-            ),
-        )
+        look: dict[str, Any] = dict(va="center", fontsize=10, fontweight="bold", parse_math=False)
+        arrow = dict(arrowstyle="-", color=colour, linewidth=0.8, relpos=(0, 0.5), shrinkA=1, shrinkB=2)
+        at = dict(xytext=(1.035, place), xycoords="axes fraction", textcoords="axes fraction")
+        axes.annotate(label, (1, ends[label]), color=colour, arrowprops=arrow, **at, **look)
 
 
 def _make_room(figure: Figure, named: Iterable[Axes]) -> None:

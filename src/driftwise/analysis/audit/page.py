@@ -80,15 +80,10 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
         "y": [plotly_text(statement) for statement in statements],
         "z": [[_order_of(ratio) for ratio in row] for row in grid],
         "text": [[rounded(ratio, 2) for ratio in row] for row in grid],
-        "colorscale": "Cividis",
-        "colorbar": {"outlinewidth": 0, "thickness": 12, "title": {"text": "log₁₀"}},
+        "colorbar": {"title": {"text": "log₁₀"}},
         "hovertemplate": "%{y}<br>%{x}: worst ratio %{text}<extra></extra>",
     }
-    layout = {
-        "xaxis": axis("", type="category", showgrid=False),
-        "yaxis": axis("", type="category", showgrid=False, autorange="reversed"),
-        "hovermode": "closest",
-    }
+    layout = {"xaxis": axis(""), "yaxis": axis("", autorange="reversed")}
     text = "The worst ratio of left to right side of each statement, for each agent in each environment"
     return Figure(f"ratios-{audit.name}", [trace], layout, text, rows=max(13, len(statements)))
 

@@ -12,8 +12,12 @@
     return getComputedStyle(root).getPropertyValue(name).trim();
   }
 
+  const isHeatMap = ({ type }) => type === "heatmap";
+
   function trace(given, _, all) {
     const meta = given.meta || {};
+    if (isHeatMap(given))
+      return { colorscale: "Cividis", ...given, colorbar: { outlinewidth: 0, thickness: 12, ...given.colorbar } };
     if (meta.colour === undefined) return given;
     const own = colour(`--c${meta.colour}`);
     const visible = !hidden.has(meta.agent);
@@ -49,7 +53,8 @@
     return { data: [...bands, ...lines], layout };
   }
 
-  function layout(given, count) {
+  function layout(given, data) {
+    const heat = data.some(isHeatMap);
     const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map(colour);
     const axis = (own) => ({
       gridcolor: line, zeroline: false, linecolor: line, automargin: true, tickfont: { color: soft },
@@ -62,14 +67,14 @@
       font: { family: getComputedStyle(document.body).fontFamily, color: ink, size: 12 },
       showlegend: false,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
-      hovermode: count > 20 ? "closest" : "x unified",
+      hovermode: data.length > 20 || heat ? "closest" : "x unified",
       hoverlabel: { bgcolor: paper, bordercolor: line, font: { color: ink }, namelength: -1 },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: soft, activecolor: ink },
       dragmode: touch ? false : "zoom",
       uirevision: "keep", // a zoom outlives a change of colours
       ...given,
-      xaxis: axis({ showgrid: false, ...given.xaxis }),
-      yaxis: axis(given.yaxis),
+      xaxis: axis({ showgrid: false, ...(heat && { type: "category" }), ...given.xaxis }),
+      yaxis: axis({ ...(heat && { type: "category", showgrid: false }), ...given.yaxis }),
       shapes: (given.shapes || []).map((shape) => ({ ...shape, line: { color: soft, width: 1, dash: "dot" } })),
     };
   }
@@ -87,7 +92,7 @@
       place.textContent = "";
     }
     const { data, layout: given } = drawn.get(place);
-    Plotly.react(place, data.map(trace), layout(given, data.length), config);
+    Plotly.react(place, data.map(trace), layout(given, data), config);
   }
 
   // One figure at a time, so that the page can be read and scrolled meanwhile.

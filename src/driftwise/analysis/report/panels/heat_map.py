@@ -72,14 +72,8 @@ def _figure(number: int, grid: ParameterGrid, scores: Mapping[str, float]) -> Fi
         "z": z.tolist(),
         "text": [[rounded(value) for value in row] for row in z.tolist()],
         "texttemplate": "%{text}" if len(columns) <= MANY else "",
-        "colorscale": "Cividis",
-        "colorbar": {"outlinewidth": 0, "thickness": 12},
         "hovertemplate": f"{names[1]} %{{x}}, {names[0]} %{{y}}: %{{text}}<extra></extra>",
     }
-    layout = {
-        "xaxis": axis(names[1], type="category", showgrid=False),
-        "yaxis": axis(names[0], type="category", showgrid=False),
-        "hovermode": "closest",
-    }
+    layout = {"xaxis": axis(names[1]), "yaxis": axis(names[0])}
     text = f"Final regret of {grid.name} over its grid"
     return Figure(f"grid-{number}", [trace], layout, text, caption=grid.name, rows=len(rows))
