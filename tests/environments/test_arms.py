@@ -19,7 +19,7 @@ from driftwise.environments.arms import Arms, ContextArms, FixedArms, FreshArms,
 from driftwise.parts.exploration import EpsilonGreedy, Greedy, RandomisedUcb, Thompson, Ucb, Uniform
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from tests.bandits import there
+from tests.environments.bandits import present_arms
 
 KEY = random.key(7)
 SHAPES = ("cube", "ball", "sphere")
@@ -123,7 +123,7 @@ def test_points_of_the_cube_are_uniform_and_pulled_back_to_length_one():
 def test_the_number_of_arms_is_uniform_between_fewest_and_all_whatever_the_arms():
     num = 1200
     drawn = rounds(FreshArms(5, 2, fewest=3), num)
-    present = np.stack([there(table) for table in drawn])
+    present = np.stack([present_arms(table) for table in drawn])
     counts = present.sum(axis=1)
     assert set(counts.tolist()) == {3, 4, 5}
     for count in (3, 4, 5):
@@ -178,17 +178,17 @@ EXPLORATIONS = [
 def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
     agent = LeastSquares(Spec.bandit(dim=2, num_arms=arms.num_arms), ExponentialWeights(0.9), exploration)
     tables = rounds(arms, 60)
-    assert not all(there(table).all() for table in tables)
+    assert not all(present_arms(table).all() for table in tables)
     state = agent.init(tables[0])
     here = np.zeros(1, dtype=np.int32)
     for t, table in enumerate(tables):
         plan = agent.plan(state, table, random.fold(KEY, 1000 + t))
         policy = plan.policy[0, 0]
-        assert (policy[~there(table)] == 0).all()
+        assert (policy[~present_arms(table)] == 0).all()
         assert policy.sum() == pytest.approx(1, rel=1e-14)
         luck = [0.0, 1 - 2.0**-53, *random.uniform(random.fold(KEY, t), 5, np.float64)]
         played = [int(agent.act(plan, 0, here[0], np.asarray(u))) for u in luck]
-        assert there(table)[played].all()
+        assert present_arms(table)[played].all()
         # a reward that punishes what is there: an index of 0 for the others would win
         arm = np.array(played[-1:])
         state = agent.update(
@@ -200,7 +200,7 @@ def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():
     agent = LeastSquares(Spec.bandit(dim=2, num_arms=4), ExponentialWeights(0.9), Uniform())
     for table in rounds(FreshArms(4, 2, fewest=1), 10):
         policy = agent.plan(agent.init(table), table, KEY).policy[0, 0]
-        np.testing.assert_allclose(policy, there(table) / there(table).sum(), rtol=1e-14)
+        np.testing.assert_allclose(policy, present_arms(table) / present_arms(table).sum(), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

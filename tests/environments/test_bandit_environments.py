@@ -28,7 +28,7 @@ from driftwise.environments.arms import ContextArms, ContextSampler, FreshArms
 from driftwise.environments.drift import Abrupt, Gradual
 from driftwise.environments.paths import Rotation, abrupt_path
 from driftwise.parts.exploration import Uniform
-from tests.bandits import EXAMPLES, play_rounds, there
+from tests.environments.bandits import EXAMPLES, play_rounds, present_arms
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -109,7 +109,7 @@ def test_news_is_clicked_with_probabilities_between_two_and_thirty_per_cent(seed
     environment = news(seed=seed, drift=Gradual((0, 30, 50)))
     clicks = environment.at(np.arange(60)) @ np.asarray(environment.arms.all_features).T
     assert 0.02 <= clicks.min() < clicks.max() <= 0.3
-    sizes = [there(one.arms).sum() for one in play_rounds(environment, Uniform(), 40)]
+    sizes = [present_arms(one.arms).sum() for one in play_rounds(environment, Uniform(), 40)]
     assert min(sizes) >= 10
     assert len(set(sizes)) > 3
 

@@ -12,7 +12,7 @@ from driftwise.environments import linear_bandit
 from driftwise.environments.arms import FixedArms, FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, SphereWalk, abrupt_path
 from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, Thompson, Ucb, Uniform
-from tests.bandits import EXAMPLES, noise, play_rounds, there
+from tests.environments.bandits import EXAMPLES, noise, play_rounds, present_arms
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -21,7 +21,7 @@ def test_regret_is_the_best_mean_less_the_mean_of_the_policy(name, exploration):
     total = 0.0
     for arms, plan, record, _, theta in play_rounds(EXAMPLES[name], exploration, 60):
         means = [sum(x * weight for x, weight in zip(arm, theta, strict=True)) for arm in arms.values]
-        best = max(mean for mean, present in zip(means, there(arms), strict=True) if present)
+        best = max(mean for mean, present in zip(means, present_arms(arms), strict=True) if present)
         value = sum(p * mean for p, mean in zip(plan.policy[0, 0], means, strict=True))
         assert record.optimal == pytest.approx(best, abs=1e-14)
         assert record.value == pytest.approx(value, abs=1e-14)

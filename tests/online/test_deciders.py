@@ -7,7 +7,7 @@ import pytest
 
 from driftwise.base import random
 from driftwise.online.bandits.deciders import Choice, Direct, Draws, Planned
-from tests.streams import BANDITS, make, rounds
+from tests.online.streams import BANDITS, make, rounds
 
 DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
 

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from driftwise.online import Bandit, files, load
-from tests.streams import BANDITS, bits, lead, make
+from tests.online.streams import BANDITS, bits, lead, make
 
 FIRST, SECOND = 25, 30  # rounds before and after the stop: blocks end and instances begin in both
 

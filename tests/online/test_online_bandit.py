@@ -24,8 +24,8 @@ from tests.examples import (
     make_bandit,
     wrapped,
 )
+from tests.online.streams import BANDITS, KNOWN
 from tests.reference import bandits
-from tests.streams import BANDITS, KNOWN
 
 
 def needs(name: str) -> tuple[str, ...]:

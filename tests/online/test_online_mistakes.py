@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_np
 
 from driftwise.online import Bandit
-from tests.streams import bits, lead, make
+from tests.online.streams import bits, lead, make
 
 DIM = 3
 NAMES = ["d_lin_ucb", "sw_lin_ucb", "d_lin_ts", "borl", "change_detection"]  # each way through a decider

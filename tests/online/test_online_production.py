@@ -15,7 +15,7 @@ import pytest
 
 from driftwise.online import Bandit, load
 from driftwise.online.summary import Gauge
-from tests.streams import BANDITS, bits, lead, make, rounds
+from tests.online.streams import BANDITS, bits, lead, make, rounds
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
 

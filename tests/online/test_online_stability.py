@@ -13,7 +13,7 @@ import pytest
 
 from driftwise.online import Bandit
 from driftwise.parts.detectors import Glr
-from tests.streams import BANDITS, KNOWN
+from tests.online.streams import BANDITS, KNOWN
 
 DIM = 3
 KINDS: dict[str, dict[str, Any]] = {

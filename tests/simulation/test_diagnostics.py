@@ -1,4 +1,4 @@
-"""What agents tell of themselves: recorded with the regret, kept, counted and shown."""
+"""Diagnostics of agents: recorded with the regret, kept, counted and shown."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
+from tests.simulation.diagnosing import ALARMS, RESTARTS, diagnosing
 from tests.simulation.test_simulation import played, through_a_file
-from tests.telling import ALARMS, RESTARTS, telling
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 OF_BANDIT = BanditOverAgents(
@@ -33,28 +33,28 @@ OF_BANDIT = BanditOverAgents(
 )
 
 
-def test_an_agent_that_tells_keeps_the_contract():
-    check_agent(telling(), make(), num_runs=NUM_RUNS)
+def test_an_agent_with_diagnostics_keeps_the_contract():
+    check_agent(diagnosing(), make(), num_runs=NUM_RUNS)
 
 
-def test_what_is_told_is_of_the_state_after_the_episode():
-    told = dw.simulate(telling(), make(), **OPTIONS).diagnostics
+def test_diagnostics_are_of_the_state_after_the_episode():
+    told = dw.simulate(diagnosing(), make(), **OPTIONS).diagnostics
     after = np.arange(1, NUM_EPISODES + 1)
     for name, period in (("restarts", RESTARTS), ("alarms", ALARMS)):
         np.testing.assert_array_equal(told[name], np.tile(after % period == 0, (NUM_RUNS, 1)))
     assert len(np.unique(told["evidence"])) > NUM_EPISODES  # every run has its own
 
 
-def test_telling_changes_nothing_and_most_agents_tell_nothing():
+def test_diagnostics_change_nothing_and_most_agents_have_none():
     silent = dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS)
     assert silent.diagnostics == silent.counts == {}
-    np.testing.assert_array_equal(dw.simulate(telling(), make(), **OPTIONS).values, silent.values)
+    np.testing.assert_array_equal(dw.simulate(diagnosing(), make(), **OPTIONS).values, silent.values)
 
 
 @pytest.mark.parametrize("record_every", [3, 7])
 def test_points_are_means_over_their_episodes_and_events_are_counted_exactly(record_every):
-    every = dw.simulate(telling(), make(), **OPTIONS)
-    some = dw.simulate(telling(), make(), **OPTIONS, record_every=record_every)
+    every = dw.simulate(diagnosing(), make(), **OPTIONS)
+    some = dw.simulate(diagnosing(), make(), **OPTIONS, record_every=record_every)
     starts = np.arange(0, NUM_EPISODES, record_every)
     for name, curve in every.diagnostics.items():
         means = np.add.reduceat(curve, starts, axis=-1) / some.lengths
@@ -67,12 +67,12 @@ def test_points_are_means_over_their_episodes_and_events_are_counted_exactly(rec
 
 
 @pytest.mark.parametrize("record_every", [1, 7])
-def test_a_restored_simulation_tells_the_same_to_the_bit(record_every):
+def test_a_restored_simulation_has_the_same_diagnostics_to_the_bit(record_every):
     options = dict(**OPTIONS, chunk_size=16, record_every=record_every)
-    whole = dw.simulate(telling(), make(), **options)
-    first = Simulation(Task(telling(), make(), **options))
+    whole = dw.simulate(diagnosing(), make(), **options)
+    first = Simulation(Task(diagnosing(), make(), **options))
     for _ in range(4):  # from the beginning, on the way, and read when finished
-        second = Simulation(Task(telling(), make(), **options))
+        second = Simulation(Task(diagnosing(), make(), **options))
         second.restore(through_a_file(first.checkpoint()))
         result = played(second).result()
         assert {*result.diagnostics} == {*whole.diagnostics}
@@ -82,8 +82,8 @@ def test_a_restored_simulation_tells_the_same_to_the_bit(record_every):
             first.advance()
 
 
-def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_what_was_told_since():
-    simulation = Simulation(Task(telling(), make(), **OPTIONS, chunk_size=16))
+def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_the_diagnostics_since():
+    simulation = Simulation(Task(diagnosing(), make(), **OPTIONS, chunk_size=16))
     start = through_a_file(simulation.checkpoint())
     expected = played(simulation).result()
     simulation.restore(start)
@@ -94,12 +94,12 @@ def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_what_was_t
 
 def test_diagnostics_of_a_grid_have_its_shape():
     radii = Ucb(radius=[[0.1], [0.4]])
-    result = dw.simulate(telling(exploration=radii, ridge=[0.5, 1.0, 2.0]), make(), **OPTIONS)
+    result = dw.simulate(diagnosing(exploration=radii, ridge=[0.5, 1.0, 2.0]), make(), **OPTIONS)
     assert result.diagnostics["evidence"].shape == (2, 3, NUM_RUNS, NUM_EPISODES)
     assert result.counts["alarms"].shape == (2, 3, NUM_RUNS)
 
 
-def test_a_worker_gives_back_what_was_told(tmp_path):
+def test_a_worker_gives_back_the_diagnostics(tmp_path):
     here = dw.simulate(OF_BANDIT, make(), **OPTIONS).diagnostics
     (result,) = run_tasks([Task(OF_BANDIT, make(), **OPTIONS)], tmp_path, engine=Processes(1))
     assert {*result.diagnostics} == {*here} == {"played.0", "played.1", "probability.0", "probability.1"}

@@ -14,7 +14,7 @@ from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
-from tests.gates import needs_proc, processes_with, wait_until
+from tests.simulation.gates import needs_proc, processes_with, wait_until
 
 TASKS = [Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)]
 
@@ -49,7 +49,7 @@ import sys
 from pathlib import Path
 from driftwise.simulation.engines import RayCluster
 from driftwise.simulation.running import run_tasks
-from tests.gates import gated_task
+from tests.simulation.gates import gated_task
 from tests.simulation.test_ray import TASKS
 
 def progress(number, done, total):

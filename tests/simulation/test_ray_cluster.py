@@ -16,7 +16,7 @@ from driftwise.simulation.engines import ray as ray_engine
 from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.gates import gated_task, stands_at_the_gate
+from tests.simulation.gates import gated_task, stands_at_the_gate
 
 TASKS = [
     Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)

@@ -12,7 +12,7 @@ from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.telling import telling
+from tests.simulation.diagnosing import diagnosing
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5, chunk_size=16)
 
@@ -60,9 +60,9 @@ def test_the_result_so_far_is_the_beginning_of_the_whole():
 def test_a_run_does_not_depend_on_how_many_there_are_nor_on_the_first_of_them():
     environment = make()
     options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, seed=5)
-    together = simulate(telling(), environment, **options, num_runs=2 * NUM_RUNS)
+    together = simulate(diagnosing(), environment, **options, num_runs=2 * NUM_RUNS)
     for first_run in (0, NUM_RUNS):
-        batch = simulate(telling(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)
+        batch = simulate(diagnosing(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)
         expected = slice(first_run, first_run + NUM_RUNS)
         np.testing.assert_array_equal(batch.returns, together.returns[expected])
         for name, curve in {"values": together.values, **together.diagnostics}.items():

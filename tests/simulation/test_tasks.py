@@ -27,8 +27,8 @@ from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
-from tests.telling import telling
+from tests.simulation.diagnosing import diagnosing
+from tests.simulation.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
 
 TASKS = [
     Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
@@ -72,7 +72,7 @@ def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
 
 def test_batches_join_to_all_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", NUM_RUNS)
-    whole = Task(telling(), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
+    whole = Task(diagnosing(), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
     uneven = replace(whole, num_runs=2 * NUM_RUNS + 1).split()
     assert [(task.first_run, task.num_runs) for task in uneven] == [(0, 2), (2, 2), (4, 3)]
     batches = whole.split()
@@ -202,7 +202,7 @@ import sys
 from pathlib import Path
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.running import run_tasks
-from tests.gates import gated_task
+from tests.simulation.gates import gated_task
 
 if __name__ == "__main__":
     tasks = [gated_task(Path(sys.argv[2]), seed=seed) for seed in range(2)]

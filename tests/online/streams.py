@@ -1,4 +1,4 @@
-"""One online bandit for every algorithm that can be one, and a stream of rounds to lead it through."""
+"""An online bandit for every algorithm that can be one, and a stream of rounds for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KNOWN: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}
 
 
 def make(name: str = "d_lin_ucb", **options: Any) -> Bandit:
-    """The example of an algorithm; some of those for MDPs are bandits too."""
+    """The online bandit of an algorithm; some algorithms for MDPs are bandits too."""
     return Bandit(name, dim=BANDIT.dim, **{"seed": 3, **KNOWN[name], **options})
 
 

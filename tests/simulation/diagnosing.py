@@ -1,4 +1,4 @@
-"""Agents that tell of themselves, as those that watch over others do."""
+"""An agent with diagnostics, for tests of how they are recorded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RESTARTS, ALARMS = 5, 8  # every so many episodes
 
 
 @part
-class Telling(LeastSquares):
-    """It says that it restarts every fifth episode, is alarmed every eighth, and what it has seen."""
+class Diagnosing(LeastSquares):
+    """Reports a restart in every fifth episode, an alarm in every eighth, and a sum of its own moments."""
 
     def diagnostics(self, state: Any) -> dict[str, Any]:
         xp = namespace(state.cross)
@@ -30,8 +30,8 @@ class Telling(LeastSquares):
         }
 
 
-def telling(cls: type = Telling, **changed: Any) -> Any:
-    """The example agent of an algorithm, as one of those that tell."""
+def diagnosing(**changed: Any) -> Diagnosing:
+    """The example agent of OPT-WLSVI with diagnostics, and with some of its parts changed."""
     made: Any = agent("opt_wlsvi")
     fields = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
-    return cls(**{**fields, **changed})
+    return Diagnosing(**{**fields, **changed})

@@ -1,4 +1,4 @@
-"""A small bandit of every kind, and a run in one of them, round by round."""
+"""A small environment of every kind of bandit, and the rounds of a run in it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXAMPLES: dict[str, LinearBandit] = {
 
 
 class Round(NamedTuple):
-    """What was offered, planned and paid, and the parameter behind it."""
+    """The arms that were offered, the plan, the outcome, and the parameter θ behind it."""
 
     arms: FeatureTable
     plan: Plan
@@ -63,9 +63,10 @@ def play_rounds(
 
 
 def noise(one: Round) -> float:
+    """Difference between the reward and its mean."""
     return float(one.record.reward - one.episode.features[0] @ one.theta)
 
 
-def there(arms: FeatureTable) -> np.ndarray:
-    """Which arms can be played."""
+def present_arms(arms: FeatureTable) -> np.ndarray:
+    """Whether each of the arms can be played."""
     return np.ones(len(arms.values), dtype=bool) if arms.present is None else arms.present
