@@ -9,6 +9,7 @@ from driftwise.base.types import Spec
 from driftwise.environments import arms, drift, paths, planning
 from driftwise.parts import exploration, forgetting
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "online",
     "paths",
     "planning",
+    "play",
     "simulate",
     "theory",
 ]

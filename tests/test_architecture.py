@@ -1,0 +1,47 @@
+"""The architecture page names what exists, and the rooms are those that it shows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "driftwise"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"}
+WALKS = PAGE.split("## Four walks")[1].split("## Where to change what")[0]
+
+
+def defined(name: str) -> bool:
+    """Whether some module defines a function, a class, or a method of a class by that name."""
+    *owner, own = name.split(".")
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and owner == [node.name]:
+                return any(isinstance(each, ast.FunctionDef) and each.name == own for each in node.body)
+            if not owner and isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == own:
+                return True
+    return False
+
+
+def test_there_are_at_most_thirteen_rooms_and_eight_layers_and_the_page_has_them_all() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert len(ROOMS) <= 13
+    assert len(layers) <= 8
+    assert {room.strip() for layer in layers for room in layer.split("|")} == ROOMS
+    assert all(f"`{room}`" in PAGE for room in ROOMS)
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", PAGE))))
+def test_every_path_of_the_page_exists(path: str) -> None:
+    assert (SOURCE / path).exists() or any((room / path).exists() for room in SOURCE.iterdir()), path
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z]\w+)`", WALKS))))
+def test_every_function_of_the_walks_exists(name: str) -> None:
+    assert name in {"driftwise", "decide", "learn", "save"} or defined(name), name
