@@ -243,7 +243,7 @@ def test_builtin_experiments_build_and_hold_in_short() -> None:
         audit = audit_study(prepare(experiment, num_episodes=30, num_runs=1), stride=10)
         assert audit.violated == ()
         pairs = {(each.environment, each.agent) for each in audit.findings}
-        assert len(pairs) == len(experiment.environments) * len(experiment.agents)
+        assert len(pairs) == len(experiment.environments or ()) * len(experiment.agents)
         assert not any(each.statement == "" for each in audit.skipped)
 
 

@@ -42,7 +42,7 @@ def make(
 
 
 @contextlib.contextmanager
-def errors_under(path: str, keys: Container[str]) -> Iterator[None]:
+def errors_under(path: str, keys: Container[str] = ()) -> Iterator[None]:
     """Errors raised in here begin with the path, and with its key if they are about one."""
     try:
         yield

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,21 +70,28 @@ def print_table(table: Table) -> None:
 
 def made_folder(out: str) -> Path:
     """The folder of `--out`, before any work is done for it."""
-    try:
+    with blaming_out(out):
         Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
     return Path(out)
+
+
+@contextlib.contextmanager
+def blaming_out(out: str) -> Iterator[None]:
+    """Files that cannot be written in here are the fault of `--out`."""
+    try:
+        if not out:
+            raise NotADirectoryError(None, "the name is empty")
+        yield
+    except OSError as error:
+        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
+        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 
 
 def write_page(folder: Path, name: str, data: str, page: str) -> None:
     """Write data, as JSON, and a page about them; their paths go to the error stream."""
     from driftwise.simulation.files import write_files
 
-    try:
+    with blaming_out(str(folder)):
         paths = write_files(folder, {f"{name}.json": f"{data}\n".encode(), f"{name}.html": page.encode()})
-    except OSError as error:
-        raise InputError(f"--out {str(folder)!r} cannot be written: {error.strerror or error}") from None
     for path in paths:
         print(path, file=sys.stderr)

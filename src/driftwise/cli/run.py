@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import EXAMPLES, InputError, app, check, counted, print_table
+from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
@@ -46,20 +46,20 @@ def _run(
     if out is None:
         out = f"results/{study.experiment.name}"
     from driftwise.analysis.figures import regret_png
-    from driftwise.experiments.saving import FILES, claimed, claimed_by, is_saved, save_outcomes
+    from driftwise.experiments.saving import FILES, claimed, is_saved, save_outcomes
     from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
     with contextlib.ExitStack() as stack:
         look = stack.enter_context(held_interrupts())
-        with _blaming_out(out):
+        with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), FILES))
             stack.enter_context(locked(folder))
             remove_leftovers(folder)
-            kept = check(stack.enter_context, claimed(folder, claimed_by(study)))
+            kept = check(stack.enter_context, claimed(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, device=device, look=look)
-        with shown_progress(quiet) as progress, _blaming_out(out), _telling_how_to_go_on():
+        with shown_progress(quiet) as progress, blaming_out(out), _telling_how_to_go_on():
             outcomes = run_study(study, **options, progress=progress)
-        with _blaming_out(out):
+        with blaming_out(out):
             saved = is_saved(folder, study, outcomes)
             if not saved:
                 save_outcomes(folder, study, outcomes, regret_png)
@@ -100,17 +100,6 @@ def _telling_how_to_go_on() -> Iterator[None]:
         raise InputError(str(error)) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command goes on from here") from None
-
-
-@contextlib.contextmanager
-def _blaming_out(out: str) -> Iterator[None]:
-    try:
-        if not out:
-            raise NotADirectoryError(None, "the name is empty")
-        yield
-    except OSError as error:
-        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
-        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 
 
 def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:

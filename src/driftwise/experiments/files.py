@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.making import errors_under
 from driftwise.base.validation import ArgumentError, nearest
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.study import Study, prepare
@@ -18,13 +19,14 @@ from driftwise.experiments.study import Study, prepare
 _PACKAGE = files("driftwise.experiments")
 
 
-def _builtin() -> Iterator[Experiment]:
-    for file in sorted(_PACKAGE.joinpath("builtin").iterdir(), key=lambda each: each.name):
+def experiments_in(folder: Traversable) -> Iterator[Experiment]:
+    """The experiments in the files of a folder, in the order of their names."""
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
             yield experiment_of(tomllib.loads(file.read_text(encoding="utf-8")))
 
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _builtin()}
+EXPERIMENTS = {experiment.name: experiment for experiment in experiments_in(_PACKAGE.joinpath("builtin"))}
 
 
 def find_experiment(file_or_name: str) -> Experiment:
@@ -43,13 +45,13 @@ def find_experiment(file_or_name: str) -> Experiment:
 def load_experiment(path: str | os.PathLike[str]) -> Experiment:
     """The experiment in a file; its environments and agents are made too, to find mistakes."""
     experiment = _read(os.fspath(path))
-    with _blaming(os.fspath(path)):
+    with errors_under(os.fspath(path)):
         prepare(experiment)
     return experiment
 
 
 def _read(path: str) -> Experiment:
-    with _blaming(path):
+    with errors_under(path):
         try:
             return experiment_of(tomllib.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
@@ -65,7 +67,7 @@ def _read(path: str) -> Experiment:
 def find_study(file_or_name: str, **sizes: Any) -> Study:
     """`find_experiment`, made at the sizes that `prepare` takes; a mistake is told with the file or name."""
     experiment = find_experiment(file_or_name)
-    with _blaming(file_or_name):
+    with errors_under(file_or_name):
         return prepare(experiment, **sizes)
 
 
@@ -80,11 +82,3 @@ def write_starter(path: Path) -> None:
         except OSError:
             path.unlink()
             raise
-
-
-@contextlib.contextmanager
-def _blaming(source: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None

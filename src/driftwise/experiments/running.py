@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from driftwise.base.part import to_config
 from driftwise.base.validation import ArgumentError
@@ -21,14 +23,18 @@ if TYPE_CHECKING:  # what loads JAX is imported by those who run, not by those w
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The result of one agent in one environment, and how long that took, compilation included."""
+    """The result of one agent in one environment."""
 
     environment_label: str
     label: str
     result: Result
-    seconds: float  # agents that ran together share their time evenly
-    name: str = ""  # the agent's in its file
-    values: Mapping[str, Any] = field(default_factory=dict)  # those of its lists
+    name: str  # the agent's in its file
+    values: Mapping[str, Any]  # those of its lists
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of computing; agents that ran together share them evenly."""
+        return self.result.manifest["seconds"]
 
 
 class Progress(NamedTuple):
@@ -101,9 +107,8 @@ def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:
     """The outcomes of a group's points, from the results of its runs."""
     split = split_points(join_runs(results), len(group.points))
     for (label, point), result in zip(group.points.items(), split, strict=True):
-        manifest = {**result.manifest, "agent": to_config(point.agent)}
-        own, seconds = replace(result, manifest=manifest), manifest["seconds"]
-        yield Outcome(group.environment_label, label, own, seconds, group.name, point.values)
+        own = replace(result, manifest={**result.manifest, "agent": to_config(point.agent)})
+        yield Outcome(group.environment_label, label, own, group.name, point.values)
 
 
 def _by_agent(
@@ -114,24 +119,22 @@ def _by_agent(
     Every agent is reported at the start, so that a listener knows how much there is to do.
     """
     agents = [(group.environment_label, group.label) for group in owners]
-    runs, done, restored = Counter(), Counter(), Counter()
-    totals, seen = {}, {}
-    for agent, task in zip(agents, tasks, strict=True):
-        runs[agent] += task.num_runs
-        totals[agent] = task.num_episodes
+    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, agent in enumerate(agents):
+        numbers[agent].append(number)
+    begun, done = Counter(), Counter()
 
     def tell(agent: tuple[str, str]) -> None:
-        played, read = (count[agent] // runs[agent] for count in (done, restored))
-        listener(Progress(*agent, done=played, total=totals[agent], restored=read))
+        runs = [tasks[number].num_runs for number in numbers[agent]]
+        played, read = (np.dot([count[number] for number in numbers[agent]], runs) for count in (done, begun))
+        total = tasks[numbers[agent][0]].num_episodes
+        listener(Progress(*agent, int(played // sum(runs)), total, int(read // sum(runs))))
 
     def report(number: int, episodes: int, total: int) -> None:
-        agent, num_runs = agents[number], tasks[number].num_runs
-        if number not in seen:
-            restored[agent] += episodes * num_runs
-        done[agent] += (episodes - seen.get(number, 0)) * num_runs
-        seen[number] = episodes
-        tell(agent)
+        begun.setdefault(number, episodes)
+        done[number] = episodes
+        tell(agents[number])
 
-    for agent in totals:
+    for agent in numbers:
         tell(agent)
     return report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -24,22 +24,17 @@ FILES = (RESULTS, "regret.png", MANIFEST)
 WORDS = ("summary", "finding")  # keys that change no number
 
 
-def claimed_by(study: Study) -> dict[str, Any]:
-    """All in which a folder has to agree with a run that writes to it."""
-    config = study.experiment.config
-    return {
+@contextlib.contextmanager
+def claimed(folder: Path, study: Study) -> Iterator[Path]:
+    """The folder of checkpoints, in one of no other run; a failure before the first leaves no claim."""
+    config, new = study.experiment.config, not (folder / CLAIM).exists()
+    claim = {
         "format": CLAIM_FORMAT,
         "experiment": {key: value for key, value in config.items() if key not in WORDS},
         "episodes": study.num_episodes,
         "runs": study.num_runs,
         "seed": study.seed,
     }
-
-
-@contextlib.contextmanager
-def claimed(folder: Path, claim: Mapping[str, Any]) -> Iterator[Path]:
-    """The folder of checkpoints, in one of no other run; a failure before the first leaves no claim."""
-    new = not (folder / CLAIM).exists()
     storage.claim(folder, CLAIM, claim)
     kept = folder / CHECKPOINTS
     try:

@@ -113,7 +113,7 @@ def _groups(
                     got = f"{point!r} twice"
                     raise ArgumentError(path, f"differ from {owners[point]} in name", point, got)
             agents = [agent for agent, _ in points.values()]
-            with errors_under(path, ()):
+            with errors_under(path):
                 stacked = stack(agents) if len(agents) > 1 else agents[0]
             task = Task(
                 stacked,

@@ -188,13 +188,14 @@ class Simulation:
         told = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
         if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *told, *names}:
             raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
-        curves = self._shape(int(checkpoint["done"])), np.dtype(np.float64)
-        shapes = [(name, *curves) for name in (*CURVES, *told)]
-        shapes += [(name, leaf.shape, leaf.dtype) for name, leaf in zip(names, leaves, strict=True)]
-        for name, shape, dtype in shapes:
-            kind, found = checkpoint[name].dtype, checkpoint[name].shape
-            if (found, kind) != (shape, dtype):
-                got = f"{name} of {kind}{list(found)} where {dtype}{list(shape)} was expected"
+        curves = np.dtype(np.float64), self._shape(int(checkpoint["done"]))
+        kinds = dict.fromkeys((*CURVES, *told), curves)
+        kinds |= {name: (leaf.dtype, leaf.shape) for name, leaf in zip(names, leaves, strict=True)}
+        for name, kind in kinds.items():
+            found = checkpoint[name].dtype, checkpoint[name].shape
+            if found != kind:
+                own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
+                got = f"{name} of {own} where {expected} was expected"
                 raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
         self._state = None
         if structure is not None:

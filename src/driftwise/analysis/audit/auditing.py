@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,7 +17,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.experiments import Experiment, Study
-from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.files import experiments_in
 from driftwise.parts.least_squares import LeastSquares
 
 LOOKS = 200  # about so many episodes of a run are checked, unless a stride is given
@@ -152,9 +151,7 @@ def audit_study(
 
 def builtin_experiments() -> tuple[Experiment, ...]:
     """Small linear MDPs and bandits that stand still, jump and glide, with radii from theory."""
-    folder = files("driftwise.analysis.audit").joinpath("builtin")
-    texts = (folder.joinpath(f"{name}.toml").read_text(encoding="utf-8") for name in ("bandit", "mdp"))
-    return tuple(experiment_of(tomllib.loads(text)) for text in texts)
+    return tuple(experiments_in(files("driftwise.analysis.audit").joinpath("builtin")))
 
 
 def _stride(num_episodes: int) -> int:
