@@ -35,7 +35,7 @@ def optimal_values(environment: LinearMdp, played: Sequence[Played]) -> list[flo
     known: dict[bytes, np.ndarray] = {}  # of the models met so far
     found = []
     for t, one in enumerate(played):
-        name = environment.mixture(np.array([t])).tobytes()
+        name = environment.at(np.array([t])).tobytes()
         if name not in known:
             known[name] = planning.optimal(environment.features, environment.model(t))[0][0]
         found.append(float(known[name][one.episode.states[0]]))

@@ -21,7 +21,7 @@ from tests.reference import planning
 
 LOCK = "driftwise/CombinationLock-v0"
 DOCS = Path(__file__).parent.parent / "docs" / "gymnasium.md"
-OTHERS = r"\.(bandits|average_reward|continuing_mdp)"  # bandits, and what has no episodes
+OTHERS = r"\.(bandits|average_reward|models)"  # bandits, and what has no episodes
 
 
 def trajectory(env: Any, num_episodes: int, **first: Any) -> list[Any]:

@@ -152,7 +152,7 @@ def test_resampled_covariances_run_compiled_as_they_do_in_a_loop():
 def regret_against_one_policy(agent: Any, environment: LinearMdp, num_episodes: int) -> float:
     """The mean over runs of what the policy that is best for the mean rewards earns more."""
     result = dw.simulate(agent, environment, num_episodes=num_episodes, num_runs=NUM_RUNS)
-    weights = environment.mixture(np.arange(num_episodes)).mean(axis=0)
+    weights = environment.at(np.arange(num_episodes)).mean(axis=0)
     mean = Model(np.tensordot(weights, environment.theta, axes=1), environment.mu[0])
     best = environment.initial @ optimal_values(environment.features, mean)[0]
     return num_episodes * float(best) - float(result.values.sum(axis=-1).mean())

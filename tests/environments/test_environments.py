@@ -235,7 +235,10 @@ def test_negative_transition_probabilities_are_refused():
         (lambda: latent_chains(hold=-0.1), "hold must be a number in [0, 1], got -0.1"),
         (lambda: latent_chains(hold=(0.9, 0.8)), "hold must be"),
         (lambda: latent_chains(poor_reward="x"), "poor_reward must be a number in [0, 1], got 'x'"),
-        (lambda: latent_chains(drift=Periodic(9, num_anchors=6)), "drift must have at most num_chains = 5"),
+        (
+            lambda: latent_chains(drift=Periodic(9, num_anchors=6)),
+            "drift must have at most 5 anchors, one for",
+        ),
         (lambda: latent_chains(drift=3), "drift must be"),
         (lambda: random_linear_mdp(num_states=0), "num_states must be a positive integer, got 0"),
         (lambda: random_linear_mdp(dim=True), "dim must be a positive integer, got True"),

@@ -110,10 +110,10 @@ def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
         theta = np.zeros((2, 1, 1))
         mu = np.zeros((2, 1, 1, 1_300_000))
 
-        def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        def at(self, episodes: np.ndarray) -> np.ndarray:
             return np.column_stack([1 - episodes / 10, episodes / 10])
 
-    path = Path()
+    path: Any = Path()
     path.mu[0, 0, 0, 0] = path.mu[1, 0, 0, -1] = 1.0  # all mass in the first, or in the last state
     found = planning.variation(path, 9)
     np.testing.assert_allclose(found.transition, np.full(8, 0.2), rtol=1e-12)

@@ -119,7 +119,7 @@ def mdp_estimate(drift: Drift, num_episodes: int, seed: int = 1) -> tuple[MdpVar
         num_states=3, num_actions=3, dim=2, horizon=2, concentration=0.3, drift=drift, seed=3
     )
     rng, (num_states, num_actions, dim) = np.random.default_rng(seed), environment.features.shape
-    mixture = environment.mixture(np.arange(num_episodes))
+    mixture = environment.at(np.arange(num_episodes))
     features = np.empty((num_episodes, 2, dim))
     rewards, successors = np.empty((num_episodes, 2)), np.empty((num_episodes, 2), dtype=int)
     for t in range(num_episodes):

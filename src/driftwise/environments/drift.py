@@ -7,19 +7,13 @@ drifting environment is a handful of anchors and one of these curves. Episodes c
 from __future__ import annotations
 
 import functools
-import itertools
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
 from driftwise.base.part import count, record, scalar
-from driftwise.base.validation import (
-    ArgumentError,
-    require_count,
-    require_kind,
-    require_numeric,
-)
+from driftwise.base.validation import ArgumentError, require_count, require_kind, require_numeric
 
 
 class Drift(ABC):
@@ -123,9 +117,23 @@ class RandomWalk(Drift):
         return path[episodes]
 
 
-def checked_drift(drift: Drift | None) -> Drift:
-    """The drift that a maker of environments was given, checked; none given is no drift."""
-    return Constant() if drift is None else require_kind("drift", drift, Drift)
+def checked_drift(drift: Drift | None, at_most: int | None = None, reason: str = "") -> Drift:
+    """The drift a maker was given, if it mixes at most so many anchors; none given is no drift."""
+    checked: Drift = require_kind("drift", Constant() if drift is None else drift, Drift)
+    if at_most is not None and checked.num_anchors > at_most:
+        raise ArgumentError("drift", f"have at most {at_most} anchors, {reason}", drift)
+    return checked
+
+
+def anchor_numbers(
+    name: str, values: Any, drift: Drift | None, **bounds: Any
+) -> tuple[tuple[float, ...], Drift]:
+    """The number within bounds of each of the drift's anchors, the first of `values`, and the drift."""
+    numbers = require_numeric(name, values, **bounds)
+    if np.ndim(numbers) != 1:
+        raise ArgumentError(name, "be a list of numbers, one for each anchor", values)
+    drift = checked_drift(drift, len(numbers), f"one for each of {name}")
+    return numbers[: drift.num_anchors], drift
 
 
 @functools.lru_cache(maxsize=2)
@@ -147,11 +155,7 @@ def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
 def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
     listed = isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
     items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if listed else ()
-    if (
-        not items
-        or isinstance(items[0], tuple)
-        or any(later <= earlier for earlier, later in itertools.pairwise(items))
-    ):
+    if not items or np.ndim(items) > 1 or np.any(np.diff(items) <= 0):
         raise ArgumentError(name, "be increasing episodes", value)
     return items
 

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.types import Array, Model, Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_count
+
+if TYPE_CHECKING:
+    from driftwise.environments.models.linear_mdp import LinearMdp
 
 
 def optimal_values(features: Array, model: Model) -> Array:
@@ -73,23 +76,8 @@ def _induction(features: Array, model: Model, summarise, policy: Array | None) -
     return xp.concat([values, start[None]])
 
 
-class ModelPath(Protocol):
-    """Anchor models and the curve that mixes them: what variation is computed from."""
-
-    @property
-    def features(self) -> np.ndarray: ...  # [S, A, d]
-
-    @property
-    def theta(self) -> np.ndarray: ...  # [J, H, d]
-
-    @property
-    def mu(self) -> np.ndarray: ...  # [J, H, d, S]
-
-    def mixture(self, episodes: np.ndarray) -> np.ndarray: ...  # [T] to [T, J]
-
-
 def variation(
-    environment: ModelPath,
+    environment: LinearMdp,
     num_episodes: int,
     *,
     transition_norm: Literal["total_variation", "frobenius"] = "total_variation",
@@ -113,7 +101,7 @@ def variation(
     chunk = max(1, int(4_000_000 // size))
     for start in range(0, num_episodes - 1, chunk):
         stop = min(start + chunk, num_episodes - 1)
-        moves = np.diff(environment.mixture(np.arange(start, stop + 1)), axis=0)
+        moves = np.diff(environment.at(np.arange(start, stop + 1)), axis=0)
         moving = np.flatnonzero(np.any(moves != 0, axis=1))  # most episodes of an abrupt drift stand still
         theta = np.tensordot(moves[moving], environment.theta, axes=1)  # [T, H, d]
         mu = np.tensordot(moves[moving], environment.mu, axes=1)  # [T, H, d, S]

@@ -85,7 +85,7 @@ class LinearMdpEnv(gymnasium.Env[np.int64, np.int64]):
         return f"episode {self._episode}, step {self._step} of {self._horizon}, state {self._state}\n"
 
     def _move_to(self, episode: int) -> None:
-        mixture = self.environment.mixture(np.array([episode]))[0]
+        mixture = self.environment.at(np.array([episode]))[0]
         if self._mixture is None or not np.array_equal(mixture, self._mixture):
             self._model = self.environment.model(episode)
             self._optimal_values = planning.optimal_values(self.environment.features, self._model)[0]

@@ -8,8 +8,7 @@ import numpy as np
 
 from driftwise.base.arguments import Seed, Several
 from driftwise.base.validation import require_number
-from driftwise.environments.anchors import limited_drift
-from driftwise.environments.drift import Drift
+from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.registry import register
@@ -40,16 +39,11 @@ def combination_lock(
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
     every 1000 episodes, or a gradual change of the start).
     """
-    drift = limited_drift(drift, 2, "a lock and its mirror image")
+    drift = checked_drift(drift, 2, "a lock and its mirror image")
     intended = require_number("intended", intended, above=0, at_most=1)
     right = np.random.default_rng(seed).integers(2, size=(2, horizon - 1))
-    return tabular_mdp(
-        [_anchor(horizon, right, intended, other, changing) for other in range(drift.num_anchors)],
-        horizon=horizon,
-        initial=np.eye(2 * horizon)[0],
-        drift=drift,
-        rewards=rewards,
-    )
+    anchors = [_anchor(horizon, right, intended, other, changing) for other in range(drift.num_anchors)]
+    return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards)
 
 
 def _anchor(

@@ -36,13 +36,8 @@ def deep_sea(
     """
     drift = checked_drift(drift)
     rng = np.random.default_rng(seed)
-    return tabular_mdp(
-        [_anchor(rng.integers(2, size=(size, size)), move_cost) for _ in range(drift.num_anchors)],
-        horizon=size,
-        initial=np.eye(size)[0],
-        drift=drift,
-        rewards=rewards,
-    )
+    anchors = [_anchor(rng.integers(2, size=(size, size)), move_cost) for _ in range(drift.num_anchors)]
+    return tabular_mdp(anchors, horizon=size, drift=drift, rewards=rewards)
 
 
 def _anchor(right: np.ndarray, move_cost: float) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,7 @@ import numpy as np
 
 from driftwise.base.arguments import Count, Share
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.environments.anchors import limited_drift
-from driftwise.environments.drift import Drift
+from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
 
@@ -38,7 +37,7 @@ def four_rooms(
     Reference: the layout after Sutton, Precup & Singh, "Between MDPs and semi-MDPs", 1999; slips, sizes and
     moving goals are ours.
     """
-    drift = limited_drift(drift, len(CORNERS), "one for each corner but the first")
+    drift = checked_drift(drift, len(CORNERS), "one for each corner but the first")
     side = require_count("side", side, at_least=5)
     if side % 2 == 0:
         raise ArgumentError("side", "be odd, with a wall in the middle", side)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed, Several, Share
-from driftwise.base.validation import ArgumentError
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.registry import register
@@ -41,10 +40,7 @@ def latent_chains(
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
     rewards are ours.
     """
-    drift = checked_drift(drift)
-    if drift.num_anchors > num_chains:
-        raise ArgumentError("drift", f"have at most num_chains = {num_chains} anchors", drift)
-
+    drift = checked_drift(drift, num_chains, "one for each chain")
     num_states, dim = num_chains * states_per_chain, 2 * num_chains
     chain = np.repeat(np.arange(num_chains), states_per_chain)  # of each state
     rng = np.random.default_rng(seed)

@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative
-from driftwise.environments.anchors import anchor_numbers
-from driftwise.environments.drift import Drift
+from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.registry import register
@@ -50,13 +49,8 @@ def oil_discovery(
     def anchor(centre: float) -> tuple[np.ndarray, np.ndarray]:
         return np.maximum(0, np.exp(-sharpness * np.abs(targets - centre)) - moving_cost * way), kernel
 
-    environment = tabular_mdp(
-        [anchor(centre) for centre in centres],
-        horizon=horizon,
-        initial=np.eye(num_states)[0],
-        drift=drift,
-        rewards=rewards,
-    )
+    anchors = [anchor(centre) for centre in centres]
+    environment = tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards)
     positions = np.stack(np.meshgrid(places, targets, indexing="ij"), axis=-1)
     return dataclasses.replace(environment, positions=positions)
 

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from driftwise.base.arguments import Count, Several
-from driftwise.environments.anchors import limited_drift
-from driftwise.environments.drift import Drift
+from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.registry import register
@@ -39,21 +38,16 @@ def river_swim(
     Processes", 2008; probabilities, rewards (5/1000 and 1) and horizon of Osband, Russo & Van Roy, "(More)
     Efficient Reinforcement Learning via Posterior Sampling", NeurIPS 2013. The turn is ours.
     """
-    drift = limited_drift(drift, 2, "the river and the river turned")
-    reward, kernel = river(num_states)
+    drift = checked_drift(drift, 2, "the river and the river turned")
     state = np.eye(num_states)
     middle = (state[(num_states - 1) // 2] + state[num_states // 2]) / 2
-    return tabular_mdp(
-        [(reward, kernel), (reward[::-1, ::-1], kernel[::-1, ::-1, ::-1])][: drift.num_anchors],
-        horizon=horizon,
-        initial=middle if start == "middle" else state[0],
-        drift=drift,
-        rewards=rewards,
-    )
+    initial = middle if start == "middle" else None
+    anchors = rivers(num_states)[: drift.num_anchors]
+    return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards, initial=initial)
 
 
-def river(num_states: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rewards `[S, A]` and probabilities `[S, A, S]` of the river before it turns."""
+def rivers(num_states: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Mean rewards `[S, A]` and probabilities `[S, A, S]` of the river, and of the river turned."""
     last = num_states - 1
     reward = np.zeros((num_states, 2))
     reward[0, LEFT], reward[last, RIGHT] = 0.005, 1
@@ -64,4 +58,4 @@ def river(num_states: int) -> tuple[np.ndarray, np.ndarray]:
     for state in range(1, last):
         kernel[state, RIGHT, state - 1 : state + 2] = 0.05, 0.6, 0.35
     kernel[last, RIGHT, last - 1 :] = 0.4, 0.6
-    return reward, kernel
+    return [(reward, kernel), (reward[::-1, ::-1], kernel[::-1, ::-1, ::-1])]

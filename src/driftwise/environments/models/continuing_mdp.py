@@ -123,19 +123,19 @@ class ContinuingMdp(Environment):
 
     def gains(self, episodes: np.ndarray) -> np.ndarray:
         """The best gain of the MDPs at the steps `[T]`."""
-        mixtures, which = np.unique(self.tables.mixture(episodes), axis=0, return_inverse=True)
+        mixtures, which = np.unique(self.tables.at(episodes), axis=0, return_inverse=True)
         gains = optimal_gains(_mixed(mixtures, self._reward), _mixed(mixtures, self._kernel))
         return gains.max(axis=-1)[which.reshape(-1)]  # all are equal, but for rounding
 
     def diameter(self, num_episodes: int) -> float:
         """The largest diameter of the MDPs of the first `num_episodes` steps."""
         steps = np.arange(require_count("num_episodes", num_episodes))
-        kernels = _mixed(np.unique(self.tables.mixture(steps), axis=0), self._kernel)
+        kernels = _mixed(np.unique(self.tables.at(steps), axis=0), self._kernel)
         return max(diameter(kernel) for kernel in kernels)
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """The mixtures at the steps `[T]`, and in a last column their gains."""
-        return np.concatenate([self.tables.mixture(episodes), self.gains(episodes)[:, None]], axis=1)
+        return np.concatenate([self.tables.at(episodes), self.gains(episodes)[:, None]], axis=1)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
         """Steps before `num_episodes` at which the model jumps."""

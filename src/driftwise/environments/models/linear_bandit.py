@@ -25,6 +25,7 @@ from driftwise.base.validation import (
 from driftwise.environments.arms import Arms, Sampler
 from driftwise.environments.environment import Environment
 from driftwise.environments.paths import ParameterPath
+from driftwise.environments.registry import register
 from driftwise.environments.world import Carry, Played, Record
 
 ARMS, NOISE = 0, 1  # below the purpose of the environment
@@ -153,3 +154,15 @@ class LinearBandit(Environment):
         """A text that tells it from other environments, whatever their names."""
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@register
+def linear_bandit(
+    *,
+    arms: Arms,
+    path: ParameterPath,
+    rewards: Literal["gaussian", "bernoulli"] = "gaussian",
+    noise_scale: float = 1.0,
+) -> LinearBandit:
+    """Arms of `dw.arms`, a parameter's path of `dw.paths`, and noise or coins."""
+    return LinearBandit(arms, path, rewards, noise_scale)

@@ -181,7 +181,7 @@ class LinearMdp(Environment):
         num_states, num_actions, dim = self.features.shape
         return Spec(num_states, num_actions, dim, horizon=self.theta.shape[1])
 
-    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+    def at(self, episodes: np.ndarray) -> np.ndarray:
         """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
@@ -190,10 +190,6 @@ class LinearMdp(Environment):
         check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
         check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
         return weights
-
-    def at(self, episodes: np.ndarray) -> np.ndarray:
-        """The mixtures at the episodes `[T]`."""
-        return self.mixture(episodes)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
         """Episodes before `num_episodes` at which the model jumps."""
@@ -247,7 +243,7 @@ class LinearMdp(Environment):
 
     def model(self, t: int) -> Model:
         """The linear MDP of episode `t`."""
-        weights = self.mixture(np.array([require_count("t", t, at_least=0)]))[0]
+        weights = self.at(np.array([require_count("t", t, at_least=0)]))[0]
         return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
 
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:

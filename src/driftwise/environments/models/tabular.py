@@ -17,13 +17,14 @@ def tabular_mdp(
     anchors: Iterable[tuple[ArrayLike, ArrayLike]],
     *,
     horizon: int,
-    initial: np.ndarray,
     drift: Drift,
     rewards: RewardKind,
+    initial: np.ndarray | None = None,
 ) -> LinearMdp:
     """Mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor, with one-hot features, `d = S·A`.
 
-    Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`.
+    Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`. Episodes start in
+    the first state unless `initial` says otherwise.
     """
     tables = checked_tables(anchors, horizon=horizon)
     num_states, num_actions = tables[0][0].shape[-2:]
@@ -35,7 +36,7 @@ def tabular_mdp(
         features=np.eye(dim).reshape(num_states, num_actions, dim),
         theta=reward.reshape(-1, horizon, dim),
         mu=kernel.reshape(-1, horizon, dim, num_states),
-        initial=initial,
+        initial=np.eye(num_states)[0] if initial is None else initial,
         drift=drift,
         rewards=rewards,
         successor_features=np.eye(num_states),  # which span every measure

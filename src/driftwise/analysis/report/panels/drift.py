@@ -50,7 +50,7 @@ def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarr
     environment = environment.tables if isinstance(environment, ContinuingMdp) else environment
     if not isinstance(environment, LinearMdp):
         return {"parameter θ": environment.at(episodes)}
-    mixture = environment.mixture(episodes)
+    mixture = environment.at(episodes)
     anchors = {"rewards θ": environment.theta, "transitions μ": environment.mu}
     return {name: mixture @ _coordinates(each) for name, each in anchors.items()}
 

@@ -1,1 +1,0 @@
-"""Drifting MDPs without episodes."""

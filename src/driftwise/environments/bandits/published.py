@@ -1,0 +1,95 @@
+"""Bandits of published experiments and lower bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from driftwise.base.arguments import Count, Positive, Seed, Several
+from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.environments.arms import FixedArms, FreshArms, orthogonal_arms
+from driftwise.environments.models.linear_bandit import LinearBandit
+from driftwise.environments.paths import Rotation, Sinusoid, abrupt_path
+from driftwise.environments.registry import register
+
+ARMS = FreshArms(num_arms=50, dim=2, shape="cube")
+
+
+@register
+def russac_abrupt(*, num_rounds: int = 6000, noise_scale: float = 1.0) -> LinearBandit:
+    """Fifty fresh arms of the plane a round; the parameter jumps at 1/6, 1/3 and 1/2 of the rounds.
+
+    `θ = (1, 0)`, `(−1, 0)`, `(0, 1)`, `(0, −1)`: a variation of `4 + √2`. Reference: Russac, Vernade & Cappé,
+    "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS 2019 (6000 rounds, noise 1).
+    """
+    num_rounds = require_count("num_rounds", num_rounds, at_least=6)
+    at = tuple(num_rounds * share // 6 for share in (1, 2, 3))
+    return LinearBandit(ARMS, abrupt_path(((1, 0), (-1, 0), (0, 1), (0, -1)), at), "gaussian", noise_scale)
+
+
+@register
+def russac_smooth(*, num_rounds: Several = 6000, noise_scale: float = 1.0) -> LinearBandit:
+    """Fifty fresh arms of the plane a round; the parameter turns by 90° in the first half, then rests.
+
+    In steps of `90°/(T/2)`, from 0° in the first round on: it rests from the first round of the second half,
+    as in the authors' code. Reference: as `russac_abrupt`.
+    """
+    turn = Rotation(start=0.0, end=math.pi / 2, rounds=num_rounds // 2)
+    return LinearBandit(ARMS, turn, "gaussian", noise_scale)
+
+
+@register
+def cheung_two_armed(
+    *, num_rounds: Count = 10_000, budget: Positive = 1.0, noise_scale: float = 0.1
+) -> LinearBandit:
+    """Two arms without anything in common, whose means swing against each other.
+
+    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` at the rounds `t = 1, 2, …, T`. The paper calls B its `budget`; the path is
+    `3√2 B` long. Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS
+    2019.
+    """
+    period = 2 * num_rounds / (5 * budget)
+    first = 2 * math.pi / period  # paths count rounds from 0
+    swing = Sinusoid(centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(first, first), period=period)
+    return LinearBandit(orthogonal_arms(2), swing, "gaussian", noise_scale)
+
+
+MAX_DIM = 10  # 2^10 arms
+
+
+@register
+def hard_bandit(
+    *,
+    dim: Count = 4,
+    num_rounds: Count = 6000,
+    segments: Count = 4,
+    gap: float | None = None,
+    noise_scale: float = 1.0,
+    seed: Seed = 0,
+) -> LinearBandit:
+    """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
+
+    For such parameters the best point of the whole unit ball is a corner. Unless given, `gap` is `√(d/n)/4`
+    with `n` rounds in a segment, small enough that under noise of deviation 1 one segment does not suffice to
+    find all signs; that is what makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most `1/√d`, where
+    `θ` has length 1. No segment repeats the signs of the one before.
+
+    Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
+    """
+    if dim > MAX_DIM:
+        raise ArgumentError("dim", f"be at most {MAX_DIM} (there are 2^dim arms)", dim)
+    if segments > num_rounds:
+        raise ArgumentError("segments", f"be at most num_rounds = {num_rounds}", segments)
+    largest, usual = 1 / math.sqrt(dim), math.sqrt(dim / (num_rounds / segments)) / 4
+    given = min(usual, largest) if gap is None else gap
+    gap = require_number("gap", given, above=0, at_most=largest)
+    rng = np.random.default_rng(seed)
+    signs = rng.choice((-1.0, 1.0), (segments, dim))
+    for before, after in itertools.pairwise(signs):
+        if (before == after).all():
+            after[rng.integers(dim)] *= -1
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=dim))) / math.sqrt(dim)
+    at = tuple(num_rounds * segment // segments for segment in range(1, segments))
+    return LinearBandit(FixedArms(corners), abrupt_path(gap * signs, at), "gaussian", noise_scale)
