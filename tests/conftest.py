@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("driftwise", derandomize=True, deadline=None, max_examples=50)
@@ -27,6 +28,16 @@ if CACHE not in os.environ:
     os.environ[CACHE] = own_folder
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+# Files that simulate the same agents, in this order: a worker that runs them all traces each program once.
+TOGETHER = ("test_algorithms.py", "test_checks.py", "test_broken_contracts.py", "test_online_bandit.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these files first, next to each other; the others keep their order."""
+    place = {name: number for number, name in enumerate(TOGETHER)}
+    items.sort(key=lambda item: place.get(item.path.name, len(TOGETHER)))
 
 
 def pytest_unconfigure() -> None:
