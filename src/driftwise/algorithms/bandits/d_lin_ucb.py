@@ -1,4 +1,4 @@
-"""D-LinUCB: optimism on exponentially weighted least squares."""
+"""D-LinUCB, WeightUCB and D-RandLinUCB: optimism on exponentially weighted least squares."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, c
 from driftwise.algorithms.bandits.tuning import confidence, weighted
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import RandomisedUcb, Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import BanditRun
+from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, Tuning, weight_ucb_rate
 
 
-def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+def d_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     """The rate of a `tuning`, with a radius for the whole run (or as published)."""
     return weighted(spec, **run) | confidence(**run)
 
 
 @register(
-    tuning=tuning,
+    tuning=d_lin_ucb_tuning,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
@@ -63,3 +63,87 @@ def d_lin_ucb(
     code deviates as well: it rebuilds $\tilde V_t$ from $V_t$ in every round.
     """
     return bandit_agent(spec, ExponentialWeights(rate), Ucb(confidence_radius(**confidence), norm), ridge)
+
+
+def weight_ucb_tuning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    tuning: Tuning = "corrected",
+    ridge: RidgeRule | float = "dim",
+) -> dict[str, Any]:
+    """`λ = d` unless `ridge` says otherwise, and the rate and radius of a `tuning`.
+
+    `"published"` is γ = 1 − max{1/T, √(P_T/(dT))} with the radius as printed.
+    """
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
+    numbers = d_lin_ucb_tuning(spec, **run, tuning=tuning, ridge=ridge)
+    return numbers | (dict(rate=weight_ucb_rate(dim=spec.dim, **run)) if tuning == "published" else {})
+
+
+@register(
+    tuning=weight_ucb_tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
+    forgetting="exponential weights",
+    exploration="UCB, single norm",
+    paper="Wang, Zhao & Zhou 2023",
+)
+def weight_ucb(
+    spec: Spec, *, rate: Numeric, ridge: Numeric = 1.0, **confidence: Unpack[SpreadConfidence]
+) -> LeastSquares:
+    r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width of one matrix.
+
+    $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x}.$$
+
+    $V^{-1}\tilde V V^{-1} \preceq V^{-1}$, so the index is still optimistic.
+
+    Args:
+      rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
+      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
+      ridge: $\lambda > 0$; the paper's is $d$.
+
+    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
+    2023, Algorithm 1.
+
+    Deviations from the paper: those of `d_lin_ucb`.
+    """
+    return d_lin_ucb(spec, rate=rate, ridge=ridge, norm="single", **confidence)
+
+
+@register(
+    tuning=d_lin_ucb_tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
+    forgetting="exponential weights",
+    exploration="randomised UCB, one draw a round",
+    bound="d^(7/8) Δ^(1/4) K^(3/4)",
+    paper="Kim & Tewari 2020",
+)
+def d_rand_lin_ucb(
+    spec: Spec,
+    *,
+    rate: Numeric,
+    ridge: Numeric = 1.0,
+    sign: Literal["folded", "signed"] = "folded",
+    **confidence: Unpack[SpreadConfidence],
+) -> LeastSquares:
+    r"""Discounted randomised linear UCB: estimate, radius and norm of `d_lin_ucb`, times one draw a round.
+
+    $$x_t \in \arg\max_x\; x^\top\hat\theta_t
+      + Z_t \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}.$$
+
+    Args:
+      rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
+      noise_scale, radius, norm_bound, delta, num_episodes, confidence: as of `d_lin_ucb`.
+      radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
+      ridge: $\lambda > 0$.
+      sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
+
+    Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
+    (corrected version), D-RandLinUCB.
+
+    Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, where the paper scales it by a constant;
+    `radius` gives that constant.
+    """
+    exploration = RandomisedUcb(confidence_radius(**confidence), sign)
+    return bandit_agent(spec, ExponentialWeights(rate), exploration, ridge)

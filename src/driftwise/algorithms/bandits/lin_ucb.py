@@ -1,16 +1,23 @@
-"""LinUCB: optimism that never forgets."""
+"""LinUCB, which never forgets; on a sliding window, and started afresh at intervals or at known changes."""
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
-from driftwise.algorithms.bandits.agent import Confidence, Information, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuning import stationary
+from driftwise.algorithms.bandits.agent import (
+    Confidence,
+    Information,
+    SpreadConfidence,
+    bandit_agent,
+    confidence_radius,
+)
+from driftwise.algorithms.bandits.tuning import stationary, windowed
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.forgetting import NoForgetting, PeriodicRestart, RestartAt, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.theory.bandit_tuning import BanditRun
 
 
 @register(
@@ -52,3 +59,123 @@ def lin_ucb(
     """
     radius = confidence_radius(spread="epochs", shares=1, information=information, **confidence)
     return bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)
+
+
+def sw_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The window of a `tuning`, with a radius for the whole run (or as published)."""
+    length, numbers = windowed(spec, **run)
+    return dict(length=length, **numbers)
+
+
+@register(
+    tuning=sw_lin_ucb_tuning,
+    tunes=("length", "ridge", "num_episodes", "confidence"),
+    forgetting="sliding window",
+    exploration="UCB",
+    paper="Cheung, Simchi-Levi & Zhu 2019",
+)
+def sw_lin_ucb(
+    spec: Spec, *, length: Numeric, ridge: Numeric = 1.0, **confidence: Unpack[SpreadConfidence]
+) -> LeastSquares:
+    r"""Sliding-window linear UCB (SW-UCB in the paper): sums over the newest $W$ rounds, $\tau \ge t - W$.
+
+    $$\hat\theta_t = V_t^{-1} \sum_\tau x_\tau r_\tau, \qquad
+      V_t = \sum_\tau x_\tau x_\tau^\top + \lambda I, \qquad
+      x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x},$$
+    $$\beta_t = \sqrt\lambda S
+      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)},
+      \qquad n = \min\{t-1, W\}.$$
+
+    Args:
+      length: $W$, rounds in the window.
+      noise_scale, radius, norm_bound, delta, num_episodes, radius_scale: as of `d_lin_ucb`.
+      confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all
+        rounds at once.
+      ridge: $\lambda > 0$.
+
+    Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
+    Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
+
+    Deviations from the paper: the radius is the sharper one of the determinant's bound, where the paper has
+    $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$; $\delta'$ as in `d_lin_ucb`; ties are broken at random.
+    """
+    window = SlidingWindow(length)
+    return bandit_agent(spec, window, Ucb(confidence_radius(memory=window.length, **confidence)), ridge)
+
+
+def restart_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The period of a `tuning`, with a radius for the whole run (or as published)."""
+    period, numbers = windowed(spec, **run)
+    return dict(period=period, **numbers)
+
+
+@register(
+    tuning=restart_lin_ucb_tuning,
+    tunes=("period", "ridge", "num_episodes", "confidence"),
+    forgetting="periodic restart",
+    exploration="UCB",
+    paper="Zhao, Zhang, Jiang & Zhou 2020",
+)
+def restart_lin_ucb(
+    spec: Spec,
+    *,
+    period: Numeric,
+    information: Information = "count",
+    ridge: Numeric = 1.0,
+    **confidence: Unpack[SpreadConfidence],
+) -> LeastSquares:
+    r"""LinUCB on the rounds of the current epoch, $\tau \ge \lfloor t/E \rfloor E$ (RestartUCB in the paper).
+
+    The radius is that of `lin_ucb` for the $n$ rounds of the epoch so far,
+    $$\beta_t = \sqrt\lambda S
+      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)}.$$
+
+    Args:
+      period: $E$, rounds in an epoch.
+      noise_scale, radius, norm_bound, delta, radius_scale, ridge: as of `lin_ucb`.
+      num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$, a share for each epoch; without
+        it $\delta' = \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
+      confidence: `"published"` is the paper's radius, with $n = E$ from the start and $\delta' = \delta$,
+        which does not cover all epochs at once; `information` does not count then.
+      information: as of `lin_ucb`; the rounds that are counted are those of the epoch.
+
+    Reference: Zhao, Zhang, Jiang & Zhou, "A Simple Approach for Non-stationary Linear Bandits", AISTATS 2020,
+    Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
+
+    Deviations from the paper: the radius, see `confidence`; ties are broken at random.
+    """
+    restarts = PeriodicRestart(period)
+    radius = confidence_radius(spread="epochs", memory=restarts.period, information=information, **confidence)
+    return bandit_agent(spec, restarts, Ucb(radius), ridge)
+
+
+@register(
+    tuning=stationary,
+    tunes=("ridge",),
+    forgetting="restart at the changes",
+    exploration="UCB",
+    bound="d (LK)^(1/2) for L stationary pieces",
+    paper="baseline",
+)
+def oracle_restart(
+    spec: Spec,
+    *,
+    changes: tuple[int, ...],
+    information: Information = "determinant",
+    ridge: Numeric = 1.0,
+    **confidence: Unpack[Confidence],
+) -> LeastSquares:
+    r"""LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
+
+    Args:
+      changes: rounds, from 0, that are the first of a new world: `environment.changes(num_episodes)`.
+      noise_scale, radius, norm_bound, radius_scale, ridge: as of `lin_ucb`.
+      delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
+      information: as of `lin_ucb`, of the rounds since the last change.
+
+    There is no paper.
+    """
+    restarts = RestartAt(changes)
+    shares = len(restarts.changes) + 1
+    radius = confidence_radius(spread="epochs", shares=shares, information=information, **confidence)
+    return bandit_agent(spec, restarts, Ucb(radius), ridge)

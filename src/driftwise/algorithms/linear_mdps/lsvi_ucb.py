@@ -1,33 +1,42 @@
-"""LSVI-UCB: optimistic value iteration that never forgets."""
+"""LSVI-UCB, which never forgets; on a sliding window, and started afresh at regular intervals."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Numeric, Spec
+from driftwise.base.types import Numeric, Radius, Spec, Variation
+from driftwise.base.validation import require_choice, require_kind
 from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.forgetting import NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import lsvi_ucb_radius
+from driftwise.parts.radii import local_variation_radius
+from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_known
 
 
-def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0) -> dict[str, Any]:
+class Regression(TypedDict, total=False):
+    """The ridge, and the range that values are clipped to."""
+
+    ridge: Annotated[Numeric, 1.0]
+    clip: Annotated[Literal["paper", "tight"], "paper"]
+
+
+def lsvi_ucb_tuning(
+    spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
     """The radius of Theorem 3.1. It assumes a stationary world: the variation is not used."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     return dict(radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale))
 
 
 @register(
-    tuning=tuning,
+    tuning=lsvi_ucb_tuning,
     tunes=("radius",),
     forgetting="none",
     exploration="UCB",
     paper="Jin, Yang, Wang & Jordan 2020",
 )
-def lsvi_ucb(
-    spec: Spec, *, radius: Numeric, ridge: Numeric = 1.0, clip: Literal["paper", "tight"] = "paper"
-) -> LeastSquares:
+def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -> LeastSquares:
     r"""Least-squares value iteration with upper confidence bounds.
 
     $$w_{t,h} = \Lambda^{-1} \sum_{\tau<t} \phi_\tau \bigl(r_\tau + V_{t,h+1}(s'_\tau)\bigr), \qquad
@@ -44,4 +53,89 @@ def lsvi_ucb(
     Deviations from the paper: where several actions reach the clip at H, the one with the largest
     unclipped index acts; other ties are broken at random (the paper leaves ties open).
     """
-    return LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip)
+    return LeastSquares(spec, NoForgetting(), Ucb(radius), **regression)
+
+
+def sw_lsvi_ucb_tuning(
+    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
+    """A window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    return dict(length=restart_period(**sizes, variation=variation), radius=radius)
+
+
+@register(
+    tuning=sw_lsvi_ucb_tuning,
+    tunes=("length", "radius"),
+    forgetting="sliding window",
+    exploration="UCB",
+    paper="LSVI-UCB on a window, as SW-UCB (Cheung et al. 2019) for bandits",
+)
+def sw_lsvi_ucb(
+    spec: Spec, *, length: Numeric, radius: Numeric, **regression: Unpack[Regression]
+) -> LeastSquares:
+    r"""LSVI-UCB whose sums run over the newest $W$ episodes only, $\tau \ge t - W$.
+
+    Args:
+      length: $W$, episodes in the window.
+      radius, ridge, clip: as of `lsvi_ucb`.
+
+    Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu,
+    AISTATS 2019).
+
+    Deviations from the paper: those of `lsvi_ucb`.
+    """
+    return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
+
+
+def lsvi_ucb_restart_tuning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    variations: Variation | None = None,
+    local_variation: Literal["unknown", "known"] = "unknown",
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+) -> dict[str, Any]:
+    """The radius of LSVI-UCB and the period for unknown or known local variation.
+
+    If it is known, epochs have another length, and the radius grows within each as `variations`
+    (`environment.variation(num_episodes)`) say.
+    """
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
+        return dict(period=restart_period(**sizes, variation=variation), radius=radius)
+    period = restart_period_if_known(**sizes, variation=variation)
+    moves = require_kind("variations", variations, Variation)
+    run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variations=moves)
+    return dict(period=period, radius=local_variation_radius(radius, period=period, **run))
+
+
+@register(
+    tuning=lsvi_ucb_restart_tuning,
+    tunes=("period", "radius"),
+    forgetting="periodic restart",
+    exploration="UCB",
+    paper="Zhou, Chen, Varshney & Jagmohan 2020",
+)
+def lsvi_ucb_restart(
+    spec: Spec, *, period: Numeric, radius: Numeric | Radius, **regression: Unpack[Regression]
+) -> LeastSquares:
+    r"""LSVI-UCB whose sums run over the current epoch only, $\tau \ge \lfloor t/E \rfloor E$.
+
+    Args:
+      period: $E$, episodes in an epoch.
+      radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
+        $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
+      ridge, clip: as of `lsvi_ucb`.
+
+    Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
+    Approximation", 2020, Algorithm 1.
+
+    Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
+    variation, since no estimate mixes data from both sides.
+    """
+    return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), **regression)

@@ -1,15 +1,16 @@
-"""OPT-WLSVI: optimistic value iteration that forgets exponentially."""
+"""OPT-WLSVI: optimistic value iteration that forgets exponentially; without optimism, a baseline."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
+from driftwise.algorithms.linear_mdps.lsvi_ucb import Regression
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import EpsilonGreedy, Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.tuning import RateTuning, opt_wlsvi_radius, opt_wlsvi_rate
+from driftwise.theory.tuning import RateTuning, exploration_probability, opt_wlsvi_radius, opt_wlsvi_rate
 
 
 def tuning(
@@ -40,9 +41,8 @@ def opt_wlsvi(
     *,
     rate: Numeric,
     radius: Numeric,
-    ridge: Numeric = 1.0,
     norm: Literal["sandwich", "single"] = "sandwich",
-    clip: Literal["paper", "tight"] = "paper",
+    **regression: Unpack[Regression],
 ) -> LeastSquares:
     r"""Optimistic weighted least-squares value iteration.
 
@@ -68,4 +68,39 @@ def opt_wlsvi(
     Deviations from the paper: sums are multiplied by $\eta^{t-1}$ (and $\eta^{2(t-1)}$), which changes
     neither estimate nor bonus and cannot overflow; ties are broken at random.
     """
-    return LeastSquares(spec, ExponentialWeights(rate), Ucb(radius, norm), ridge, clip)
+    return LeastSquares(spec, ExponentialWeights(rate), Ucb(radius, norm), **regression)
+
+
+def epsilon_greedy_tuning(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
+    """OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    return dict(
+        rate=opt_wlsvi_rate(**sizes, variation=variation),
+        epsilon=exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes),
+    )
+
+
+@register(
+    tuning=epsilon_greedy_tuning,
+    tunes=("rate", "epsilon"),
+    forgetting="exponential weights",
+    exploration="ε-greedy",
+    bound="none",
+    paper="baseline",
+)
+def epsilon_greedy_lsvi(
+    spec: Spec, *, epsilon: Numeric, rate: Numeric = 1.0, **regression: Unpack[Regression]
+) -> LeastSquares:
+    r"""Least-squares value iteration that explores by chance.
+
+    Weights are OPT-WLSVI's without a bonus, $Q_{t,h} = \phi^\top w_{t,h}$; each step takes a uniformly drawn
+    action with probability $\varepsilon$ and a greedy one otherwise. `epsilon=0` is greedy LSVI.
+
+    Args:
+      epsilon: $\varepsilon \in [0, 1]$.
+      rate: $\eta \in (0, 1]$; 1 never forgets.
+      ridge, clip: as of `lsvi_ucb`.
+
+    Deviations from the paper: none; the value iteration backs up the greedy value, not the ε-greedy one.
+    """
+    return LeastSquares(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), **regression)

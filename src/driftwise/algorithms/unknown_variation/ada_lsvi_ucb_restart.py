@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from driftwise.algorithms.linear_mdps.lsvi_ucb_restart import lsvi_ucb_restart
+from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.algorithms.unknown_variation.borl import borl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from driftwise.algorithms.bandits.sw_lin_ucb import sw_lin_ucb
+from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.algorithms.unknown_variation.borl import over_blocks

@@ -1,0 +1,257 @@
+"""UCRL2, and its kin that forget: SW-UCRL, SWUCRL2-CW and variation-aware UCRL."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Any, TypedDict, Unpack
+
+import numpy as np
+
+from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
+from driftwise.algorithms.registry import register
+from driftwise.base.keywords import with_defaults
+from driftwise.base.types import Forgetting, Numeric, Spec, Variation
+from driftwise.base.validation import (
+    ArgumentError,
+    require_count,
+    require_kind,
+    require_number,
+    require_numeric,
+)
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
+from driftwise.parts.forgetting import NoForgetting, RestartAt, SlidingWindow
+from driftwise.parts.radii import CountRadius, Phases
+from driftwise.theory.tuning import growing_phases
+
+
+class Optimism(TypedDict, total=False):
+    """The chance that the radii fail, their scale, and a cap of value iteration."""
+
+    delta: Annotated[Numeric, 0.05]
+    scale: Annotated[Numeric, 1.0]
+    max_iterations: Annotated[int, MAX_ITERATIONS]
+
+
+@register(
+    forgetting="none",
+    exploration="optimism over L1 balls",
+    bound="D S A^(1/2) T^(1/2) without drift",
+    paper="Jaksch, Ortner & Auer 2010",
+)
+def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
+    r"""Act on the MDP of the highest gain among all that the samples allow, in epochs.
+
+    In an epoch that starts in step t, with N(s,a) samples of a pair before it, rewards lie within
+    $\sqrt{7\log(2SAt/\delta)/(2\max(1,N))}$ of their means and transitions within an L1 distance of
+    $\sqrt{14S\log(2At/\delta)/\max(1,N)}$. Extended value iteration stops at a span below $1/\sqrt t$. The
+    epoch ends before a pair that was visited in it $\max(1,N)$ times.
+
+    Args:
+      delta: $\delta \in (0, 1]$, the probability that the bound fails.
+      scale: what both radii are multiplied with; 1 is theory's, far smaller ones do better in practice.
+      max_iterations: of value iteration in an epoch, after which the policy it has is taken.
+
+    Reference: Jaksch, Ortner & Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR 2010,
+    Figure 1 (the algorithm) and Figure 2 (the inner maximum).
+
+    Deviations from the paper: a pair without samples may pay 1 and lead anywhere, which the radii say
+    themselves unless the scale is small; value iteration has a cap.
+    """
+    return _with_ucrl2_radii(spec, NoForgetting(), **optimism)
+
+
+def _with_ucrl2_radii(spec: Spec, forgetting: Forgetting, **optimism: Unpack[Optimism]) -> OptimisticGain:
+    sizes, (delta, scale, most) = (spec.num_states, spec.num_actions), _checked(**optimism)
+    return OptimisticGain(
+        spec,
+        forgetting,
+        CountRadius(3.5 * np.log(2 * sizes[0] * sizes[1] / delta), 3.5, scale),
+        CountRadius(14 * sizes[0] * np.log(2 * sizes[1] / delta), 14 * sizes[0], scale),
+        max_iterations=most,
+    )
+
+
+def _checked(**optimism: Unpack[Optimism]) -> tuple[np.ndarray, Numeric, int]:
+    """δ, whose logarithm is taken, the scale and the cap."""
+    given = with_defaults(Optimism, optimism)
+    delta = np.asarray(require_numeric("delta", given["delta"], above=0, at_most=1))
+    return delta, given["scale"], given["max_iterations"]
+
+
+def sw_ucrl_tuning(
+    spec: Spec, *, num_episodes: int, changes: tuple[int, ...], diameter: float, delta: float = 0.05
+) -> dict[str, Any]:
+    """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
+
+    They are `environment.changes(num_episodes)`, and D is `environment.diameter(num_episodes)`.
+    """
+    if not isinstance(changes, (tuple, list)):
+        raise ArgumentError("changes", "be a list of steps", changes)
+    diameter = require_number("diameter", diameter, above=0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    spread = diameter * spec.num_states * math.sqrt(spec.num_actions * math.log(num_episodes / delta))
+    best = (16.53 * num_episodes * spread / max(1, len(changes))) ** (2 / 3)
+    return dict(length=min(math.ceil(best), num_episodes))
+
+
+@register(
+    tuning=sw_ucrl_tuning,
+    tunes=("length",),
+    forgetting="sliding window",
+    exploration="optimism over L1 balls",
+    bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes",
+    paper="Gajane, Ortner & Auer 2018",
+)
+def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> OptimisticGain:
+    r"""UCRL2 whose samples are those of the last W steps before the epoch.
+
+    Args:
+      length: $W$, steps in the window.
+      delta, scale, max_iterations: as of `ucrl2`.
+
+    Reference: Gajane, Ortner & Auer, "A Sliding-Window Algorithm for Markov Decision Processes with
+    Arbitrarily Changing Rewards and Transitions", 2018, Algorithm 1 [likely: the radii, which are those of
+    UCRL2].
+
+    Deviations from the paper: those of `ucrl2`. A tuned window is never longer than the run.
+    """
+    return _with_ucrl2_radii(spec, SlidingWindow(length), **optimism)
+
+
+def swucrl2_cw_tuning(spec: Spec, *, num_episodes: int, variations: Variation) -> dict[str, Any]:
+    """The window and the widening for the variation `environment.variation(num_episodes)`.
+
+    `W = 3 S^(2/3) A^(1/2) T^(1/2) / (B_r + B_p + 1)^(1/2)` and `η = √((B_p + 1) W / T)`.
+    """
+    budgets = require_kind("variations", variations, Variation)
+    size = 3 * spec.num_states ** (2 / 3) * math.sqrt(spec.num_actions * num_episodes)
+    best = size / math.sqrt(budgets.total + 1)
+    widening = math.sqrt((budgets.transition_budget + 1) * best / num_episodes)
+    return dict(length=min(math.ceil(best), num_episodes), widening=widening)
+
+
+@register(
+    tuning=swucrl2_cw_tuning,
+    tunes=("length", "widening"),
+    forgetting="sliding window",
+    exploration="optimism over widened L1 balls",
+    bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
+    paper="Cheung, Simchi-Levi & Zhu 2020",
+)
+def swucrl2_cw(
+    spec: Spec, *, length: Numeric, widening: Numeric, num_episodes: int, **optimism: Unpack[Optimism]
+) -> OptimisticGain:
+    r"""UCRL2 on the last W steps, with L1 balls widened by η so that no state seems out of reach.
+
+    With N(s,a) samples in the window, rewards lie within $2\sqrt{2\log(SAT/\delta)/\max(1,N)}$ of their means
+    and transitions within an L1 distance of $2\sqrt{2S\log(SAT/\delta)/\max(1,N)} + \eta$. An epoch ends as
+    in UCRL2, and after every W steps. Each ball lets half of η go anywhere, so the optimistic diameter is at
+    most $2/\eta$ whatever mixture of MDPs the window holds.
+
+    Args:
+      length: $W$, steps in the window.
+      widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
+      num_episodes: $T$, the number of steps.
+      delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
+
+    Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
+    Processes: The Blessing of (More) Optimism", ICML 2020, Algorithm 1 and Theorem 1
+    [likely: the constants of the radii].
+
+    Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played, where the printed
+    loop could not go on. A tuned window is never longer than the run.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    delta, scale, most = _checked(**optimism)
+    logarithm = np.log(spec.num_states * spec.num_actions * num_episodes / delta)
+    return OptimisticGain(
+        spec,
+        SlidingWindow(length),
+        CountRadius(8 * logarithm, scale=scale),
+        CountRadius(8 * spec.num_states * logarithm, scale=scale, widening=widening),
+        period=length,
+        max_iterations=most,
+    )
+
+
+def variation_ucrl_tuning(
+    spec: Spec, *, num_episodes: int, variation: float, variations: Variation
+) -> dict[str, Any]:
+    """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
+
+    They are `environment.variation(num_episodes)`, and V is their `total`, less for longer phases.
+    """
+    moves = require_kind("variations", variations, Variation)
+    if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
+        expected = f"have {num_episodes - 1} moves, one less than num_episodes"
+        got = f"{len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
+        raise ArgumentError("variations", expected, variations, got)
+    restarts = growing_phases(num_episodes=num_episodes, variation=variation)
+    phases = [*itertools.pairwise((0, *restarts, num_episodes))]
+    reward, transition = (
+        Phases(restarts, tuple(float(each[start : end - 1].sum()) for start, end in phases))
+        for each in (moves.reward, moves.transition)
+    )
+    return dict(restarts=restarts, reward_widening=reward, transition_widening=transition)
+
+
+@register(
+    tuning=variation_ucrl_tuning,
+    tunes=("restarts", "reward_widening", "transition_widening"),
+    forgetting="restarts at growing intervals",
+    exploration="optimism over widened L1 balls",
+    bound="D S A^(1/2) V^(1/3) T^(2/3)",
+    paper="Ortner, Gajane & Auer 2019",
+)
+def variation_ucrl(
+    spec: Spec,
+    *,
+    restarts: tuple[int, ...] = (),
+    reward_widening: Numeric | Phases = 0.0,
+    transition_widening: Numeric | Phases = 0.0,
+    **optimism: Unpack[Optimism],
+) -> OptimisticGain:
+    r"""UCRL2 that starts afresh at given steps, with radii widened by the variation since.
+
+    In step t of a phase, with N(s,a) samples in the phase, rewards lie within
+    $V_r + \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of
+    $V_p + \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase
+    that starts in step $\tau$ of the run.
+
+    Args:
+      restarts: steps, from 0, before which everything is forgotten.
+      reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)` with
+        one for each.
+      transition_widening: $V_p \ge 0$, that of transitions.
+      delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
+
+    Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019
+    [likely: the constants of the radii and the lengths of the phases, which are from memory].
+
+    Deviations from the paper: those of `ucrl2`; moves from one phase to the next are no part of a phase's
+    variation, since no estimate mixes samples from both sides.
+    """
+    sizes, (delta, scale, most) = (spec.num_states, spec.num_actions), _checked(**optimism)
+    logarithm = np.log(16 * sizes[0] * sizes[1] / delta)
+    return OptimisticGain(
+        spec,
+        RestartAt(restarts),
+        CountRadius(8 * logarithm, 24, scale, _widening("reward_widening", reward_widening, restarts), 16),
+        CountRadius(
+            8 * sizes[0] * logarithm,
+            24 * sizes[0],
+            scale,
+            _widening("transition_widening", transition_widening, restarts),
+            16 * sizes[0],
+        ),
+        max_iterations=most,
+    )
+
+
+def _widening(name: str, value: Numeric | Phases, restarts: tuple[int, ...]) -> Numeric | Phases:
+    if not isinstance(value, Phases):
+        return require_numeric(name, value, at_least=0)
+    if value.starts != tuple(restarts):
+        raise ArgumentError(name, f"have phases that start at the restarts {restarts}", value.starts)
+    return value
