@@ -55,7 +55,7 @@ def in_arms(fields: str) -> str:
 
 
 LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
-TOLD = "must go with a form that is told the variation, such as one with tuned = true, got"
+TOLD = "must go with a form that needs the variation, such as one with tuned = true, got"
 MISTAKES = {
     # the file
     "name = ": "not valid TOML: Invalid value (at end of document)",

@@ -136,7 +136,7 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
         values, key = dict(values), f"{path}.variation_scale"
         scale = require_number(key, values.pop("variation_scale", 1.0), at_least=0)
         if "variation_scale" in given and not {"variation", "variations"} & {*parameters}:
-            expected = "go with a form that is told the variation, such as one with tuned = true"
+            expected = "go with a form that needs the variation, such as one with tuned = true"
             raise ArgumentError(key, expected, scale, owner)
         return make(maker, values, path=path, owner=owner, known=facts.known(algorithm.problem, scale))
 

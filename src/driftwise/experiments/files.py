@@ -65,7 +65,7 @@ def _read(path: str) -> Experiment:
 
 
 def find_study(file_or_name: str, **sizes: Any) -> Study:
-    """`find_experiment`, made at the sizes that `prepare` takes; a mistake is told with the file or name."""
+    """The study of `find_experiment`, at the sizes that `prepare` takes."""
     experiment = find_experiment(file_or_name)
     with errors_under(file_or_name):
         return prepare(experiment, **sizes)

@@ -21,7 +21,7 @@ STOPPING = "driftwise: stopping after the current chunk; Ctrl-C again stops at o
 
 @contextlib.contextmanager
 def held_interrupts() -> Iterator[Callable[[], None]]:
-    """Ctrl-C waits until the function given here is called; a second one does not wait.
+    """Hold Ctrl-C back until the function given here is called; a second one does not wait.
 
     Raised at any moment, an interrupt can get lost in a callback of compiled code or break it off, and a
     file could be left behind.

@@ -26,7 +26,7 @@ WORDS = ("summary", "finding")  # keys that change no number
 
 @contextlib.contextmanager
 def claimed(folder: Path, study: Study) -> Iterator[Path]:
-    """The folder of checkpoints, in one of no other run; a failure before the first leaves no claim."""
+    """Claim a folder for a study, and give that of its checkpoints; without any, a failure ends the claim."""
     config, new = study.experiment.config, not (folder / CLAIM).exists()
     claim = {
         "format": CLAIM_FORMAT,

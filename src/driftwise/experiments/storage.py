@@ -80,8 +80,8 @@ def _rows(environment: str, agent: str, result: Result) -> pa.Table:
     words = environment, agent, compact_json(result.manifest["agent"])
     columns = [pa.DictionaryArray.from_arrays(nowhere, [word]) for word in words]
     columns += [np.broadcast_to(curve, shape).reshape(-1) for curve in curves]
-    told = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
-    return pa.table({**dict(zip(COLUMNS, columns, strict=True)), **told})
+    own = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
+    return pa.table({**dict(zip(COLUMNS, columns, strict=True)), **own})
 
 
 def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def read_table(
         for name in columns or ():
             if name not in file.schema_arrow.names:
                 raise ValueError(f"its column {name!r} is missing")
-        told = [name for name in file.schema_arrow.names if diagnostics and name not in COLUMNS]
-        return file.read(columns=None if columns is None else [*columns, *told])
+        own = [name for name in file.schema_arrow.names if diagnostics and name not in COLUMNS]
+        return file.read(columns=None if columns is None else [*columns, *own])
 
 
 @contextlib.contextmanager

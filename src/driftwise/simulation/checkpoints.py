@@ -31,7 +31,7 @@ DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version m
 
 
 class CheckpointError(ValueError):
-    """A file is there that no simulation can go on from; its text says which and why."""
+    """A checkpoint that no simulation can go on from; the text says which and why."""
 
 
 def identity(task: Task) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else writes to the folder meanwhile; an `OSError` if somebody does."""
+    """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does."""
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(timeout=0)
@@ -88,7 +88,7 @@ def _stage(path: Path, content: bytes) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what processes that were killed while they wrote a file of the folder left behind."""
+    """Remove files that killed processes left half-written in the folder."""
     for leftover in folder.glob(".*.part"):
         *_, host, pid, _ = leftover.name.rsplit(".", 3)
         with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours

@@ -19,7 +19,7 @@ Look = Callable[[], None]
 
 
 class EngineError(RuntimeError):
-    """An engine cannot run the tasks; its text says why, and what is finished is kept."""
+    """An engine that cannot run its tasks; the text says why. Finished work is kept."""
 
 
 class Engine(Protocol):

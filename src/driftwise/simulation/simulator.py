@@ -65,7 +65,7 @@ def simulate(
 
     Returns:
       A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
-      `diagnostics` of agents that tell of themselves.
+      `diagnostics` of agents that have some.
     """
     if progress is not None and not callable(progress):
         raise ArgumentError("progress", "be a function", progress)
@@ -106,7 +106,7 @@ class Simulation:
         self._grid, self._lowered = lower(task.agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
-        self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once told
+        self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
         self._state: Any = None  # until it is needed
         self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
         self.done = 0
@@ -130,7 +130,7 @@ class Simulation:
         return find_device(self.task.device)
 
     def _begin(self) -> None:
-        """See to it that the world and the agents' states are on the device."""
+        """Put the world and the agents' first states on the device, unless they are there."""
         if self._state is not None:
             return
         task = self.task
@@ -149,7 +149,7 @@ class Simulation:
         with own_settings(self._device):
             given = self._lowered, self._world, self._state, path, self._keys, self.done, count
             self._state, recorded = play_chunk(*given, self._grid_size)
-            record, told = jax.device_get(recorded)
+            record, diagnostics = jax.device_get(recorded)
         if not np.isfinite(record.value[:count]).all():
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
@@ -158,7 +158,7 @@ class Simulation:
             )
         blocks = episodes[:count] // task.record_every
         curves = dict(zip(CURVES, record, strict=True))
-        curves |= {f"{DIAGNOSTIC}{name}": values for name, values in told.items()}
+        curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
         for name, values in curves.items():
             np.add.at(self._sums[name], blocks, values[:count])  # in order of episodes, whatever the chunks
         self.done += count
@@ -185,11 +185,11 @@ class Simulation:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"state.{i}" for i in range(len(leaves))]
-        told = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
-        if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *told, *names}:
+        diagnostics = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
+        if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *diagnostics, *names}:
             raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
         curves = np.dtype(np.float64), self._shape(int(checkpoint["done"]))
-        kinds = dict.fromkeys((*CURVES, *told), curves)
+        kinds = dict.fromkeys((*CURVES, *diagnostics), curves)
         kinds |= {name: (leaf.dtype, leaf.shape) for name, leaf in zip(names, leaves, strict=True)}
         for name, kind in kinds.items():
             found = checkpoint[name].dtype, checkpoint[name].shape
@@ -204,7 +204,7 @@ class Simulation:
                 self._state = jax.device_put(state)
         self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
         self._sums.clear()
-        for name in (*CURVES, *told):
+        for name in (*CURVES, *diagnostics):
             self._sums[name][: len(checkpoint[name])] = checkpoint[name]
         self.done = int(checkpoint["done"])
         self.seconds = float(checkpoint["seconds"])
@@ -233,5 +233,5 @@ class Simulation:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The device, versions, commit and host that compute it; of one that was read finished, that did."""
+        """The device, versions, commit and host that compute it, or did if it was read finished."""
         return self._finished_by or {"device": self._device.device_kind, **provenance()}

@@ -25,7 +25,7 @@ GO_ON, STOP, STOP_AT_ONCE = range(3)  # what the parent process wants
 
 
 class Stopped(Exception):
-    """Raised in a worker that was asked to stop; its checkpoint stays."""
+    """The end of a task in a worker that was asked to stop; its checkpoint stays."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Processes:
         report: Report,
         look: Look,
     ) -> list[int]:
-        """The numbers of the tasks that were finished before a worker died, or of all."""
+        """Numbers of the tasks that were finished before a worker died, or of all."""
         pool = ProcessPoolExecutor(
             min(self.workers, len(tasks)), mp_context=context, initializer=_prepare, initargs=(board,)
         )
@@ -73,7 +73,7 @@ class Processes:
         finished: list[int] = []
         try:
             # A worker may die meanwhile: then the next pool takes the rest.
-            with _inherited_calm(), contextlib.suppress(BrokenProcessPool):
+            with _interrupts_blocked(), contextlib.suppress(BrokenProcessPool):
                 for number, task in tasks.items():
                     futures[pool.submit(_work, task, folder, number)] = number
             waiting = set(futures)
@@ -103,7 +103,7 @@ def _wait_for_workers(futures: Iterable[Future], board: _Board) -> None:
 
 
 class _Board:
-    """Memory that all processes share; nothing waits for anything here, so nobody's death can block it."""
+    """Memory that all processes share. Nothing waits in it, so no death can block it."""
 
     def __init__(self, context: Any, tasks: Sequence[Task]) -> None:
         self.wanted = context.RawValue("i", GO_ON)
@@ -129,7 +129,7 @@ def _prepare(board: _Board) -> None:
 
 
 def _obey() -> None:
-    """End this worker at once if its parent process wants that, or has died."""
+    """End this worker at once if its parent process asks for it, or has died."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     while _board.wanted.value != STOP_AT_ONCE:
@@ -159,8 +159,8 @@ def _is_finished(future: Future) -> bool:
 
 
 @contextlib.contextmanager
-def _inherited_calm() -> Iterator[None]:
-    """Processes that start in here never hear of Ctrl-C: this one does, afterwards, and tells them."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C for processes that start in here; this one hears it afterwards, and tells them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

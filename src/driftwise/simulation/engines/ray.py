@@ -211,7 +211,7 @@ def _can_run(jobs: Iterable[_Job]) -> bool:
 
 @contextlib.contextmanager
 def _connection(address: str | None) -> Iterator[None]:
-    """A connection to the cluster, with what was started for it ended after; one that is there stays."""
+    """A connection to the cluster. One that is there is used and stays; one made here is ended."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # else `uv run` sends the working folder
     try:
