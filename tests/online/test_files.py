@@ -172,7 +172,7 @@ class Half:
 
 
 if when == "in the middle of writing":
-    pathlib.Path.open = lambda *given, **named: (Half if "xb" in given else lambda file: file)(
+    pathlib.Path.open = lambda *given, **named: (Half if "wb" in given else lambda file: file)(
         opened(*given, **named)
     )
 elif when == "before it is on the disk":

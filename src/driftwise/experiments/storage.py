@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from driftwise.base.files import replace_file
 from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.files import compact_json, json_bytes, replace_file
+from driftwise.simulation.files import compact_json, json_bytes
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base.arrays import map_tree
+from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError
 
 FORMAT = 2  # of the description and the names of tensors; a reader refuses all others
@@ -65,7 +64,7 @@ def write(path: str | os.PathLike[str], content: AgentFile) -> None:
         "description": described,
         "checksum": _checksum(described, tensors),
     }
-    _replace(Path(path), save(tensors, metadata))
+    replace_file(Path(path), save(tensors, metadata))
 
 
 def read(path: str | os.PathLike[str]) -> AgentFile:
@@ -142,25 +141,3 @@ def _checksum(described: str, tensors: Tensors) -> str:
         digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path = path.resolve()  # a link stays one, to the new file
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":  # the new name has to outlive a power cut as well
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base.files import replace_file
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.files import replace_file
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task

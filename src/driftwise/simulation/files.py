@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and folders that one process writes to."""
+"""Sets of files that are written whole or not at all, and folders that one process writes to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import errno
 import json
 import os
-import platform
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
+from driftwise.base.files import HOST, stage, temporary
 
-_HOST = platform.node().replace(".", "-")
+SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
 
 @contextlib.contextmanager
@@ -26,8 +25,8 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
     try:
         path.mkdir(parents=True, exist_ok=True)
         for name in names:
-            _temporary(path / name).touch()
-            _temporary(path / name).unlink()
+            temporary(path / name).touch()
+            temporary(path / name).unlink()
             if (path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
         yield path
@@ -52,15 +51,6 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, then put it in the place of the old one."""
-    try:
-        _stage(path, content)
-        os.replace(_temporary(path), path)
-    finally:
-        _temporary(path).unlink(missing_ok=True)
-
-
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Write files that belong together; the last one seals the set.
 
@@ -70,21 +60,14 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     paths = [folder / name for name in contents]
     try:
         for path, content in zip(paths, contents.values(), strict=True):
-            _stage(path, content)
+            stage(path, content)
         paths[-1].unlink(missing_ok=True)
         for path in paths:
-            os.replace(_temporary(path), path)
+            os.replace(temporary(path), path)
     finally:
         for path in paths:
-            _temporary(path).unlink(missing_ok=True)
+            temporary(path).unlink(missing_ok=True)
     return paths
-
-
-def _stage(path: Path, content: bytes) -> None:
-    with _temporary(path).open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -92,27 +75,20 @@ def remove_leftovers(folder: Path) -> None:
     for leftover in folder.glob(".*.part"):
         *_, host, pid, _ = leftover.name.rsplit(".", 3)
         with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
-            ended = not _lives(int(pid)) and host == _HOST
+            ended = not _lives(int(pid)) and host == HOST
             if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
                 leftover.unlink()
 
 
 def _lives(pid: int) -> bool:
     """Whether there is another process of this number."""
-    if pid == os.getpid():
-        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # it is somebody else's
-        pass
-    return True
-
-
-def _temporary(path: Path) -> Path:
-    """A name next to `path`, on the same file system, that only this process uses."""
-    return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.part")
+        return True
+    return pid != os.getpid()
 
 
 def json_bytes(value: Any) -> bytes:

@@ -14,8 +14,8 @@ from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, final_table
 from driftwise.analysis.statistics.wording import counted
 from driftwise.analysis.table import csv_text, latex_text
+from driftwise.base.files import replace_file
 from driftwise.base.validation import require_choice
-from driftwise.simulation.files import replace_file
 
 
 def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:

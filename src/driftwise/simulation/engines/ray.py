@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.checkpoints import (
     checkpoint_bytes,
@@ -27,7 +28,6 @@ from driftwise.simulation.checkpoints import (
     read_content,
     restore_from,
 )
-from driftwise.simulation.files import replace_file
 from driftwise.simulation.running import EngineError, Look, Report
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task

@@ -1,0 +1,45 @@
+"""Files that are replaced at once: whatever happens, there is the old one or the new one, complete."""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import threading
+from pathlib import Path
+
+HOST = platform.node().replace(".", "-")
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, then put it in the place of the old one.
+
+    A link stays one, to the new file, which has the mode of the old one.
+    """
+    path = path.resolve()
+    try:
+        stage(path, content)
+        if path.exists():
+            temporary(path).chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary(path), path)
+    finally:
+        temporary(path).unlink(missing_ok=True)
+    if os.name == "posix":  # the new name has to outlive a power cut as well
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def stage(path: Path, content: bytes) -> None:
+    """Write what is to become a file under its temporary name, down to the disk."""
+    with temporary(path).open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def temporary(path: Path) -> Path:
+    """A name next to `path`, on the same file system, that only this thread of this process uses."""
+    return path.with_name(f".{path.name}.{threading.get_ident():x}.{HOST}.{os.getpid()}.part")
