@@ -23,16 +23,12 @@ def spd_inverse(matrix: Array) -> Array:
     return root @ jnp.matrix_transpose(root)
 
 
-def scan(step: Callable[..., Any], carry: Any, xs: tuple, *, reverse: bool) -> Any:
-    return jax.lax.scan(step, carry, xs, reverse=reverse)
-
-
 def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
     return jax.lax.map(function, xs, batch_size=min(at_once, len(xs)))
 
 
 BACKENDS["jax.numpy"] = Backend(
-    scan=scan,
+    scan=jax.lax.scan,
     spd_inverse=spd_inverse,
     sweep_over=sweep_over,
     vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products

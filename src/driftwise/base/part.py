@@ -33,23 +33,15 @@ PARTS: dict[str, type] = {}
 CONFIGURABLE: dict[str, type] = {"Spec": Spec}  # all that `from_config` can make
 
 
-def number(
-    *,
-    above: float | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    integer: bool = False,
-    or_part: type | None = None,
-    default: Any = dataclasses.MISSING,
-) -> Any:
-    """A numeric field with its bounds: one value, a grid of them, or a part of that kind."""
+def number(*, or_part: type | None = None, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
+    """A numeric field within the bounds of `require_numeric`: one value, a grid, or a part of that kind."""
 
     def check(name: str, value: Any) -> Any:
         if or_part is not None and is_part(value):
             return require_kind(name, value, or_part)
-        return require_numeric(name, value, above=above, at_least=at_least, at_most=at_most, integer=integer)
+        return require_numeric(name, value, **bounds)
 
-    return dataclasses.field(default=default, metadata={"numeric": True, "check": check})
+    return _checked(check, default, numeric=True)
 
 
 def scalar(*, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
@@ -94,7 +86,8 @@ def record(cls: _T) -> _T:
             complete(self)
 
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    return configurable(dataclasses.dataclass(frozen=True)(cls))
+    CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True)(cls)
+    return made
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member))
@@ -105,12 +98,6 @@ def part(cls: _T) -> _T:
         raise ValueError(f"a part must have a name of its own, got a second {cls.__name__!r}")
     PARTS[cls.__name__] = made = record(cls)
     return made
-
-
-def configurable(cls: _T) -> _T:
-    """Let `from_config` make this dataclass by its name."""
-    CONFIGURABLE[cls.__name__] = cls
-    return cls
 
 
 def is_part(value: Any) -> bool:

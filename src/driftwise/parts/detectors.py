@@ -77,7 +77,8 @@ class Glr:
         second = xp.where(usable, all_of_them - first, 1)
         gap = sums / first - (total - sums) / second
         ratio = first * second / (2 * self.noise_scale**2 * all_of_them) * gap**2
-        threshold = self.threshold_scale * (1.5 * xp.log(all_of_them) + _log(3 / self.delta, sums))
+        log_odds = xp.log(xp.asarray(3 / self.delta, dtype=dtype))
+        threshold = self.threshold_scale * (1.5 * xp.log(all_of_them) + log_odds)
         return GlrState(sums, total, count), xp.any(usable & (ratio >= threshold))
 
 
@@ -142,8 +143,3 @@ class RandomRestart:
 
     def detect(self, state: tuple[()], observed: Array, chance: Array) -> tuple[tuple[()], Array]:
         return state, chance < self.probability
-
-
-def _log(value: Numeric, like: Array) -> Array:
-    xp = namespace(like)
-    return xp.log(xp.asarray(value, dtype=like.dtype))

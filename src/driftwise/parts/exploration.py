@@ -19,10 +19,7 @@ from driftwise.parts.regression import linear, matvec, quadratic
 class Exploration(ABC):
     """The step from the estimate φᵀw to an index, and from the index to a policy."""
 
-    @property
-    def uses_gram_sq(self) -> bool:
-        """Whether `perturb` looks at `gram_sq`, so that it has to be kept."""
-        return False
+    uses_gram_sq: bool = False  # whether `perturb` looks at `gram_sq`, so that it has to be kept
 
     @abstractmethod
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
@@ -52,7 +49,7 @@ class Ucb(Exploration):
     norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
 
     @property
-    def uses_gram_sq(self) -> bool:
+    def uses_gram_sq(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.norm == "sandwich"
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
@@ -71,7 +68,7 @@ class RandomisedUcb(Exploration):
     norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
 
     @property
-    def uses_gram_sq(self) -> bool:
+    def uses_gram_sq(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.norm == "sandwich"
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
@@ -90,9 +87,7 @@ class Thompson(Exploration):
 
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
 
-    @property
-    def uses_gram_sq(self) -> bool:
-        return True
+    uses_gram_sq = True
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return drawn(self.scale, inverse, moments, features, key)
@@ -110,9 +105,7 @@ class TruncatedThompson(Exploration):
     lower: Numeric = number(at_least=0)
     upper: Numeric = number(at_least=0)
 
-    @property
-    def uses_gram_sq(self) -> bool:
-        return True
+    uses_gram_sq = True
 
     def __post_init__(self) -> None:
         if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
@@ -130,33 +123,31 @@ class TruncatedThompson(Exploration):
         return xp.where(gap > 0, xp.clip(share, 0, 1), xp.astype(norms > lower, norms.dtype))
 
 
-@part
-class Greedy(Exploration):
-    """No exploration."""
+class Unperturbed(Exploration):
+    """Exploration by the policy alone: the index is the estimate."""
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return _nothing(inverse, features)
+        return namespace(inverse).zeros((len(inverse), len(features.values)), dtype=inverse.dtype)
 
 
 @part
-class EpsilonGreedy(Exploration):
+class Greedy(Unperturbed):
+    """No exploration."""
+
+
+@part
+class EpsilonGreedy(Unperturbed):
     """A uniformly drawn action with probability ε, else a greedy one."""
 
     epsilon: Numeric = number(at_least=0, at_most=1)
-
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return _nothing(inverse, features)
 
     def policy(self, q: Array) -> Array:
         return (1 - self.epsilon) * greedy_policy(q) + self.epsilon * uniform_policy(q)
 
 
 @part
-class Uniform(Exploration):
+class Uniform(Unperturbed):
     """Every action with the same probability, whatever was learnt."""
-
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return _nothing(inverse, features)
 
     def policy(self, q: Array) -> Array:
         return uniform_policy(q)
@@ -219,7 +210,3 @@ def drawn(
     draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
     root = xp.linalg.cholesky(after(gram, size[..., None]))
     return size * linear(features, matvec(inverse, matvec(root, draw)))
-
-
-def _nothing(inverse: Array, features: FeatureTable) -> Array:
-    return namespace(inverse).zeros((inverse.shape[0], features.values.shape[0]), dtype=inverse.dtype)

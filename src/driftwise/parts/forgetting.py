@@ -95,18 +95,16 @@ class RestartAt:
         object.__setattr__(self, "changes", changes)
 
     def weights(self, tick: int) -> np.ndarray:
-        return (np.arange(tick) >= self._last_change(tick)).astype(float)
+        last = max((each for each in self.changes if each <= tick), default=0)
+        return (np.arange(tick) >= last).astype(float)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(gram_sq=None)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        tick = moments.tick + 1
-        return _add_or_drop(moments, sample, xp.any(tick == xp.asarray((*self.changes, -1))))
-
-    def _last_change(self, tick: int) -> int:
-        return max((each for each in self.changes if each <= tick), default=0)
+        over = xp.any(moments.tick + 1 == xp.asarray((*self.changes, -1)))
+        return _add_or_drop(moments, sample, over)
 
 
 class WindowMemory(NamedTuple):

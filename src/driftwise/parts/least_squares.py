@@ -66,16 +66,10 @@ class LeastSquares(Agent):
 
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
-        steps = xp.zeros(self.spec.horizon, dtype=dtype)
-        sample = Sample(
-            features=xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype),
-            reward=steps,
-            successor=xp.zeros(self.spec.horizon, dtype=xp.int32),
-            count=steps,
-        )
-        num_successors = (
-            self.spec.num_states if self.spec.horizon > 1 else 0
-        )  # what follows the last step is 0
+        horizon, dim = self.spec.horizon, self.spec.dim
+        steps, nowhere = xp.zeros(horizon, dtype=dtype), xp.zeros(horizon, dtype=xp.int32)
+        sample = Sample(xp.zeros((horizon, dim), dtype=dtype), steps, nowhere, steps)
+        num_successors = self.spec.num_states if horizon > 1 else 0  # what follows the last step is 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
         return self.forgetting.init(moments, sample)
 

@@ -60,8 +60,7 @@ def simulate_from(
     what was done before.
     """
     total = simulation.task.num_episodes
-    content = None if path is None else read_content(path)
-    if path is not None and content is not None:
+    if path is not None and (content := read_content(path)) is not None:
         restore_from(content, path, simulation)
     progress(simulation.done, total)
     for due in chunks(simulation):

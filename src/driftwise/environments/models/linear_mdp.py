@@ -197,41 +197,35 @@ class LinearMdp(Environment):
 
     def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearMdpWorld:
         """The environment as arrays, with what an agent needs in its table."""
-        table = feature_table(self.features, dtype)
-        if "shared_steps" in needs and (self.mu != self.mu[:, :1]).any():
-            raise ArgumentError(
-                "environment", "have transitions that do not depend on the step, which the agent needs", self
-            )
-        if "fixed_transitions" in needs and (self.mu != self.mu[:1]).any():
-            raise ArgumentError(
-                "environment", "have transitions that do not drift, which the agent needs", self
-            )
-        if "continuing" in needs:
-            raise ArgumentError("environment", "be without episodes, which the agent needs", self)
+        by_step, drifting = (self.mu != self.mu[:, :1]).any(), (self.mu != self.mu[:1]).any()
+        lacking = {
+            "shared_steps": (by_step, "have transitions that do not depend on the step"),
+            "fixed_transitions": (drifting, "have transitions that do not drift"),
+            "continuing": (True, "be without episodes"),
+            "projection": (self.successor_features is None, "have successor_features"),
+            "positions": (self.positions is None, "have positions"),
+        }
+        for need, (lacks, expected) in lacking.items():
+            if need in needs and lacks:
+                raise ArgumentError("environment", f"{expected}, which the agent needs", self)
+        known: dict[str, np.ndarray] = {}
         if "measures" in needs:
-            table = table._replace(measures=self.mu.astype(dtype))
+            known["measures"] = self.mu
         if "initial" in needs:
-            table = table._replace(initial=self.initial.astype(dtype))
-        if "projection" in needs:
-            psi = self._known("successor_features")
-            table = table._replace(projection=projection(psi).astype(dtype))
-        if "positions" in needs:
-            positions = self._known("positions")
-            table = table._replace(positions=positions.reshape(-1, positions.shape[-1]).astype(dtype))
+            known["initial"] = self.initial
+        if "projection" in needs and self.successor_features is not None:
+            known["projection"] = projection(self.successor_features)
+        if "positions" in needs and self.positions is not None:
+            known["positions"] = self.positions.reshape(-1, self.positions.shape[-1])
+        table = feature_table(self.features, dtype)
         return LinearMdpWorld(
-            table=table,
+            table=table._replace(**{name: array.astype(dtype) for name, array in known.items()}),
             theta=self.theta.astype(dtype),
             mu=self.mu.astype(dtype),
             cumulative_mu=np.cumsum(self.mu, axis=-1).astype(dtype),
             cumulative_initial=np.cumsum(self.initial).astype(dtype),
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
         )
-
-    def _known(self, name: str) -> np.ndarray:
-        """A field that not every environment has."""
-        if (known := getattr(self, name)) is None:
-            raise ArgumentError("environment", f"have {name}, which the agent needs", self)
-        return known
 
     def digest(self) -> str:
         """A text that tells it from other environments, whatever their names."""

@@ -20,14 +20,7 @@ from typing import Any
 
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.checkpoints import (
-    checkpoint_bytes,
-    checkpoint_name,
-    chunks,
-    load_checkpoint,
-    read_content,
-    restore_from,
-)
+from driftwise.simulation import checkpoints
 from driftwise.simulation.running import EngineError, Look, Report
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -81,12 +74,12 @@ class _Job:
 
     @classmethod
     def of(cls, task: Task, folder: Path, number: int) -> _Job:
-        simulation, path = Simulation(task), folder / checkpoint_name(task)
+        simulation, path = Simulation(task), folder / checkpoints.checkpoint_name(task)
         device: Any = simulation.platform  # settled here: JAX may choose otherwise on other nodes
         if device not in NEEDS:
             raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
-        content = read_content(path)
-        done = 0 if content is None else int(load_checkpoint(content, path, simulation)["done"])
+        content = checkpoints.read_content(path)
+        done = 0 if content is None else int(checkpoints.load_checkpoint(content, path, simulation)["done"])
         return cls(number, replace(task, device=device), path, done)
 
     def submit(self, mailbox: Any) -> Any:
@@ -95,7 +88,7 @@ class _Job:
         self.attempts += 1
         num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"
         work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
-        return work.remote(self.task, self.path, read_content(self.path), self.number, mailbox)
+        return work.remote(self.task, self.path, checkpoints.read_content(self.path), self.number, mailbox)
 
 
 class _Mailbox:
@@ -122,14 +115,14 @@ def _work(task: Task, path: Path, begun: bytes | None, number: int, mailbox: Any
 
     simulation = Simulation(task)
     if begun is not None:
-        restore_from(begun, path, simulation)
+        checkpoints.restore_from(begun, path, simulation)
     put(None)
     next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-    for due in chunks(simulation):
+    for due in checkpoints.chunks(simulation):
         if not simulation.finished and (due or time.monotonic() >= next_news):
-            put(checkpoint_bytes(simulation) if due else None)
+            put(checkpoints.checkpoint_bytes(simulation) if due else None)
             next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-    return checkpoint_bytes(simulation)
+    return checkpoints.checkpoint_bytes(simulation)
 
 
 def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
@@ -146,10 +139,10 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
         while running:
             look()
             ended, _ = ray.wait(list(running), num_returns=len(running), timeout=SECONDS_BETWEEN_LOOKS)
-            news, checkpoints = ray.get(mailbox.take.remote())
+            news, letters = ray.get(mailbox.take.remote())
             for job in running.values():  # a letter may come late, after the task it is of
-                if job.number in checkpoints:
-                    replace_file(job.path, checkpoints[job.number])
+                if job.number in letters:
+                    replace_file(job.path, letters[job.number])
                 if job.number in news:
                     report(job.number, *news[job.number])
             for reference in ended:
