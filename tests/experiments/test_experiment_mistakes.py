@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ AGENTS = '[agents."OPT-WLSVI"]\nalgorithm = "opt_wlsvi"\nrate = 0.9\nradius = 0.
 ALGORITHMS = ", ".join(dw.algorithms.ALGORITHMS)
 ENVIRONMENTS = ", ".join(dw.environments.ENVIRONMENTS)
 DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk"
-OPT_WLSVI = "rate, radius, ridge, norm, clip"
+OPT_WLSVI = ", ".join(list(inspect.signature(dw.algorithms.opt_wlsvi).parameters)[1:])
 TUNED = "delta, beta_scale, tuning, norm, clip"
 LOCK = "horizon, drift, changing, intended, rewards, seed"
 KEYS = "name, summary, finding, episodes, runs, seed, record_every, environment, environments, agents"
