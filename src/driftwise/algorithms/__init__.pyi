@@ -33,8 +33,8 @@ from driftwise.algorithms.tabular.q_ucb import q_ucb as q_ucb
 from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb as restart_q_ucb
 from driftwise.algorithms.tabular.ucbvi import ucbvi as ucbvi
 from driftwise.algorithms.uniform import uniform as uniform
-from driftwise.algorithms.unknown_variation.ada_lsvi_ucb_restart import ada_lsvi_ucb_restart as ada_lsvi_ucb_restart
-from driftwise.algorithms.unknown_variation.bob import bob as bob
+from driftwise.algorithms.unknown_variation.borl import ada_lsvi_ucb_restart as ada_lsvi_ucb_restart
+from driftwise.algorithms.unknown_variation.borl import bob as bob
 from driftwise.algorithms.unknown_variation.borl import borl as borl
 from driftwise.algorithms.unknown_variation.borl import opt_wlsvi_borl as opt_wlsvi_borl
 from driftwise.algorithms.unknown_variation.master import master as master

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb
+from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.base.agent import Agent
 from driftwise.base.part import grid_of, is_part, points, stack
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import ArgumentError, require_count
-from driftwise.parts.exp3 import Exp3, Form, exp3_p
-from driftwise.theory.tuning import borl_block_length, borl_rates, opt_wlsvi_radius
+from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.parts.exp3 import Exp3, Form, exp3, exp3_p
+from driftwise.theory.bandit_tuning import bob_block_length, bob_windows
+from driftwise.theory.tuning import (
+    ada_restart_block_length,
+    ada_restart_periods,
+    borl_block_length,
+    borl_rates,
+    lsvi_ucb_radius,
+    opt_wlsvi_radius,
+)
 
 Blocks = int | Literal["corrected", "paper"]
 
@@ -66,38 +77,14 @@ def borl(
         expected = "an agent with a grid in its numbers, or a list of agents"
         raise ArgumentError("base", f"be {expected}", base)
     num_episodes = require_count("num_episodes", num_episodes)
-    length = blocks_of(block_length, dim=arms[0].spec.dim, num_episodes=num_episodes)
+    if isinstance(block_length, str):
+        if block_length not in ("corrected", "paper"):
+            raise ArgumentError("block_length", 'be episodes, "corrected" or "paper"', block_length)
+        dim = arms[0].spec.dim
+        block_length = borl_block_length(dim=dim, num_episodes=num_episodes, tuning=block_length)
+    length = min(require_count("block_length", block_length), num_episodes)
     chooser = exp3_p(len(arms), num_rounds=-(-num_episodes // length), delta=delta, form=form)
-    return over_blocks(arms, chooser, length, num_episodes, low=low, high=high)
-
-
-def _is_agent(arm: Any) -> bool:
-    return is_part(arm) and isinstance(arm, Agent)
-
-
-def over_blocks(
-    arms: Sequence[Agent],
-    chooser: Exp3,
-    block_length: int,
-    num_episodes: int,
-    *,
-    low: Numeric = 0.0,
-    high: Numeric = 1.0,
-) -> BanditOverAgents:
-    """Arms that each play as they are: none may hold a grid itself."""
-    for arm in arms:
-        for name, values in grid_of(arm).items():
-            raise ArgumentError("base", f"have a single {name} in each of its agents", values)
-    return BanditOverAgents(stack(arms), chooser, block_length, num_episodes, low, high)
-
-
-def blocks_of(block_length: Blocks, *, dim: int, num_episodes: int) -> int:
-    """The length of blocks: as given, or by a rule of `borl_block_length`; at most the run's."""
-    if not isinstance(block_length, str):
-        return min(require_count("block_length", block_length), num_episodes)
-    if block_length not in ("corrected", "paper"):
-        raise ArgumentError("block_length", 'be episodes, "corrected" or "paper"', block_length)
-    return borl_block_length(dim=dim, num_episodes=num_episodes, tuning=block_length)
+    return _over_blocks(arms, chooser, length, num_episodes, low=low, high=high)
 
 
 @register(
@@ -123,13 +110,10 @@ def opt_wlsvi_borl(
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
     Args:
-      num_episodes: $K$, episodes of the run.
+      num_episodes, block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.
-      block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
-      form: the parameters of EXP3.P, see `driftwise.parts.exp3.exp3_p`.
-      norm: of the bonus, as in `opt_wlsvi`.
-      clip: of values, as in `opt_wlsvi`.
+      norm, clip: as of `opt_wlsvi`.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Algorithm 2.
@@ -144,3 +128,127 @@ def opt_wlsvi_borl(
     radii = [opt_wlsvi_radius(**known, rate=rate) for rate in rates]
     base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
     return borl(base, num_episodes=num_episodes, block_length=block_length, delta=delta, form=form)
+
+
+@register(
+    problem="linear MDP",
+    forgetting="periodic restart, period chosen by EXP3.P",
+    exploration="UCB",
+    bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
+    paper="Zhou, Chen, Varshney & Jagmohan 2020",
+    takes_grids=False,
+)
+def ada_lsvi_ucb_restart(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    block_length: int | None = None,
+    clip: Literal["paper", "tight"] = "paper",
+) -> BanditOverAgents:
+    r"""LSVI-UCB-Restart for an unknown variation: in each block of $M$ episodes EXP3.P draws a period
+    $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
+
+    Args:
+      num_episodes: $K$, episodes of the run.
+      delta: $\delta$ of the radius and of EXP3.P.
+      beta_scale: $c$ of the radius $c\,dH\sqrt{\log(2dT/\delta)}$.
+      block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$
+        up to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
+      clip: of values, as in `lsvi_ucb_restart`.
+
+    Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
+    Approximation", 2020, Algorithm 2.
+
+    Deviations from the paper: those of `lsvi_ucb_restart`; equal periods count once; EXP3.P's bonus has
+    $\ln(J/\delta)$ as in Bubeck & Cesa-Bianchi (2012), where the paper likely has $\ln J$.
+    """
+    sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=require_count("num_episodes", num_episodes))
+    length = _length(block_length, ada_restart_block_length(**sizes), num_episodes)
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    base = lsvi_ucb_restart(spec, period=ada_restart_periods(length), radius=radius, clip=clip)
+    return borl(base, num_episodes=num_episodes, block_length=length, delta=delta, form="bubeck")
+
+
+@register(
+    problem="linear bandit",
+    forgetting="sliding window, length chosen by EXP3",
+    exploration="UCB",
+    bound="d^(7/8) Δ^(1/4) K^(3/4)",
+    paper="Cheung, Simchi-Levi & Zhu 2019",
+    takes_grids=False,
+)
+def bob(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    noise_scale: float,
+    norm_bound: float = 1.0,
+    delta: float = 0.05,
+    radius_scale: float = 1.0,
+    ridge: float = 1.0,
+    block_length: int | None = None,
+) -> BanditOverAgents:
+    r"""Bandit over bandits: in each block of $M$ rounds EXP3 draws a window for a fresh SW-UCB.
+
+    Windows are $\lfloor M^{j/J}\rfloor$, $j = 0, \dots, J = \lceil\ln M\rceil$, and the mean reward $\bar
+    r$ of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$.
+
+    Args:
+      num_episodes: $K$, rounds of the run.
+      noise_scale: $\sigma \ge 0$.
+      norm_bound: $S \ge \|\theta\|$.
+      delta: $\delta$, the chance that the radius fails in any round of the run.
+      radius_scale: a factor of the radius.
+      ridge: $\lambda > 0$.
+      block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.
+
+    Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
+    Algorithm 2.
+
+    Deviations from the paper: rewards are at most $S$ in size instead of one; equal windows count once; the
+    radius of `sw_lin_ucb` holds for all rounds at once.
+    """
+    num_episodes = require_count("num_episodes", num_episodes)
+    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
+    norm_bound = require_number("norm_bound", norm_bound, above=0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    radius_scale = require_number("radius_scale", radius_scale, at_least=0)
+    ridge = require_number("ridge", ridge, above=0)
+    usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
+    length = _length(block_length, usual, num_episodes)
+    windows = bob_windows(length)
+    base = sw_lin_ucb(
+        spec,
+        length=windows,
+        noise_scale=noise_scale,
+        norm_bound=norm_bound,
+        delta=delta,
+        num_episodes=num_episodes,
+        radius_scale=radius_scale,
+        ridge=ridge,
+    )
+    noise = 2 * noise_scale * math.sqrt(max(0.0, math.log(num_episodes / math.sqrt(length))) / length)
+    highest = norm_bound + noise
+    chooser = exp3(len(windows), num_rounds=-(-num_episodes // length))
+    return _over_blocks(points(base), chooser, length, num_episodes, low=-highest, high=highest)
+
+
+def _is_agent(arm: Any) -> bool:
+    return is_part(arm) and isinstance(arm, Agent)
+
+
+def _over_blocks(
+    arms: Sequence[Agent], chooser: Exp3, block_length: int, num_episodes: int, *, low: Numeric, high: Numeric
+) -> BanditOverAgents:
+    """Arms that each play as they are: none may hold a grid itself."""
+    for arm in arms:
+        for name, values in grid_of(arm).items():
+            raise ArgumentError("base", f"have a single {name} in each of its agents", values)
+    return BanditOverAgents(stack(arms), chooser, block_length, num_episodes, low, high)
+
+
+def _length(block_length: int | None, usual: int, num_episodes: int) -> int:
+    """Episodes of a block: as given, at most the run's, or as usual."""
+    return usual if block_length is None else min(require_count("block_length", block_length), num_episodes)
