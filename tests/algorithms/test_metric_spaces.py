@@ -18,7 +18,7 @@ from driftwise.environments import LinearMdp, oil_discovery
 from driftwise.environments.planning import policy_values
 from driftwise.environments.world import Played
 from driftwise.simulation.play import play
-from driftwise.theory import metric_tuning as tuning
+from driftwise.theory import tuning
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook

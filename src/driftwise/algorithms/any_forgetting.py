@@ -15,7 +15,12 @@ ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
 
 class AnyForgetting(TypedDict, total=False):
-    """Exponential weights, a sliding window or periodic restarts: at most one of them."""
+    r"""At most one of three: without any, nothing is forgotten.
+
+    `rate` is $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`; `length` $W$, the
+    newest episodes that count, as in `sw_lsvi_ucb`; `period` $E$, episodes between restarts, as in
+    `lsvi_ucb_restart`.
+    """
 
     rate: Annotated[Numeric | None, None]
     length: Annotated[Numeric | None, None]

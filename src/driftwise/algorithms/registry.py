@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -113,7 +113,7 @@ def register(
     Args:
       tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
         parameters of the recipe; None where theory has nothing to say about them.
-      tunes: the parameters that it returns.
+      tunes: the parameters that are taken from what it returns.
       problem, forgetting, exploration, paper: columns of the table; the problem is the family's unless given.
       bound: another one, for an algorithm without a bound in `driftwise.theory.bounds`; else it is that.
       takes_grids: whether every number may be a grid; not where a recipe computes with it at once.
@@ -177,8 +177,7 @@ def _tuned(recipe: Callable[..., A], tuning: Tuning | None, tunes: tuple[str, ..
         if "variation" in given:
             require_number("variation", given["variation"], at_least=0)
         numbers = tuning(start, **_named(asked, given)) if tuning else {}
-        assert numbers.keys() <= set(tunes), f"the tuning of {recipe.__name__} must say all that it tunes"
-        return recipe(start, **_named(passed, given), **numbers)
+        return recipe(start, **_named(passed, given), **_named(tunes, numbers))
 
     parameters = {first.name: first, **RUN, **asked, **passed, **asked}
     tuned.__name__, tuned.__qualname__ = "tuned", f"{recipe.__name__}.tuned"
@@ -193,5 +192,5 @@ RUN: Parameters = {
 }
 
 
-def _named(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name in parameters}
+def _named(names: Container[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in names}

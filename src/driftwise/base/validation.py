@@ -100,6 +100,12 @@ def require_kind(name: str, value: Any, kind: type) -> Any:
     return value
 
 
+def require_range(low: Any, high: Any) -> None:
+    """`low` is below `high`; both may be grids."""
+    if np.any(np.less_equal(high, low)):
+        raise ArgumentError("high", "be above low", high, f"low {low!r} and high {high!r}")
+
+
 def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
     """A finite float64 array; `None` in the shape leaves that axis free. The caller's array is not kept."""
     array = _as_array(value)

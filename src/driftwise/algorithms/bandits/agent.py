@@ -1,8 +1,8 @@
-"""The agent that recipes for bandits share, and the keywords of its radius."""
+"""The agent that recipes for bandits share, the keywords of its radius, and their tunings."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -12,6 +12,15 @@ from driftwise.base.validation import ArgumentError, require_choice, require_num
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius
+from driftwise.theory.bandit_tuning import (
+    TUNINGS,
+    BanditRun,
+    RidgeRule,
+    Tuning,
+    bandit_rate,
+    bandit_ridge,
+    bandit_window,
+)
 
 Information = Literal["count", "determinant"]
 
@@ -79,4 +88,28 @@ def confidence_radius(
         shares=0 if shares is None else shares,
         samples=memory if published else 0,
         scale=scale,
+    )
+
+
+def stationary(
+    spec: Spec, *, tuning: Tuning = "corrected", ridge: RidgeRule | float = "one"
+) -> dict[str, Any]:
+    """`λ = 1` or `λ = d`. Nothing is forgotten: no use is made of the run and its `tuning`."""
+    require_choice("tuning", tuning, TUNINGS)
+    return dict(ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
+
+
+def forgetful(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    """The rate, window or period of a `tuning`, `λ = 1` or `λ = d`, and a radius for all rounds of the run.
+
+    A published tuning comes with the published radius.
+    """
+    window = bandit_window(dim=spec.dim, **run)
+    return dict(
+        rate=bandit_rate(dim=spec.dim, **run),
+        length=window,
+        period=window,
+        ridge=bandit_ridge(dim=spec.dim, ridge=with_defaults(BanditRun, run)["ridge"]),
+        num_episodes=run["num_episodes"],
+        confidence="published" if run.get("tuning") == "published" else "uniform",
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from driftwise.algorithms.bandits.agent import bandit_agent
-from driftwise.algorithms.bandits.tuning import stationary, weighted
+from driftwise.algorithms.bandits.agent import bandit_agent, forgetful, stationary
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import EpsilonGreedy, Greedy
@@ -37,7 +36,7 @@ def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
 def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     """D-LinUCB's rate and ε = min{1, (A/K)^(1/3)}."""
     epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=run["num_episodes"])
-    return weighted(spec, **run) | dict(epsilon=epsilon)
+    return forgetful(spec, **run) | dict(epsilon=epsilon)
 
 
 @register(

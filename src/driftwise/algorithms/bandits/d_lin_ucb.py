@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuning import confidence, weighted
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius, forgetful
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import RandomisedUcb, Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, Tuning, weight_ucb_rate
-
-
-def d_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
-    """The rate of a `tuning`, with a radius for the whole run (or as published)."""
-    return weighted(spec, **run) | confidence(**run)
+from driftwise.theory.bandit_tuning import RidgeRule, Tuning, weight_ucb_rate
 
 
 @register(
-    tuning=d_lin_ucb_tuning,
+    tuning=forgetful,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
     forgetting="exponential weights",
     exploration="UCB, sandwich or single norm",
@@ -78,7 +72,7 @@ def weight_ucb_tuning(
     `"published"` is γ = 1 − max{1/T, √(P_T/(dT))} with the radius as printed.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
-    numbers = d_lin_ucb_tuning(spec, **run, tuning=tuning, ridge=ridge)
+    numbers = forgetful(spec, **run, tuning=tuning, ridge=ridge)
     return numbers | (dict(rate=weight_ucb_rate(dim=spec.dim, **run)) if tuning == "published" else {})
 
 
@@ -112,7 +106,7 @@ def weight_ucb(
 
 
 @register(
-    tuning=d_lin_ucb_tuning,
+    tuning=forgetful,
     tunes=("rate", "ridge", "num_episodes", "confidence"),
     forgetting="exponential weights",
     exploration="randomised UCB, one draw a round",

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius
-from driftwise.algorithms.bandits.tuning import stationary
+from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius, stationary
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import map_tree, namespace, spd_inverse, write

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from driftwise.algorithms.bandits.agent import (
     Confidence,
@@ -10,14 +10,14 @@ from driftwise.algorithms.bandits.agent import (
     SpreadConfidence,
     bandit_agent,
     confidence_radius,
+    forgetful,
+    stationary,
 )
-from driftwise.algorithms.bandits.tuning import stationary, windowed
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting, PeriodicRestart, RestartAt, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.theory.bandit_tuning import BanditRun
 
 
 @register(
@@ -61,14 +61,8 @@ def lin_ucb(
     return bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)
 
 
-def sw_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
-    """The window of a `tuning`, with a radius for the whole run (or as published)."""
-    length, numbers = windowed(spec, **run)
-    return dict(length=length, **numbers)
-
-
 @register(
-    tuning=sw_lin_ucb_tuning,
+    tuning=forgetful,
     tunes=("length", "ridge", "num_episodes", "confidence"),
     forgetting="sliding window",
     exploration="UCB",
@@ -103,14 +97,8 @@ def sw_lin_ucb(
     return bandit_agent(spec, window, Ucb(confidence_radius(memory=window.length, **confidence)), ridge)
 
 
-def restart_lin_ucb_tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
-    """The period of a `tuning`, with a radius for the whole run (or as published)."""
-    period, numbers = windowed(spec, **run)
-    return dict(period=period, **numbers)
-
-
 @register(
-    tuning=restart_lin_ucb_tuning,
+    tuning=forgetful,
     tunes=("period", "ridge", "num_episodes", "confidence"),
     forgetting="periodic restart",
     exploration="UCB",

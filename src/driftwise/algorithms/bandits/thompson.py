@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from driftwise.algorithms.bandits.agent import bandit_agent
-from driftwise.algorithms.bandits.tuning import stationary, weighted
+from driftwise.algorithms.bandits.agent import bandit_agent, forgetful, stationary
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Thompson
@@ -39,7 +38,7 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
 
 
 @register(
-    tuning=weighted,
+    tuning=forgetful,
     tunes=("rate", "ridge"),
     forgetting="exponential weights",
     exploration="Thompson sampling",

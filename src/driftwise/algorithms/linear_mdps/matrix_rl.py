@@ -54,8 +54,7 @@ def matrix_rl(
       \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
 
     It needs $\psi$ and the rewards of every episode; an environment without `successor_features` is
-    refused. With one of `rate`, `length` and `period` it forgets: sums are weighted as in `opt_wlsvi`,
-    `sw_lsvi_ucb` or `lsvi_ucb_restart`.
+    refused. Where it forgets, sums are weighted.
 
     Args:
       radius: $\beta \ge 0$.
@@ -63,9 +62,7 @@ def matrix_rl(
       steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
         `"apart"` has sums for each step.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-      rate: $\eta \in (0, 1]$ of exponential weights.
-      length: $W$, episodes in a sliding window.
-      period: $E$, episodes between restarts.
+      rate, length, period: at most one of them, see `AnyForgetting`.
 
     Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
     Bound", ICML 2020, Algorithm 1.

@@ -188,9 +188,7 @@ def oppo(
       step_size: $\alpha \ge 0$.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
-      rate: weight the sums with $\eta^{k-1-\tau}$, $\eta \in (0, 1]$.
-      length: or restrict them to the newest $W$ episodes.
-      period: or restart them every $E$ episodes. At most one of the three; without any, nothing is forgotten.
+      rate, length, period: at most one of them, see `AnyForgetting`.
       policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
         0 without one.
 

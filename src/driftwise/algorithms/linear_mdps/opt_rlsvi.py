@@ -60,9 +60,8 @@ def opt_rlsvi(
       u = \min\Bigl\{1, \max\Bigl\{0,
       \frac{\|\phi\|_{\Lambda^{-1}} - \alpha_L}{\alpha_U - \alpha_L}\Bigr\}\Bigr\}.$$
 
-    With one of `rate`, `length` and `period` it forgets: sums are weighted as in `opt_wlsvi`, `sw_lsvi_ucb`
-    or `lsvi_ucb_restart`, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$ with squared
-    weights in $\tilde\Lambda$.
+    Where it forgets, sums are weighted, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$
+    with squared weights in $\tilde\Lambda$.
 
     Args:
       scale: $\sigma \ge 0$.
@@ -70,9 +69,7 @@ def opt_rlsvi(
         seen is at $1/\sqrt\lambda$.
       lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
       ridge: $\lambda > 0$.
-      rate: $\eta \in (0, 1]$ of exponential weights.
-      length: $W$, episodes in a sliding window.
-      period: $E$, episodes between restarts.
+      rate, length, period: at most one of them, see `AnyForgetting`.
 
     Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric, "Frequentist Regret Bounds for
     Randomized Least-Squares Value Iteration", AISTATS 2020, Algorithm 1.

@@ -27,7 +27,7 @@ from driftwise.base.types import (
 from driftwise.base.validation import require_number
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.metric_tuning import kernel_bandwidth, kernel_rate
+from driftwise.theory.tuning import kernel_bandwidth, kernel_rate
 
 
 class KernelState(NamedTuple):
@@ -187,10 +187,8 @@ def kernel_ucbvi(
       lipschitz: $L \ge 0$, of the optimal action values.
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
-      rate: weight visits with $\eta^{k-1-s}$, $\eta \in (0, 1]$.
-      length: or count the newest $W$ episodes only; their kernel weights, $W H S A$ numbers, are remembered.
-      period: or start counting anew every $E$ episodes. At most one of the three; without any, nothing is
-        forgotten and it is Kernel-UCBVI.
+      rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI. A window
+        remembers kernel weights, $W H S A$ numbers.
 
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko, "A Kernel-Based Approach to Non-Stationary
     Reinforcement Learning in Metric Spaces", 2021, Algorithms 1 and 2; without forgetting their

@@ -216,10 +216,7 @@ def ucbvi(
       scale: $c \ge 0$, one in the paper.
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).
-      rate: weight visits with $\eta^{t-1-\tau}$, $\eta \in (0, 1]$.
-      length: or count those of the newest $W$ episodes.
-      period: or start counting anew every $E$ episodes. At most one of the three; without any, nothing is
-        forgotten.
+      rate, length, period: at most one of them, see `AnyForgetting`.
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
       rewards: `"learnt"` as above; `"known"` needs those of every episode.
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.rewards import require_range, to_unit
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import at, is_part, member, number, numbers, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
-from driftwise.base.validation import ArgumentError
+from driftwise.base.validation import ArgumentError, require_range
 from driftwise.parts.exp3 import Exp3
 
 DRAW = 1  # where an arm is drawn, below the key of an episode's plan; the agent's own draws are at the key
@@ -98,7 +97,7 @@ class BanditOverAgents(Wrapper):
         gained = playing.gained + xp.where(counts, xp.sum(episode.rewards), xp.zeros_like(state.gained))
         counted = playing.counted + counts
         steps = xp.clip(counted, 1, None) * self.spec.horizon
-        gain = to_unit(gained / steps, self.low, self.high)
+        gain = (gained / steps - self.low) / (self.high - self.low)
         learns = self._between_blocks(state.tick + 1) & (counted > 0)
         learnt = self.chooser.update(state.log_weights, playing.arm, gain, playing.probabilities)
         agent = at(self.base, playing.arm)

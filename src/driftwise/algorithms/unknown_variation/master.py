@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
+import numpy as np
+
 from driftwise.algorithms.bandits.lin_ucb import lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.registry import register
@@ -63,7 +65,7 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
     regret_scale = require_numeric("regret_scale", regret_scale, above=0)
     options = with_defaults(Tests, tests)
     confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, options.pop("delta"))
-    width = _times(regret_scale, confidence)
+    width = confidence * np.asarray(regret_scale)
     return Master(base, num_orders=num_episodes.bit_length(), width=width, **options)
 
 
@@ -137,7 +139,3 @@ def _log(num_episodes: int, delta: float) -> float:
     if delta >= 1:
         raise ArgumentError("delta", "be a number in (0, 1)", delta)
     return math.log(num_episodes / delta)
-
-
-def _times(value: Numeric, factor: float) -> Numeric:
-    return tuple(_times(each, factor) for each in value) if isinstance(value, tuple) else factor * value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from driftwise.algorithms.unknown_variation.rewards import require_range, to_unit
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree, namespace, where_tree, write
 from driftwise.base.part import count, member, number, part
 from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
+from driftwise.base.validation import require_range
 
 SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
 
@@ -172,7 +172,7 @@ class Master(Wrapper):
         return self.test_scale * self.width / namespace(rounds).sqrt(rounds)
 
     def _scaled(self, total: Array) -> Array:
-        return to_unit(total / self.spec.horizon, self.low, self.high)
+        return (total / self.spec.horizon - self.low) / (self.high - self.low)
 
     def _nothing_scheduled(self, like: Array) -> Schedule:
         xp = namespace(like)
