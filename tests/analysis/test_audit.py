@@ -10,9 +10,8 @@ import pytest
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.audit import LEMMAS, audit_agent, audit_study, builtin_experiments, worst_of
 from driftwise.analysis.audit.findings import Finding, beyond_chance
-from driftwise.analysis.audit.snapshot import Snapshot, Trace
-from driftwise.analysis.audit.subject import bias_bound, subject_of, with_theory_radius
-from driftwise.analysis.audit.tracing import views
+from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
+from driftwise.analysis.audit.subject import Subject, bias_bound
 from driftwise.environments import random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
@@ -189,8 +188,8 @@ def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None
 
 
 def rescaled(agent: Any, environment: Any, scale: float) -> Any:
-    found = with_theory_radius(agent, environment, num_episodes=NUM_EPISODES, delta=0.05, scale=scale)
-    return None if found is None else found.exploration.radius  # pyright: ignore
+    found = Subject(agent, environment, NUM_EPISODES, 0.05).with_theory_radius(scale)
+    return None if found is None else found.agent.exploration.radius  # pyright: ignore
 
 
 def test_a_scale_is_of_theorys_radius_and_not_of_the_agents_own() -> None:
@@ -231,7 +230,7 @@ def test_a_matrix_that_is_not_used_is_not_checked() -> None:
 
 @pytest.mark.parametrize("name", ["d_lin_ucb", "weight_ucb", "lin_ucb"])
 def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
-    subject = subject_of(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
+    subject = Subject(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
     *snapshots, trace = views(subject)
     assert isinstance(trace, Trace)
     seen = [each.width[0] for each in snapshots if isinstance(each, Snapshot)]

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from driftwise.analysis.audit.findings import Evidence, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.snapshot import Trace
-from driftwise.analysis.audit.subject import subject_of, why_not_auditable, with_theory_radius
-from driftwise.analysis.audit.tracing import views
+from driftwise.analysis.audit.snapshot import Trace, views
+from driftwise.analysis.audit.subject import Subject
 from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
@@ -56,13 +55,10 @@ class Audit:
         strides = {*self.strides.values()}
         every = "every episode" if strides == {1} else f"every {max(strides, default=1)} episodes"
         looks = f"checked {every}" if len(strides) < 2 else f"about {LOOKS} episodes of each checked at most"
-        return self._episodes, counted(self.num_runs, "run"), f"seed {self.seed}", looks
-
-    @property
-    def _episodes(self) -> str:
+        episodes = " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
         if len({*self.lengths.values()}) == 1:
-            return counted(next(iter(self.lengths.values())), "episode")
-        return " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
+            episodes = counted(next(iter(self.lengths.values())), "episode")
+        return episodes, counted(self.num_runs, "run"), f"seed {self.seed}", looks
 
 
 def audit_agent(
@@ -87,19 +83,18 @@ def audit_agent(
     stride = _stride(num_episodes) if stride is None else require_count("stride", stride)
     delta = require_number("delta", delta, above=0, at_most=1)
     where = labels or (environment.name, type(agent).__name__)
-    if (
-        not isinstance(agent, LeastSquares)
-        or not isinstance(environment, LinearMdp | LinearBandit)
-        or agent.needs
-    ):
-        return (), (Skipped(*where, "", why_not_auditable(agent, environment)),)
+    if not isinstance(agent, LeastSquares):
+        return (), (Skipped(*where, "", f"it is a {type(agent).__name__}, no least-squares agent"),)
+    if agent.needs:
+        why = f"its regression is another one: it needs {' and '.join(agent.needs)}"
+        return (), (Skipped(*where, "", why),)
+    if not isinstance(environment, LinearMdp | LinearBandit):
+        return (), (Skipped(*where, "", f"the true models of {environment.name} are not known"),)
+    subject = Subject(agent, environment, num_episodes, delta)
     if beta_scale is not None:
-        scale = require_number("beta_scale", beta_scale, at_least=0)
-        rescaled = with_theory_radius(agent, environment, num_episodes=num_episodes, delta=delta, scale=scale)
-        if rescaled is None:
+        subject = subject.with_theory_radius(require_number("beta_scale", beta_scale, at_least=0))
+        if subject is None:
             return (), (Skipped(*where, "", "theory's radius for it depends on a noise_scale, not given"),)
-        agent = rescaled
-    subject = subject_of(agent, environment, num_episodes, delta)
     lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
     evidence = [Evidence(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
     for run in range(num_runs):

@@ -8,7 +8,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -17,6 +16,7 @@ from driftwise.analysis.audit.lemma import Lemma, Sides
 from driftwise.analysis.statistics.wording import rounded
 from driftwise.analysis.table import Cell, Table, numbers, words
 
+Arrays = tuple[np.ndarray, np.ndarray]  # [checks] both sides
 AUDIT = "audit.json"
 TOLERANCE = 1e-8  # of rounding, relative to the larger side, absolute below one
 ROUNDED = 12  # decimals of a margin
@@ -54,7 +54,7 @@ class Evidence:
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
         self.lemma = lemma
-        self._sides: list[list[Sides]] = [[] for _ in range(num_runs)]
+        self._sides: list[list[Arrays]] = [[] for _ in range(num_runs)]
 
     def add(self, run: int, sides: Sides) -> None:
         """Keep both sides; of an identity, its residual and the tolerance."""
@@ -69,7 +69,8 @@ class Evidence:
         broken = [_broken(*sides) for sides in together]
         left, right = _joined(together)
         failing, allowed = sum(map(bool, broken)), delta if self.lemma.kind == "probable" else 0.0
-        ratios = _ratios(left, right)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a left side that is 0 but for rounding is 0
+            ratios = np.where(left > TOLERANCE, left / np.maximum(right, 0.0), 0.0)
         worst = float(ratios.max())
         return Finding(
             environment=environment,
@@ -119,12 +120,11 @@ def read_findings(folder: Path) -> tuple[Finding, ...]:
     names = [field.name for field in dataclasses.fields(Finding)]
     try:
         audits = json.loads(path.read_text(encoding="utf-8"))
-        tables: list[dict[str, Any]] = [
-            {name: each[name] for name in names} for audit in audits for each in audit["findings"]
-        ]
-        for table in tables:
-            table["worst_ratio"] = math.inf if table["worst_ratio"] is None else table["worst_ratio"]
-        return tuple(Finding(**table) for table in tables)
+        tables = ({name: each[name] for name in names} for audit in audits for each in audit["findings"])
+        infinite = {"worst_ratio": math.inf}  # which JSON does not have
+        return tuple(
+            Finding(**(table | infinite if table["worst_ratio"] is None else table)) for table in tables
+        )
     except (OSError, ValueError, LookupError, TypeError):  # no file to read, no JSON, or other things in it
         raise ValueError(f"{path} is damaged: it is not what 'driftwise audit' writes") from None
 
@@ -145,7 +145,7 @@ def _verdict(kind: str, worst: float, failing: int, runs: int, allowed: float) -
     return f"loose by 10^{math.floor(-math.log10(worst))}" if worst > 0 else "vacuous"
 
 
-def _joined(sides: Sequence[Sides]) -> Sides:
+def _joined(sides: Sequence[Arrays]) -> Arrays:
     left, right = zip(*sides, strict=True)
     return np.concatenate(left), np.concatenate(right)
 
@@ -154,12 +154,6 @@ def _broken(left: np.ndarray, right: np.ndarray) -> int:
     """Number of inequalities that do not hold; NaN does not."""
     scale = np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
     return int(np.sum(~(left <= right + TOLERANCE * scale)))
-
-
-def _ratios(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Left over right side; a left one that is 0 but for rounding, or below, counts as 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(left > TOLERANCE, left / np.maximum(right, 0.0), 0.0)
 
 
 def worst_of(findings: Sequence[Finding]) -> tuple[Finding, ...]:

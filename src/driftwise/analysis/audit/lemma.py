@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from driftwise.analysis.audit.subject import Subject
 from driftwise.base.validation import ArgumentError, nearest
@@ -20,7 +20,7 @@ from driftwise.parts.forgetting import (
 )
 
 Kind = Literal["identity", "always", "probable"]
-Sides = tuple[np.ndarray, np.ndarray]  # left ≤ right; an identity gives what should be equal
+Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast; of an identity, equals
 
 # conditions of statements, and what to say where they are not met
 CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {

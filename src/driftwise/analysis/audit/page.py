@@ -25,13 +25,15 @@ READING = (
 def html_page(audits: Sequence[Audit]) -> str:
     """An article for each audit, its tightest statements first, then every agent in every environment."""
     audited = [finding for audit in audits for finding in audit.findings]
+    rows = [(name, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
+    statements = Table.of("statements", words("statement", "in the paper", "what it says"), rows)
     return write_html(
         Page(
             title="audit",
             kicker=" · ".join(audit.name for audit in audits),
             heading="Every lemma, checked on live runs",
             lead=_lead(audited),
-            parts=[*map(_article, audits), Article("", [_statements()])],
+            parts=[*map(_article, audits), Article("", [Section("The statements", [statements])])],
         )
     )
 
@@ -61,13 +63,6 @@ def _article(audit: Audit) -> Article:
     return Article(audit.name, sections, kicker=" · ".join(audit.sizes))
 
 
-def _statements() -> Section:
-    """All statements in formulas."""
-    rows = [(name, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
-    table = Table.of("statements", words("statement", "in the paper", "what it says"), rows)
-    return Section("The statements", [table])
-
-
 def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
     """The worst ratio of statements that are no identities, for all agents in all environments."""
     inequalities = [each for each in audit.findings if each.kind != "identity"]
@@ -78,7 +73,7 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
         "type": "heatmap",
         "x": [plotly_text(f"{agent}, {environment}") for environment, agent in pairs],
         "y": [plotly_text(statement) for statement in statements],
-        "z": [[_order_of(ratio) for ratio in row] for row in grid],
+        "z": [[math.log10(ratio) if 0 < ratio < math.inf else None for ratio in row] for row in grid],
         "text": [[rounded(ratio, 2) for ratio in row] for row in grid],
         "colorbar": {"title": {"text": "log₁₀"}},
         "hovertemplate": "%{y}<br>%{x}: worst ratio %{text}<extra></extra>",
@@ -86,7 +81,3 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
     layout = {"xaxis": axis(""), "yaxis": axis("", autorange="reversed")}
     text = "The worst ratio of left to right side of each statement, for each agent in each environment"
     return Figure(f"ratios-{audit.name}", [trace], layout, text, rows=max(13, len(statements)))
-
-
-def _order_of(ratio: float) -> float | None:
-    return math.log10(ratio) if 0 < ratio < math.inf else None

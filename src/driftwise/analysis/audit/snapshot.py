@@ -1,7 +1,8 @@
-"""Two views of a run: a snapshot before an episode, and the trace of all of them."""
+"""Two views of a run of the NumPy engine: a snapshot before an episode, and the trace of all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from driftwise.analysis.audit.subject import Subject
 from driftwise.base.arrays import spd_inverse
-from driftwise.base.types import FeatureTable, Model, Moments, Plan
+from driftwise.base.types import Episode, FeatureTable, Model, Moments, Plan
 from driftwise.environments import planning
 from driftwise.parts.exploration import Ucb, radius_at
+from driftwise.simulation.play import play
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +61,15 @@ class Snapshot:
         return np.einsum("thd,th...->hd...", scaled, targets)
 
     @cached_property
-    def ridge_matrix(self) -> np.ndarray:
-        return self.subject.ridge * np.eye(self.subject.spec.dim)
-
-    @cached_property
     def gram(self) -> np.ndarray:
         """`Λ`, `[H, d, d]`, as defined."""
-        return self.weighted(self.history.features) + self.ridge_matrix
+        return self.weighted(self.history.features) + self.subject.ridge * np.eye(self.subject.spec.dim)
 
     @cached_property
     def gram_sq(self) -> np.ndarray:
         """`Λ̃`, `[H, d, d]`, as defined."""
-        return self.weighted(self.history.features, power=2) + self.ridge_matrix
+        summed = self.weighted(self.history.features, power=2)
+        return summed + self.subject.ridge * np.eye(self.subject.spec.dim)
 
     @cached_property
     def inverse(self) -> np.ndarray:
@@ -80,7 +79,10 @@ class Snapshot:
     @cached_property
     def width(self) -> np.ndarray:
         """`√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
-        matrix = self.subject.width_matrix(self.inverse, self.gram_sq)
+        return self.norms(self.subject.width_matrix(self.inverse, self.gram_sq))
+
+    def norms(self, matrix: np.ndarray) -> np.ndarray:
+        """`√(φᵀMφ)` of every pair, `[H, N]`, with any matrix `[H, d, d]`."""
         return np.sqrt(np.einsum("nd,hde,ne->hn", self.features, matrix, self.features))
 
     @cached_property
@@ -137,9 +139,8 @@ class Snapshot:
     def backed_up(self, values: np.ndarray, *, rewards: bool = True) -> np.ndarray:
         """`r + P V_{h+1}` in the true model (or `P V_{h+1}` alone), `[H, N]`, from values `[H+1, S]`."""
         theta = self.model.theta if rewards else np.zeros_like(self.model.theta)
-        return planning.action_values(self._tensor, Model(theta, self.model.mu), values).reshape(
-            len(theta), -1
-        )
+        found = planning.action_values(self._tensor, Model(theta, self.model.mu), values)
+        return found.reshape(len(theta), -1)
 
     @cached_property
     def average_model(self) -> Model:
@@ -161,8 +162,7 @@ class Snapshot:
     @cached_property
     def targets_ahead(self) -> np.ndarray:
         """`V_{t,h+1}(s_{τ,h+1})`, `[t, H]`."""
-        horizon = self.subject.spec.horizon
-        return self.values[1:][np.arange(horizon), self.history.successors]
+        return self.values[1:][np.arange(self.subject.spec.horizon), self.history.successors]
 
     @property
     def _tensor(self) -> np.ndarray:
@@ -183,3 +183,45 @@ class Trace:
     def bias(self) -> float:
         """`Σ_{t,h} bias_r + bias_P`."""
         return float(sum(np.sum(self.subject.biases(t)) for t in range(self.subject.num_episodes)))
+
+
+def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
+    """Play a run: snapshots of every `stride`-th episode and the last, then the trace of all."""
+    spec, num_episodes = subject.spec, subject.num_episodes
+    sizes = num_episodes, spec.horizon
+    history = History(
+        features=np.zeros((*sizes, spec.dim)),
+        rewards=np.zeros(sizes),
+        successors=np.zeros(sizes, dtype=int),
+        means=np.zeros(sizes),
+        kernels=np.zeros((*sizes, spec.num_states)),
+    )
+    regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
+    played_run = play(subject.agent, subject.environment, num_episodes=num_episodes, seed=seed, run=run)
+    for t, played in enumerate(played_run):
+        episode, record = played.episode, played.record
+        snapshot = Snapshot(subject, t, history.before(t), played.before, played.plan, played.features)
+        if t % stride == 0 or t == num_episodes - 1:
+            yield snapshot
+        regret[t] = record.optimal - record.value
+        widths[t], surprises[t] = _widths(snapshot, episode), _surprises(snapshot, episode)
+        radius = max(radius, float(snapshot.radius.max()))
+        history.features[t], history.rewards[t] = episode.features, episode.rewards
+        history.successors[t] = episode.successors
+        history.means[t] = np.sum(episode.features * snapshot.model.theta, axis=-1)
+        history.kernels[t] = np.einsum("hd,hds->hs", episode.features, snapshot.model.mu)
+    yield Trace(subject, regret, widths, surprises, radius)
+
+
+def _widths(snapshot: Snapshot, episode: Episode) -> np.ndarray:
+    """`√(φᵀMφ)` of the pairs played, with the algorithm's own matrices: `[H]`."""
+    moments, phi = snapshot.moments, episode.features
+    matrix = snapshot.subject.width_matrix(spd_inverse(moments.gram), moments.gram_sq)
+    return np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
+
+
+def _surprises(snapshot: Snapshot, episode: Episode) -> np.ndarray:
+    """`[P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})`: `[H]`."""
+    gap = (snapshot.values - snapshot.policy_values)[1:]
+    expected = np.einsum("hd,hds,hs->h", episode.features, snapshot.model.mu, gap)
+    return expected - gap[np.arange(len(gap)), episode.successors]

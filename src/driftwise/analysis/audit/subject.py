@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.agent import Agent
 from driftwise.base.types import Model, Spec
-from driftwise.environments import Environment, LinearBandit, LinearMdp
+from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
@@ -23,12 +22,18 @@ COIN = 0.5  # a coin is 1/2-sub-Gaussian
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A least-squares agent in an environment for so many episodes, and the δ its radius was made for."""
+    """A least-squares agent in an environment for so many episodes."""
 
     agent: LeastSquares
     environment: LinearMdp | LinearBandit
     num_episodes: int
-    delta: float
+    delta_of_numbers: float  # what a radius that is a number was made for
+
+    @property
+    def delta(self) -> float:
+        """δ that the radius was made for."""
+        radius = getattr(self.agent.exploration, "radius", None)
+        return float(getattr(radius, "delta", self.delta_of_numbers))
 
     @property
     def spec(self) -> Spec:
@@ -64,9 +69,7 @@ class Subject:
         environment, here = self.environment, self._path[t]
         if isinstance(environment, LinearBandit):
             return Model(here[None], np.zeros((1, len(here), 1)))
-        return Model(
-            np.tensordot(here, environment.theta, axes=1), np.tensordot(here, environment.mu, axes=1)
-        )
+        return Model(*(np.tensordot(here, each, axes=1) for each in (environment.theta, environment.mu)))
 
     @cached_property
     def theta_bound(self) -> float:
@@ -100,6 +103,30 @@ class Subject:
         )
         return of_rewards, of_transitions
 
+    def with_theory_radius(self, scale: float) -> Subject | None:
+        """The subject with `scale` times the radius of theory instead of the agent's own.
+
+        A radius that is made of formulas changes its scale alone. `None` for a bandit whose radius is a
+        number: that of theory depends on a noise scale, which is not given.
+        """
+        exploration, forgetting = self.agent.exploration, self.agent.forgetting
+        if not isinstance(exploration, Ucb):
+            return self
+        radius: Any = exploration.radius
+        if hasattr(radius, "scale"):
+            radius = dataclasses.replace(radius, scale=scale)
+        elif isinstance(self.environment, LinearBandit):
+            return None
+        else:
+            sizes: dict[str, Any] = dict(dim=self.spec.dim, horizon=self.spec.horizon)
+            sizes |= dict(num_episodes=self.num_episodes, delta=self.delta, beta_scale=scale)
+            weighted = isinstance(forgetting, ExponentialWeights)
+            beta = opt_wlsvi_radius(**sizes, rate=forgetting.rate) if weighted else lsvi_ucb_radius(**sizes)
+            local = isinstance(radius, LocalVariationRadius)
+            radius = dataclasses.replace(radius, radius=beta) if local else beta
+        exploration = dataclasses.replace(exploration, radius=radius)
+        return dataclasses.replace(self, agent=dataclasses.replace(self.agent, exploration=exploration))
+
 
 def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: int, ridge: float, bound: float) -> np.ndarray:
     r"""$\min_W \sqrt{\tfrac d\lambda \sum_{\tau\ge t-W}\omega_\tau}\sum_{s\ge t-W}\|\theta_s-\theta_{s+1}\|
@@ -112,55 +139,6 @@ def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: int, ridge: float, b
     inside = np.maximum(before[-1] - before, 0.0)
     moved = np.concatenate([np.cumsum(moves[::-1], axis=0)[::-1], np.zeros((1, moves.shape[1]))])
     return np.min(np.sqrt(dim / ridge * inside) * moved + 2 * bound / ridge * before, axis=0)
-
-
-def why_not_auditable(agent: Agent, environment: Environment) -> str:
-    """The reason why an agent cannot be audited, as half a sentence."""
-    if not isinstance(agent, LeastSquares):
-        return f"it is a {type(agent).__name__}, no least-squares agent"
-    if agent.needs:
-        return f"its regression is another one: it needs {' and '.join(agent.needs)}"
-    return f"the true models of {environment.name} are not known"
-
-
-def subject_of(
-    agent: LeastSquares, environment: LinearMdp | LinearBandit, num_episodes: int, delta: float
-) -> Subject:
-    """The subject; a radius with a δ of its own overrides `delta`."""
-    radius = getattr(agent.exploration, "radius", None)
-    return Subject(agent, environment, num_episodes, float(getattr(radius, "delta", delta)))
-
-
-def with_theory_radius(
-    agent: LeastSquares,
-    environment: LinearMdp | LinearBandit,
-    *,
-    num_episodes: int,
-    delta: float,
-    scale: float,
-) -> LeastSquares | None:
-    """The agent with `scale` times the radius of theory instead of its own.
-
-    A radius that is made of formulas changes its scale alone. `None` for a bandit whose radius is a number:
-    that of theory depends on a noise scale, which is not given.
-    """
-    exploration, spec = agent.exploration, agent.spec
-    if not isinstance(exploration, Ucb):
-        return agent
-    radius: Any = exploration.radius
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    if hasattr(radius, "scale"):
-        radius = dataclasses.replace(radius, scale=scale)
-    elif isinstance(environment, LinearBandit):
-        return None
-    else:
-        sizes |= dict(delta=delta, beta_scale=scale)
-        forgetting = agent.forgetting
-        weighted = isinstance(forgetting, ExponentialWeights)
-        beta = opt_wlsvi_radius(**sizes, rate=forgetting.rate) if weighted else lsvi_ucb_radius(**sizes)
-        local = isinstance(radius, LocalVariationRadius)
-        radius = dataclasses.replace(radius, radius=beta) if local else beta
-    return dataclasses.replace(agent, exploration=dataclasses.replace(exploration, radius=radius))
 
 
 def _mass(mu: np.ndarray) -> np.ndarray:
