@@ -18,7 +18,7 @@ import pytest
 
 from driftwise import environments
 from driftwise.analysis import latex
-from driftwise.analysis.page import Code, Figure
+from driftwise.analysis.page import Code, Figure, thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
 from driftwise.analysis.report.page import html_page
@@ -30,7 +30,6 @@ from driftwise.analysis.report.panels.manifest import reproduce
 from driftwise.analysis.report.panels.overview import ranking
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
-from driftwise.analysis.traces import thinned
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS
 from driftwise.simulation.results import Result

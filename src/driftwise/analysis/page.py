@@ -1,10 +1,15 @@
-"""A page as data, and how it is written: one HTML file in the look of the report that needs no network."""
+"""A page as data, and how it is written: one HTML file in the look of the report that needs no network.
+
+Figures are drawn by plotly.js; the page gives their curves colours in light and in dark.
+"""
 
 from __future__ import annotations
 
+import base64
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -14,9 +19,11 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from driftwise import __version__
+from driftwise.analysis.figures import COLOURS
 from driftwise.analysis.table import Table
-from driftwise.analysis.traces import curve_style, packed
 
+MAX_POINTS = 400  # of a curve: about as many as a screen shows
+DASHES = ("solid", "dash", "dot", "dashdot")
 MANY = 12  # rows or columns of a heat map, beyond which they are narrow
 STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a curve's dashes
 
@@ -149,3 +156,54 @@ def _html(part: Block | Section | Article) -> Markup:
     """A part of a page, written by the macro of its name."""
     name = {str: "note", tuple: "pair"}.get(type(part), type(part).__name__.lower())
     return getattr(_environment().get_template("parts.html").module, name)(part)
+
+
+def curve_style(index: int) -> tuple[int, int]:
+    """Numbers of the colour and of the dashes; neighbours differ in both, as in `figures`."""
+    block = 2 * len(COLOURS)
+    return index % len(COLOURS), index % 2 + 2 * (index // block % 2)
+
+
+def line(
+    index: int, name: str, y: np.ndarray, half_width: np.ndarray | None = None, **more: Any
+) -> dict[str, Any]:
+    """The curve of the agent with this number, and the half-width of the band around it."""
+    colour, dash = curve_style(index)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plotly_text(name),
+        "y": packed(y),
+        **({} if half_width is None else {"half_width": packed(half_width)}),
+        "line": {"width": 2, "dash": DASHES[dash]},
+        "hovertemplate": "%{y:.4~r}",
+        "meta": {"agent": name, "colour": colour},
+        **more,
+    }
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis of a layout."""
+    return {"title": {"text": title}, **more}
+
+
+def packed(values: np.ndarray) -> dict[str, str]:
+    """Numbers as plotly.js reads them fastest and smallest; NaN is a gap."""
+    content = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return {"dtype": "f4", "bdata": base64.b64encode(content).decode()}
+
+
+def plotly_text(text: str) -> str:
+    """Text that plotly.js, which reads some HTML, shows as it stands."""
+    return escape(text, quote=False)
+
+
+def distinct_texts(values: Sequence[Any]) -> list[str]:
+    """Values as texts, short where that tells them apart."""
+    short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    return short if len({*short}) == len({*map(str, values)}) else [str(value) for value in values]
+
+
+def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:
+    """At most `limit` places from the first to the last."""
+    return np.unique(np.linspace(0, size - 1, min(size, max(limit, 2))).round().astype(int))

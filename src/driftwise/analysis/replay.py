@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from driftwise.analysis.page import Article, Figure, Page, Section, write_html
+from driftwise.analysis.page import Article, Figure, Page, Section, axis, line, write_html
 from driftwise.analysis.statistics.wording import counted, rounded
 from driftwise.analysis.table import Cell, Column, Table, numbers
-from driftwise.analysis.traces import axis, line
 from driftwise.online.replay.estimates import NORMAL_95, Estimates
 from driftwise.online.replay.replaying import Replay, Window
 

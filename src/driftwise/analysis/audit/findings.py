@@ -120,11 +120,10 @@ def read_findings(folder: Path) -> tuple[Finding, ...]:
     names = [field.name for field in dataclasses.fields(Finding)]
     try:
         audits = json.loads(path.read_text(encoding="utf-8"))
-        tables = ({name: each[name] for name in names} for audit in audits for each in audit["findings"])
-        infinite = {"worst_ratio": math.inf}  # which JSON does not have
-        return tuple(
-            Finding(**(table | infinite if table["worst_ratio"] is None else table)) for table in tables
-        )
+        found = [each for audit in audits for each in audit["findings"]]
+        for each in found:
+            each["worst_ratio"] = math.inf if each["worst_ratio"] is None else each["worst_ratio"]
+        return tuple(Finding(**{name: each[name] for name in names}) for each in found)
     except (OSError, ValueError, LookupError, TypeError):  # no file to read, no JSON, or other things in it
         raise ValueError(f"{path} is damaged: it is not what 'driftwise audit' writes") from None
 

@@ -9,10 +9,9 @@ from typing import Any
 from driftwise.analysis.audit.auditing import Audit
 from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.page import Article, Figure, Page, Section, write_html
+from driftwise.analysis.page import Article, Figure, Page, Section, axis, plotly_text, write_html
 from driftwise.analysis.statistics.wording import counted, rounded
 from driftwise.analysis.table import Table, words
-from driftwise.analysis.traces import axis, plotly_text
 
 READING = (
     "Worst ratio: the largest left side over its right side; above 1 the statement fails. A bound is loose "

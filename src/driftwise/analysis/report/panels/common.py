@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from driftwise.analysis.page import Legend
+from driftwise.analysis.page import Legend, axis
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.traces import axis
 
 FEW_RUNS = 10  # fewer of them are too few to resample
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.page import Figure, Section
+from driftwise.analysis.page import Figure, Section, axis, line, packed, thinned
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics.wording import rounded
-from driftwise.analysis.traces import axis, line, packed, thinned
 from driftwise.environments.environment import Environment
 from driftwise.environments.models.continuing_mdp import ContinuingMdp
 from driftwise.environments.models.linear_mdp import LinearMdp

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.analysis.page import Figure, Section
+from driftwise.analysis.page import MAX_POINTS, Figure, Section, axis, line, thinned
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.report.panels.common import bootstrap_caution, change_marks, legend
 from driftwise.analysis.statistics import growth_exponent
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
-from driftwise.analysis.traces import MAX_POINTS, axis, line, thinned
 
 
 def growth(data: ReportData) -> Section | None:

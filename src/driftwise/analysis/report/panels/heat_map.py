@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.page import MANY, Figure, Section
+from driftwise.analysis.page import MANY, Figure, Section, axis, distinct_texts, plotly_text
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics.wording import rounded
-from driftwise.analysis.traces import axis, distinct_texts, plotly_text
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.page import Figure, Section
+from driftwise.analysis.page import (
+    Figure,
+    Section,
+    axis,
+    curve_style,
+    distinct_texts,
+    line,
+    plotly_text,
+    thinned,
+)
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.report.panels.common import legend, over_episodes
 from driftwise.analysis.statistics.wording import percent
-from driftwise.analysis.traces import axis, curve_style, distinct_texts, line, plotly_text, thinned
 from driftwise.simulation.results import EVENTS, Result
 
 STRETCHES = 40  # of time at most, in which events are counted

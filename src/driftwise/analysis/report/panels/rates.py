@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.page import Figure, Section
+from driftwise.analysis.page import Figure, Section, axis, line, packed
 from driftwise.analysis.report.data import Report, ReportData, longest
 from driftwise.analysis.report.panels.common import bootstrap_caution, legend
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
-from driftwise.analysis.traces import axis, line, packed
 from driftwise.theory.bounds.bound import Bound, Setting
 from driftwise.theory.bounds.catalogue import BOUNDS
 

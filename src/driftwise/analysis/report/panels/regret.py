@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from driftwise.analysis.figures import moving_average
-from driftwise.analysis.page import Figure, Section
+from driftwise.analysis.page import MAX_POINTS, Figure, Section, line, thinned
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.report.panels.common import legend, over_episodes
 from driftwise.analysis.statistics import mean_interval
-from driftwise.analysis.traces import MAX_POINTS, line, thinned
 from driftwise.simulation.results import Result
 
 
