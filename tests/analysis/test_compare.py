@@ -14,8 +14,7 @@ import pytest
 from scipy import stats
 
 from driftwise.__main__ import main
-from driftwise.analysis.comparison import Comparison, compare, welch_test
-from driftwise.analysis.manifests import ManifestDifference, Participant
+from driftwise.analysis.comparison import Comparison, ManifestDifference, Participant, compare, welch_test
 from driftwise.analysis.report.data import ReportData
 from driftwise.simulation.results import Result
 from tests.report_folders import LABELS, damage, make_folder

@@ -22,12 +22,11 @@ from driftwise.analysis.page import Code, Figure, thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
 from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.panels.differences import differences_to_best
+from driftwise.analysis.report.panels.closing import reproduce
+from driftwise.analysis.report.panels.comparisons import differences_to_best, ranking
 from driftwise.analysis.report.panels.drift import drift as drift_panel
 from driftwise.analysis.report.panels.final_table import IN_CSV, final_table, mean_recovery
 from driftwise.analysis.report.panels.heat_map import find_grids
-from driftwise.analysis.report.panels.manifest import reproduce
-from driftwise.analysis.report.panels.overview import ranking
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
 from driftwise.environments import drift, planning

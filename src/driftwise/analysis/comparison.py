@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from driftwise.analysis.manifests import ManifestDifference, Participant, manifest_differences
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.statistics import ROUNDING, difference, equality, holm, mean_interval, t_test
 from driftwise.analysis.statistics.intervals import standard_error
-from driftwise.analysis.statistics.rounding import rounding
+from driftwise.analysis.statistics.samples import rounding
 from driftwise.analysis.statistics.wording import probability, rounded, with_interval
 from driftwise.analysis.table import Cell, Column, Table, numbers, words
 from driftwise.base.validation import require_choice
+from driftwise.experiments.storage import differences as table_differences
 from driftwise.simulation.results import Result
 
 LEVEL, ALPHA = 0.95, 0.05
+OF_THE_MOMENT = ("written", "seconds", "sha256")  # of a manifest, differ between any two runs
 VERDICTS = {
     "unclear": "a difference is not shown, nor is it shown that there is none",
     "identical": "all numbers agree to the last bit",
@@ -31,6 +33,21 @@ METRICS: dict[str, Callable[[Result], np.ndarray]] = {
     "regret": lambda result: result.cumulative_regret,
     "reward": lambda result: np.cumsum(result.returns * result.lengths, axis=-1),
 }
+
+
+class Participant(NamedTuple):
+    """An agent in an environment."""
+
+    environment: str
+    agent: str
+
+
+class ManifestDifference(NamedTuple):
+    """A place at which two manifests differ; `None` where one of them has nothing."""
+
+    path: str
+    first: Any
+    second: Any
 
 
 class Difference(NamedTuple):
@@ -93,10 +110,11 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     manifests = [next(iter(side.values())).manifest for side in (first, second)]
     seeds = [manifest.get("seed") for manifest in manifests]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
-    rows = adjusted(
+    rows = [
         compared_agent(each, first[each.environment], second[each.environment], metric=metric, paired=paired)
         for each in common
-    )
+    ]
+    rows = tuple(map(_adjusted, rows, holm([row.p for row in rows]).tolist()))
     return Comparison(
         metric=metric,
         method="paired" if paired else "welch",
@@ -104,22 +122,21 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
         rows=rows,
         only_first=tuple(each for each in sides[0] if each not in common),
         only_second=tuple(each for each in sides[1] if each not in common),
-        notes=(*_how_tested(rows, seeds, paired), *_left_out(rows, first, second), *_verdicts(rows)),
+        notes=tuple(_notes(rows, first, second, seeds, paired)),
     )
 
 
-def _how_tested(rows: Sequence[ComparedAgent], seeds: Sequence[Any], paired: bool) -> Iterator[str]:
+def _notes(
+    rows: Sequence[ComparedAgent], first: Report, second: Report, seeds: Sequence[Any], paired: bool
+) -> Iterator[str]:
+    """How it was tested, what was left out, and what the verdicts mean."""
     if not rows:
         yield "No agent in the same environment is in both: there are no numbers to compare."
     elif paired:
         yield f"Both have seed {seeds[0]}: differences are taken run by run (paired t-test)."
     else:
         yield f"The seeds are {seeds[0]} and {seeds[1]}: two independent samples (Welch's t-test)."
-
-
-def _left_out(rows: Sequence[ComparedAgent], first: Report, second: Report) -> Iterator[str]:
-    for name in dict.fromkeys(row.environment for row in rows):
-        row = next(row for row in rows if row.environment == name)
+    for name, row in {row.environment: row for row in rows}.items():
         sides = first[name], second[name]
         if (row.runs_first, row.runs_second) != (runs := tuple(side.num_runs for side in sides)):
             yield f"{name}: only the {row.runs_first} runs in common count, of {runs[0]} and {runs[1]}."
@@ -129,12 +146,8 @@ def _left_out(rows: Sequence[ComparedAgent], first: Report, second: Report) -> I
                 f"{name}: the numbers are those after episode {row.episode}, the last that both recorded "
                 f"of {lengths[0]} and {lengths[1]}."
             )
-
-
-def _verdicts(rows: Sequence[ComparedAgent]) -> Iterator[str]:
     found = {row.verdict for row in rows}
-    number = sum(row.tested for row in rows)
-    if number:
+    if number := sum(row.tested for row in rows):
         yield f"lower, higher: p ≤ {ALPHA:g}, adjusted by Holm for the number of tests, which is {number}."
     yield from (f"{word}: {meaning}." for word, meaning in VERDICTS.items() if word in found)
 
@@ -175,15 +188,12 @@ def compared_agent(
     )
 
 
-def adjusted(rows: Iterable[ComparedAgent]) -> tuple[ComparedAgent, ...]:
-    """The comparisons with p-values adjusted by Holm over those that are tested, and with their verdicts."""
-    rows = list(rows)
-    tested = [place for place, row in enumerate(rows) if row.tested]
-    for place, p in zip(tested, holm(np.array([rows[place].p for place in tested])), strict=True):
-        direction = "lower" if rows[place].difference < 0 else "higher"
-        verdict = direction if p <= ALPHA else "unclear"
-        rows[place] = replace(rows[place], p_adjusted=float(p), verdict=verdict)
-    return tuple(rows)
+def _adjusted(row: ComparedAgent, p: float) -> ComparedAgent:
+    """The comparison with its p-value adjusted to this one, and with its verdict, if it is tested."""
+    if not row.tested:
+        return row
+    verdict = "unclear" if p > ALPHA else "lower" if row.difference < 0 else "higher"
+    return replace(row, p_adjusted=p, verdict=verdict)
 
 
 def comparison_table(rows: Iterable[ComparedAgent]) -> Table:
@@ -243,3 +253,37 @@ def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
     freedom = 1 / np.sum((errors / error) ** 4 / spare)
     half_width = stdtrit(freedom, (1 + LEVEL) / 2) * error
     return Difference(estimate, float(half_width), float(2 * stdtr(freedom, -abs(estimate) / error)))
+
+
+def manifest_differences(
+    first: Mapping[str, Any], second: Mapping[str, Any], common: Collection[Participant]
+) -> tuple[ManifestDifference, ...]:
+    """All places at which manifests differ, but for when and how long; of the agents, those in `common`."""
+    places = table_differences(_lasting(first, common), _lasting(second, common))
+    return tuple(ManifestDifference(*place) for place in places)
+
+
+def manifests_table(differences: Iterable[ManifestDifference]) -> Table:
+    """The places, and what each of the manifests has there."""
+    rows = [(path, _text(first), _text(second)) for path, first, second in differences]
+    return Table.of("manifests", words("what", "first", "second"), rows, "What differs in what was run")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _lasting(manifest: Mapping[str, Any], common: Collection[Participant]) -> dict[str, Any]:
+    """The manifest less what differs between any two runs."""
+    agents: dict[str, dict[str, Any]] = {}
+    for agent in manifest["agents"]:
+        own = Participant(str(agent["environment"]), str(agent["label"]))
+        if own in common:  # the list as tables, so that a place in it does not matter
+            agents.setdefault(own.environment, {})[own.agent] = _without(agent, "environment", "label")
+    return {**_without(manifest), "agents": agents}
+
+
+def _without(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in (*OF_THE_MOMENT, *keys)}

@@ -1,6 +1,6 @@
 """Running a command, and the line that is printed where it fails.
 
-Each command is a module; importing one adds it, and this is the order of `--help`.
+Importing a module adds its commands, and this is the order of `--help`.
 """
 # ruff: isort: skip_file
 
@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli import run, report, compare, tune, audit, replay, files, listing  # noqa: F401
+from driftwise.cli import run, results, tune, audit, replay, experiments  # noqa: F401
 from driftwise.cli.app import InputError, app, check
 
 

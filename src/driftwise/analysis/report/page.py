@@ -11,8 +11,7 @@ from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.report.data import Report, ReportData, longest
 from driftwise.analysis.report.panels import CLOSING, OPENING, PANELS
 from driftwise.analysis.report.panels.common import manifest_text
-from driftwise.analysis.report.panels.differences import differences_to_best
-from driftwise.analysis.report.panels.overview import ranking
+from driftwise.analysis.report.panels.comparisons import differences_to_best, ranking
 from driftwise.analysis.statistics import difference, lowest, mean_interval
 from driftwise.analysis.statistics.wording import counted, rounded, with_half_width, with_interval
 

@@ -1,7 +1,7 @@
 """Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
 
 `intervals` says how sure a number is, `comparisons` which agent is better; `curves` has regret curves in one
-number, `rounding` differences that are none, and `wording` numbers as texts. Only NumPy and `scipy.special`
+number, `samples` differences that are none, and `wording` numbers as texts. Only NumPy and `scipy.special`
 are needed; whatever is random has a fixed seed.
 """
 
@@ -31,7 +31,7 @@ from driftwise.analysis.statistics.intervals import (
     interquartile_mean,
     mean_interval,
 )
-from driftwise.analysis.statistics.rounding import ROUNDING, difference, equality, lowest
+from driftwise.analysis.statistics.samples import ROUNDING, difference, equality, lowest
 
 __all__ = [
     "ROUNDING",

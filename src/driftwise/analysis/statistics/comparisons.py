@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from driftwise.analysis.statistics.checks import require_runs
 from driftwise.analysis.statistics.intervals import (
     Interval,
     bootstrap_interval,
     mean_interval,
     standard_error,
 )
-from driftwise.analysis.statistics.rounding import difference, rounding
+from driftwise.analysis.statistics.samples import difference, require_runs, rounding
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 
 EXACT_RUNS = 12  # up to here all 2^n sign flips are looked at
@@ -131,16 +130,15 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's adjusted p-values: `max_{j ≤ i} min(1, (m − j + 1) p_(j))` for the i-th smallest of `m`.
 
     Rejecting where they are at most α keeps the chance of any false rejection at most α, however the tests
-    depend on each other.
+    depend on each other. NaN, where nothing was tested, stays and does not count.
 
     Reference: Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
     """
-    p_values = require_array("p_values", p_values, (None,))
-    if ((p_values < 0) | (p_values > 1)).any():
-        raise ArgumentError("p_values", "be in [0, 1]", p_values.tolist())
-    order = np.argsort(p_values, kind="stable")
-    steps = np.arange(len(p_values), 0, -1) * p_values[order]
-    adjusted = np.empty_like(p_values)
+    adjusted = np.array(p_values, dtype=float)
+    if ((adjusted < 0) | (adjusted > 1)).any():
+        raise ArgumentError("p_values", "be in [0, 1]", adjusted.tolist())
+    order = np.argsort(adjusted, kind="stable")[: np.isfinite(adjusted).sum()]  # NaN is sorted to the end
+    steps = np.arange(len(order), 0, -1) * adjusted[order]
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
 
@@ -169,8 +167,7 @@ def all_pairs(
     names = itertools.combinations(scores, 2)
     rows = [(first, second, compare(scores[first], scores[second])) for first, second in names]
     p_values = np.array([row.p_t if test == "t" else row.p_sign_flip for *_, row in rows], dtype=float)
-    adjusted = np.full_like(p_values, np.nan) if np.isnan(p_values).any() else holm(p_values)
-    return [Pair(*row, float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    return [Pair(*row, float(p)) for row, p in zip(rows, holm(p_values), strict=True)]
 
 
 def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
@@ -186,11 +183,8 @@ def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
 
     def ranks(row: np.ndarray) -> np.ndarray:
         ordered = np.sort(row)
-        better_ones, or_equal = (
-            ordered.searchsorted(row - margin),
-            ordered.searchsorted(row + margin, "right"),
-        )
-        return (1 + better_ones + or_equal) / 2
+        better_ones = ordered.searchsorted(row - margin)
+        return (1 + better_ones + ordered.searchsorted(row + margin, "right")) / 2
 
     return np.apply_along_axis(ranks, -1, losses)
 

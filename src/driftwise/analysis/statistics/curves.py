@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.statistics.checks import require_curves, require_lengths, require_runs
 from driftwise.analysis.statistics.intervals import Interval, bootstrap_interval
+from driftwise.analysis.statistics.samples import require_curves, require_lengths, require_runs
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
 Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from driftwise.analysis.statistics.checks import require_level, require_runs
+from driftwise.analysis.statistics.samples import require_level, require_runs
 from driftwise.base.validation import ArgumentError, require_choice, require_count
 
 Statistic = Callable[[np.ndarray], Any]  # [runs, ...] to a number or an array

@@ -9,17 +9,14 @@ from collections.abc import Callable
 
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData
-from driftwise.analysis.report.panels.audit import audit
-from driftwise.analysis.report.panels.differences import differences
+from driftwise.analysis.report.panels.closing import audit, manifest, reproduce
+from driftwise.analysis.report.panels.comparisons import differences, overview
 from driftwise.analysis.report.panels.drift import drift
 from driftwise.analysis.report.panels.final_table import final
-from driftwise.analysis.report.panels.growth import growth
 from driftwise.analysis.report.panels.heat_map import heat_map
-from driftwise.analysis.report.panels.manifest import manifest, reproduce
 from driftwise.analysis.report.panels.meta_algorithms import meta_algorithms
-from driftwise.analysis.report.panels.overview import overview
 from driftwise.analysis.report.panels.rates import rates
-from driftwise.analysis.report.panels.regret import regret
+from driftwise.analysis.report.panels.regret import growth, regret
 
 Panel = Callable[[ReportData], Section | None]  # of each environment; none where it has nothing to show
 WholePanel = Callable[[Report], Section | None]  # of all environments together

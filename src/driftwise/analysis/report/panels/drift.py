@@ -65,12 +65,8 @@ def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.nda
         _plain(number, label, episodes + 1, curve, showlegend=True)
         for number, (label, curve) in enumerate(curves.items())
     ]
-    layout = {
-        "xaxis": axis("episode"),
-        "yaxis": axis("", rangemode="tozero", minallowed=0),
-        "showlegend": True,
-    }
-    return Figure(name, traces, layout, title, caption=title)
+    axes = {"xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=0)}
+    return Figure(name, traces, {**axes, "showlegend": True}, title, caption=title)
 
 
 def _plane(path: np.ndarray, episodes: np.ndarray) -> list[Figure]:
@@ -79,19 +75,14 @@ def _plane(path: np.ndarray, episodes: np.ndarray) -> list[Figure]:
     if len(sizes) < 2 or sizes[1] <= 1e-9 * np.linalg.norm(path):  # but for rounding
         return []
     x, y = (left[:, :2] * sizes[:2]).T
-    curve = _plain(0, "θ", x, y, text=[str(each + 1) for each in episodes])
-    curve["hovertemplate"] = "episode %{text}<extra></extra>"
+    hover = {"text": [str(each + 1) for each in episodes], "hovertemplate": "episode %{text}<extra></extra>"}
+    curve = _plain(0, "θ", x, y, **hover)
     start = _plain(2, "start", x[:1], y[:1], mode="markers", marker={"size": 9})
     title = "Path of θ, from the dot"
-    layout: dict[str, Any] = {
-        "xaxis": axis("first principal direction"),
-        "yaxis": axis("second"),
-        "hovermode": "closest",
-    }
-    return [Figure("path", [curve, start], layout, title, caption=title)]
+    axes = {"xaxis": axis("first principal direction"), "yaxis": axis("second")}
+    return [Figure("path", [curve, start], {**axes, "hovermode": "closest"}, title, caption=title)]
 
 
 def _plain(number: int, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
     """A curve in one of the page's colours that belongs to no agent."""
-    curve = line(number, label, y, x=packed(x), **more)
-    return {**curve, "meta": {"colour": number}}
+    return line(number, label, y, x=packed(x), meta={"colour": number}, **more)

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.page import (
-    Figure,
-    Section,
-    axis,
-    curve_style,
-    distinct_texts,
-    line,
-    plotly_text,
-    thinned,
-)
+from driftwise.analysis.page import Figure, Section, axis, distinct_texts, line, thinned
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.report.panels.common import legend, over_episodes
 from driftwise.analysis.statistics.wording import percent
-from driftwise.simulation.results import EVENTS, Result
+from driftwise.simulation.results import EVENTS
 
 STRETCHES = 40  # of time at most, in which events are counted
 ARM_CURVES = {"probability.0", "played.0"}  # diagnostics of the first arm
@@ -55,7 +46,8 @@ def _events(data: ReportData, name: str) -> Figure:
         happened = data.results[label].diagnostics[name].mean(axis=0) * data.lengths
         counts = np.add.reduceat(happened, borders[:-1])
         curve = line(index, label, np.append(counts, counts[-1]))
-        traces.append({**curve, "line": {**curve["line"], "shape": "hv"}})
+        curve["line"]["shape"] = "hv"
+        traces.append(curve)
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
     text = f"{name.capitalize()} of every agent over episodes"
     return Figure(name, traces, over_episodes(data), text, f"{name.capitalize()} in a run", x=starts)
@@ -72,31 +64,34 @@ def _arms(data: ReportData, label: str, number: int) -> tuple[Figure, ...]:
     result, kept = data.results[label], thinned(len(data.lengths))
     count = sum(name.startswith("probability.") for name in result.diagnostics)
     names = arm_names(data.agents[data.labels.index(label)].get("parameters"), count)
-    curves = []
+    curves, shares = [], {}
     for arm, name in enumerate(names):
-        mean = result.diagnostics[f"probability.{arm}"].mean(axis=0)
-        curves.append({**line(arm, name, mean[kept]), "meta": _look(label, arm)})
+        curve = line(arm, name, result.diagnostics[f"probability.{arm}"].mean(axis=0)[kept])
+        curve["meta"]["agent"] = label  # hidden with it, in a colour of its own
+        curves.append(curve)
+        plays = result.diagnostics[f"played.{arm}"].mean(axis=0)
+        shares[name] = float(np.average(plays, weights=result.lengths))
     layout = over_episodes(data, showlegend=True)
     text = f"Probability of every arm of {label} over episodes"
     caption = f"Probabilities of the arms of {label}"
     over_time = Figure(f"arms-{number}", curves, layout, text, caption, x=data.episodes[kept], rows=count)
-    return over_time, _plays(label, number, names, _shares(result, count))
+    return over_time, _plays(label, number, curves, shares)
 
 
-def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float]) -> Figure:
+def _plays(label: str, number: int, curves: Sequence[Mapping], shares: Mapping[str, float]) -> Figure:
     """A bar for each arm, in the colour of its curve."""
     bars = [
         {
             "type": "bar",
             "orientation": "h",
             "x": [share],
-            "y": [plotly_text(name)],
+            "y": [curve["name"]],
             "text": [percent(share)],
             "textposition": "auto",
             "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-            "meta": _look(label, arm),
+            "meta": curve["meta"],
         }
-        for arm, (name, share) in enumerate(zip(names, shares, strict=True))
+        for curve, share in zip(curves, shares.values(), strict=True)
     ]
     layout = {
         "barmode": "stack",  # each has its row to itself
@@ -104,19 +99,9 @@ def _plays(label: str, number: int, names: Sequence[str], shares: Sequence[float
         "yaxis": axis("", autorange="reversed", showgrid=False),
         "hovermode": "closest",
     }
-    played = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, shares, strict=True))
+    played = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
     text = f"Share of the episodes that each arm of {label} played: {played}"
-    return Figure(f"plays-{number}", bars, layout, text, f"Who played in {label}", rows=len(names))
-
-
-def _shares(result: Result, count: int) -> list[float]:
-    plays = (result.diagnostics[f"played.{arm}"].mean(axis=0) for arm in range(count))
-    return [float(np.average(each, weights=result.lengths)) for each in plays]
-
-
-def _look(label: str, arm: int) -> dict[str, Any]:
-    """An arm is hidden with its agent, and has a colour of its own."""
-    return {"agent": label, "colour": curve_style(arm)[0]}
+    return Figure(f"plays-{number}", bars, layout, text, f"Who played in {label}", rows=len(shares))
 
 
 def arm_names(parameters: Any, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Cumulative regret and regret of an episode."""
+"""Regret over time, and the exponents it grows with."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from driftwise.analysis.figures import moving_average
-from driftwise.analysis.page import MAX_POINTS, Figure, Section, line, thinned
+from driftwise.analysis.page import MAX_POINTS, Figure, Section, axis, line, thinned
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import legend, over_episodes
-from driftwise.analysis.statistics import mean_interval
+from driftwise.analysis.report.panels.common import bootstrap_caution, change_marks, legend, over_episodes
+from driftwise.analysis.statistics import growth_exponent, mean_interval
+from driftwise.analysis.statistics.wording import with_interval
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.simulation.results import Result
 
 
@@ -73,3 +75,36 @@ def _figure(
 def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:
     """One after the other, each followed by a gap."""
     return np.concatenate([part for piece in pieces for part in (piece, [np.nan])])
+
+
+def growth(data: ReportData) -> Section | None:
+    """Cumulative regret on logarithmic axes, and the exponent of every agent drawn."""
+    if len(data.lengths) < 4:
+        return None
+    kept = thinned(len(data.lengths))
+    lengths = np.diff(data.episodes[kept], prepend=0)
+    places = np.unique(np.geomspace(1, len(data.lengths), MAX_POINTS).round().astype(int)) - 1
+    traces, rows = [], []
+    for index, label in enumerate(data.drawn):
+        curves = data.results[label].cumulative_regret
+        mean = curves[:, places].mean(axis=0)
+        traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
+        fit = growth_exponent(curves[:, kept], lengths=lengths, num_resamples=500)
+        rows.append((label, Cell.of(with_interval, *map(float, fit))))
+    layout = {
+        "shapes": change_marks(data),
+        "xaxis": axis("episode", type="log"),
+        "yaxis": axis("cumulative regret", type="log"),
+    }
+    text = "Cumulative regret of every agent, both axes logarithmic"
+    figure = Figure("growth", traces, layout, text, x=data.episodes[places])
+    table = Table.of("exponents", words("agent") + numbers("exponent α [95 %]"), rows)
+    note = (
+        "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
+        f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
+        "describes that stretch and proves no rate; a change that falls into it may push α above 1."
+        f"{bootstrap_caution(data)}"
+    )
+    if len(data.drawn) < len(data.labels):
+        note += f" The table has the {len(data.drawn)} agents drawn."
+    return Section("How regret grows", [*legend(data), figure, table, note])

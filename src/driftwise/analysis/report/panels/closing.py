@@ -1,4 +1,4 @@
-"""The manifest, and the command that gives these numbers again."""
+"""The end of the page: an audit, the manifest, and the command that gives these numbers again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,29 @@ import shlex
 
 import tomli_w
 
+from driftwise.analysis.audit.findings import findings_table, worst_of
 from driftwise.analysis.page import Block, Code, Definitions, Section
 from driftwise.analysis.report.data import Report, longest
 from driftwise.analysis.report.panels.common import manifest_text
+from driftwise.analysis.statistics.wording import counted
 from driftwise.experiments import EXPERIMENTS
+
+READING = (
+    "Every statement of the theory on live runs with the true model at hand, for the agent and environment "
+    "that come closest to a violation. Worst ratio: the largest left side over its right side; above 1 the "
+    "statement fails. The page audit.html beside this one has all agents in all environments."
+)
+
+
+def audit(report: Report) -> Section | None:
+    """The findings, if `driftwise audit --out` wrote into the folder of the results."""
+    findings = longest(report).findings
+    if not findings:
+        return None
+    violated = sum(finding.violated for finding in findings)
+    text = f"{counted(len(findings), 'statement')} about an agent somewhere, {violated or 'none'} violated."
+    table = findings_table(worst_of(findings), "audit").without("median ratio", "median margin")
+    return Section("Audit", [text, table, READING])
 
 
 def manifest(report: Report) -> Section:
