@@ -58,6 +58,14 @@ def stands_at_the_gate(task: Task, folder: Path) -> bool:
     return path.exists() and int(np.load(path)["done"]) == 2 * CHUNK
 
 
+def contents(folder: Path) -> dict[str, dict[str, bytes]]:
+    """Every array of every checkpoint, without the time that was spent on it."""
+    return {
+        path.name: {name: value.tobytes() for name, value in np.load(path).items() if name != "seconds"}
+        for path in sorted(folder.iterdir())
+    }
+
+
 def processes_with(variable: str) -> list[int]:
     """Processes that have `NAME=value` in their environment."""
     found = []
@@ -68,7 +76,8 @@ def processes_with(variable: str) -> list[int]:
     return found
 
 
-def wait_until(happened: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_until(happened: Callable[[], object], seconds: float = 300.0) -> None:
+    """Wait for something that happens within seconds, or on a busy machine within minutes."""
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from driftwise.algorithms import opt_wlsvi
@@ -16,7 +14,7 @@ from driftwise.simulation.engines import ray as ray_engine
 from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
-from tests.simulation.gates import gated_task, stands_at_the_gate
+from tests.simulation.gates import contents, gated_task, stands_at_the_gate
 
 TASKS = [
     Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
@@ -25,14 +23,6 @@ TASKS = [
 
 # Starting a node forks; JAX cannot know that the child becomes another program at once.
 pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
-
-
-def contents(folder: Path) -> dict[str, dict[str, bytes]]:
-    """Every array of every checkpoint, without the time that was spent on it."""
-    return {
-        path.name: {name: value.tobytes() for name, value in np.load(path).items() if name != "seconds"}
-        for path in sorted(folder.iterdir())
-    }
 
 
 @pytest.fixture(scope="module")

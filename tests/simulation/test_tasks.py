@@ -22,26 +22,25 @@ from driftwise.experiments.progress import STOPPING, held_interrupts
 from driftwise.parts.exploration import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.engines import Processes
-from driftwise.simulation.results import CURVES, join_runs
+from driftwise.simulation.results import join_runs
 from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.simulation.diagnosing import diagnosing
-from tests.simulation.gates import gated_task, needs_proc, processes_with, stands_at_the_gate, wait_until
+from tests.simulation.gates import (
+    contents,
+    gated_task,
+    needs_proc,
+    processes_with,
+    stands_at_the_gate,
+    wait_until,
+)
 
 TASKS = [
-    Task(agent(name), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
-    for name in ("opt_wlsvi", "lsvi_ucb")
+    Task(each, make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    for each in (agent("opt_wlsvi"), diagnosing())
 ]
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Curves of every checkpoint, without the time that was spent on it."""
-    return {
-        path.name: b"".join(np.load(path)[curve].tobytes() for curve in CURVES)
-        for path in sorted(folder.iterdir())
-    }
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +59,15 @@ def test_a_task_is_a_simulation(tmp_path, serial):
 def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
     seen: list[tuple[int, int, int]] = []
     results = run_tasks(TASKS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
-    assert bytes_of(tmp_path) == bytes_of(serial)
+    assert contents(tmp_path) == contents(serial)
     for number in range(len(TASKS)):  # from none to all, never back, and each end once
         told = [done for each, done, _ in seen if each == number]
         assert told == sorted(set(told))
         assert (told[0], told[-1]) == (0, NUM_EPISODES)
-    assert [result.manifest["agent"] for result in results] == [
-        result.manifest["agent"] for result in run_tasks(TASKS, serial)
-    ]
+    for result, here in zip(results, run_tasks(TASKS, serial), strict=True):
+        assert result.manifest["agent"] == here.manifest["agent"]
+        assert {*result.diagnostics} == {*here.diagnostics}
+    assert results[1].diagnostics
 
 
 def test_batches_join_to_all_runs(tmp_path, monkeypatch):
@@ -130,22 +130,11 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
     assert result.values.shape == (NUM_RUNS, NUM_EPISODES)
 
 
-def test_a_failure_in_a_worker_is_raised_here(tmp_path):
-    unfit = Task(
-        opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17),
-        make(),
-        num_episodes=NUM_EPISODES,
-        num_runs=NUM_RUNS,
-    )
-    with pytest.raises(FloatingPointError, match="ridge"):
-        run_tasks([unfit, TASKS[0]], tmp_path, engine=Processes(2))
-
-
-def test_a_failure_is_raised_before_the_other_tasks_have_run(tmp_path):
+def test_a_failure_in_a_worker_is_raised_here_before_the_other_tasks_have_run(tmp_path):
     diverging = opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=1e-17)
     unfit = Task(diverging, make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, name="it")
-    others = [replace(TASKS[1], seed=seed) for seed in range(100)]
-    with pytest.raises(FloatingPointError, match=r"^it: agent: "):
+    others = [replace(TASKS[0], seed=seed) for seed in range(100)]
+    with pytest.raises(FloatingPointError, match=r"^it: agent: .* ridge"):
         run_tasks([unfit, *others], tmp_path, engine=Processes(1))
     assert len(list(tmp_path.iterdir())) < len(others)
 
@@ -184,7 +173,7 @@ def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
         os.kill(os.getpid(), signal.SIGINT)
         if not over.wait(2.0):
             os.kill(os.getpid(), signal.SIGINT)
-        if not over.wait(20.0):
+        if not over.wait(120.0):
             gate.touch()  # or this test would never end
 
     insisting = threading.Thread(target=insist)
@@ -230,7 +219,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
     run_tasks(tasks, folder, progress=lambda *news: told.append(news))
     assert [done for number, done, _ in told if number == 0] == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
     run_tasks(tasks, tmp_path / "whole")
-    assert bytes_of(folder) == bytes_of(tmp_path / "whole")
+    assert contents(folder) == contents(tmp_path / "whole")
 
 
 def test_an_engine_needs_a_folder():
