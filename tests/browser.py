@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+SECONDS = 300  # to answer in; it takes a few, but on a busy machine much longer
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless",
@@ -69,6 +70,7 @@ addEventListener("load", async () => {
 
 
 def find_chromium() -> str | None:
+    """Path of a browser that is installed here."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -83,14 +85,14 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
         *(chromium, *OPTIONS, colours, f"--user-data-dir={folder / 'profile'}", "--window-size=1300,3100"),
         *("--virtual-time-budget=10000", "--dump-dom", (folder / "frame.html").as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return json.loads(html.unescape(found[1]))
 
 
 def visit(page: str, script: str) -> dict[str, Any]:
-    """What `script` returns in the page, in which it may wait `until(() => …)`; it has a minute."""
+    """What `script` returns in the page, in which it may wait `until(() => …)`."""
     chromium = find_chromium()
     assert chromium is not None
     # Its policy would forbid the page to answer.
@@ -124,7 +126,7 @@ def visit(page: str, script: str) -> dict[str, Any]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            return answers.get(timeout=60)
+            return answers.get(timeout=SECONDS)
         finally:
             server.shutdown()
             browser.terminate()
