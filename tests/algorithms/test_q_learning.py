@@ -11,8 +11,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import q_ucb, restart_q_ucb
-from driftwise.algorithms.tabular.q_ucb import OptimisticQLearning
-from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
+from driftwise.algorithms.tabular.q_learning import OptimisticQLearning, StagedQLearning
 from driftwise.base.agent import Agent
 from driftwise.base.random import key
 from driftwise.base.types import Episode

@@ -27,9 +27,6 @@ class AnyForgetting(TypedDict, total=False):
     period: Annotated[Numeric | None, None]
 
 
-CHOSEN = ("rate", "length", "period")
-
-
 def chosen_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     """The forgetting that one of the keywords chooses; without any, none."""
     makers = {"rate": ExponentialWeights, "length": SlidingWindow, "period": PeriodicRestart}

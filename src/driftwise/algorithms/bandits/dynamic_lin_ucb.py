@@ -208,16 +208,12 @@ def dynamic_lin_ucb(
 
     Args:
       noise_scale: $\sigma \ge 0$.
-      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`; without it $\beta_m$ is that of `lin_ucb`
-        for the samples the model took.
-      norm_bound: $S \ge \|\theta\|$.
+      radius, norm_bound, radius_scale, ridge: as of `lin_ucb`, for the samples the model took.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.
       admit_share: $\tilde\delta_1/\delta_1 \in [0, 1]$. The larger it is, the rarer are new models; at 1 the
         pool holds a single one, which is restarted.
       badness_delta: $\delta_2 \in (0, 1]$.
-      radius_scale: a factor of $\beta_m$.
-      ridge: $\lambda > 0$.
       capacity: models that the pool can hold.
 
     Reference: Wu, Iyer & Wang, "Learning Contextual Bandits in a Non-stationary Environment", SIGIR 2018,

@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.any_forgetting import (
-    CHOSEN,
-    AnyForgetting,
-    LinearRun,
-    chosen_forgetting,
-    radius_and_memory,
-)
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, chosen_forgetting, radius_and_memory
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
@@ -30,7 +24,7 @@ def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
 
 @register(
     tuning=tuning,
-    tunes=("radius", *CHOSEN),
+    tunes=("radius", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB; rewards and features of successors are known",
     bound="d H^2 T^(1/2), T = HK, stationary",

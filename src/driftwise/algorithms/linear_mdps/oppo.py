@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from driftwise.algorithms.any_forgetting import (
-    CHOSEN,
     AnyForgetting,
     ForgettingKind,
     chosen_forgetting,
@@ -155,7 +154,7 @@ def tuning(
 
 @register(
     tuning=tuning,
-    tunes=("step_size", "radius", "policy_period", *CHOSEN),
+    tunes=("step_size", "radius", "policy_period", *AnyForgetting.__annotations__),
     forgetting="none, or any of them; policy restarts",
     exploration="UCB, mirror descent on the policy",
     bound="J H^2 K^(1/2) for J known kernels, against one policy",

@@ -7,13 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from driftwise.algorithms.any_forgetting import (
-    CHOSEN,
-    AnyForgetting,
-    LinearRun,
-    chosen_forgetting,
-    radius_and_memory,
-)
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, chosen_forgetting, radius_and_memory
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number, require_numeric
@@ -37,7 +31,7 @@ def tuning(spec: Spec, *, upper_scale: float = 1.0, **run: Unpack[LinearRun]) ->
 
 @register(
     tuning=tuning,
-    tunes=("scale", "upper", *CHOSEN),
+    tunes=("scale", "upper", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="drawn parameters, optimistic where unsure",
     bound="d^2 H^2 T^(1/2), T = HK, stationary",

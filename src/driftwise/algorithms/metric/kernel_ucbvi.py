@@ -27,6 +27,7 @@ from driftwise.base.types import (
 from driftwise.base.validation import require_number
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import empty_moments
+from driftwise.theory import tabular_tuning
 from driftwise.theory.tuning import kernel_bandwidth, kernel_rate
 
 
@@ -138,12 +139,11 @@ def tuning(
     $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`: the bound's has constants that nobody would use.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
-    delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)
-    events = spec.horizon * num_episodes * spec.num_states * spec.num_actions
+    log_term = tabular_tuning.log_term(spec, 2, num_episodes=num_episodes, delta=delta)
     return dict(
         bandwidth=kernel_bandwidth(**run),
-        radius=scale * spec.horizon * math.sqrt(math.log(2 * events / delta) / 2),
+        radius=scale * spec.horizon * math.sqrt(log_term / 2),
         lipschitz=lipschitz,
         rate=kernel_rate(**run),
     )
@@ -151,7 +151,7 @@ def tuning(
 
 @register(
     tuning=tuning,
-    tunes=("bandwidth", "radius", "lipschitz", "rate", "length", "period"),
+    tunes=("bandwidth", "radius", "lipschitz", *AnyForgetting.__annotations__),
     forgetting="none, or any of them",
     exploration="UCB on kernel-weighted counts",
     bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, powers of H left out",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms.any_forgetting import (
-    CHOSEN,
     AnyForgetting,
     ForgettingKind,
     chosen_forgetting,
@@ -183,7 +182,7 @@ def tuning(
 
 @register(
     tuning=tuning,
-    tunes=("scale", "log_term", *CHOSEN),
+    tunes=("scale", "log_term", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB, Hoeffding or Bernstein",
     bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",

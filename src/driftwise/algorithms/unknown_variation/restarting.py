@@ -127,9 +127,7 @@ def change_detection(
     Args:
       base: any agent.
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
-      watch: `"rewards"`, their mean over the steps, or `"residuals"`, the mean of what the errors
-        $r_h + V_{h+1}(s_{h+1}) - \hat Q_h(s_h, a_h)$ are beyond the bonus; see
-        `Restarting`.
+      watch: `"rewards"` or `"residuals"`, as in `Restarting`.
 
     Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms,
     with one detector an arm.

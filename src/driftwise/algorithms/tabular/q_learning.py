@@ -1,18 +1,103 @@
-"""RestartQ-UCB: optimistic Q-learning in stages, from the beginning again at regular intervals."""
+"""Optimistic Q-learning: Q-UCB, which never forgets, and RestartQ-UCB, in stages and begun anew."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.acting import greedy_plan, highest, met, require_all_actions
+from driftwise.algorithms.tabular.acting import highest, require_all_actions
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.part import member, number, part
+from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_number
 from driftwise.parts.counts import visited
+from driftwise.parts.exploration import greedy_policy
 from driftwise.theory import tabular_tuning
+
+
+class QState(NamedTuple):
+    """Action values, and how often each was updated."""
+
+    q: Array  # [H, S, A]
+    count: Array  # [H, S, A]
+
+
+@part
+class OptimisticQLearning(Agent):
+    """Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb`."""
+
+    spec: Spec = member(Spec)
+    scale: Numeric = number(at_least=0)
+    log_term: Numeric = number(above=0, default=1.0)
+    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+
+    def init(self, features: FeatureTable) -> QState:
+        require_all_actions(features)
+        xp = namespace(features.values)
+        q = highest(self.spec, features.values, tight=self.clip == "tight")
+        return QState(q, xp.zeros_like(q))
+
+    def plan(self, state: QState, features: FeatureTable, key: Key) -> Plan:
+        xp = namespace(state.q)
+        ceilings = highest(self.spec, state.q, tight=self.clip == "tight")
+        width = self._bonus(xp.where(state.count > 0, state.count, 1.0))
+        bonus = xp.where(state.count > 0, width, ceilings)
+        return _greedy_plan(state.q, bonus, ceilings)
+
+    def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:
+        xp, horizon = namespace(state.q), self.spec.horizon
+        here = visited(self.spec, episode)
+        count = state.count + here
+        share = here * (horizon + 1) / (horizon + count)  # α, where it was
+        goal = _met(plan, episode) + self._bonus(xp.where(here > 0, count, 1.0))
+        return QState((1 - share) * state.q + share * goal, count)
+
+    def _bonus(self, count: Array) -> Array:
+        return self.scale * namespace(count).sqrt(self.spec.horizon**3 * self.log_term / count)
+
+
+def q_ucb_tuning(
+    spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
+    r"""$\iota = \log(SAT/\delta)$. It assumes a stationary world: the variation is not used."""
+    return dict(
+        scale=require_number("beta_scale", beta_scale, at_least=0),
+        log_term=tabular_tuning.log_term(spec, 1, num_episodes=num_episodes, delta=delta),
+    )
+
+
+@register(
+    tuning=q_ucb_tuning,
+    tunes=("scale", "log_term"),
+    forgetting="none",
+    exploration="UCB",
+    bound="H^2 (S A T)^(1/2), T = HK, stationary",
+    paper="Jin, Allen-Zhu, Bubeck & Jordan 2018",
+)
+def q_ucb(
+    spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Literal["paper", "tight"] = "paper"
+) -> OptimisticQLearning:
+    r"""Q-learning with upper confidence bounds, UCB-Hoeffding.
+
+    At the $n$-th visit of $(s, a)$ at step $h$, with $\alpha_n = \frac{H+1}{H+n}$,
+    $$Q_h(s,a) \leftarrow (1-\alpha_n) Q_h(s,a) + \alpha_n \bigl(r + V_{h+1}(s') + c\sqrt{H^3\iota/n}\bigr),
+      \qquad V_h(s) \leftarrow \min\{H, \max_a Q_h(s,a)\};$$
+    all $Q_h$ start at $H$, and the greedy policy acts on them.
+
+    Args:
+      scale: $c \ge 0$, an absolute constant in the paper.
+      log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
+      clip: `"paper"` as above; `"tight"` has $H-h+1$ in the place of $H$.
+
+    Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
+    Algorithm 1.
+
+    Deviations from the paper: none; ties, which it leaves open, are broken at random. What an episode
+    teaches is learnt at its end, which is the same: a step meets only values of the next one, and those
+    change after it.
+    """
+    return OptimisticQLearning(spec, scale, log_term, clip)
 
 
 class StagedState(NamedTuple):
@@ -41,12 +126,12 @@ class StagedQLearning(Agent):
         return self._fresh(features.values)
 
     def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
-        return greedy_plan(state.q, state.bonus, state.q)
+        return _greedy_plan(state.q, state.bonus, state.q)
 
     def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
         xp, horizon = namespace(state.q), self.spec.horizon
         here = visited(self.spec, episode)
-        total, count = state.total + here * met(plan, episode), state.count + here
+        total, count = state.total + here * _met(plan, episode), state.count + here
         over = (here > 0) & (count == state.length)
         size = xp.where(over, count, 1.0)
         bonus = self.scale * (horizon + 1) * xp.sqrt(self.log_term / size) + 2 * self.drift_bonus
@@ -68,7 +153,7 @@ class StagedQLearning(Agent):
         return StagedState(q, q, nothing, nothing, first, xp.asarray(0, dtype=xp.int64))
 
 
-def tuning(
+def restart_q_ucb_tuning(
     spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
@@ -85,7 +170,7 @@ def tuning(
 
 
 @register(
-    tuning=tuning,
+    tuning=restart_q_ucb_tuning,
     tunes=("period", "scale", "log_term"),
     forgetting="periodic restart",
     exploration="UCB",
@@ -118,3 +203,15 @@ def restart_q_ucb(
     with Freedman's bonus, which keeps reference values besides, is not here.
     """
     return StagedQLearning(spec, period, scale, log_term, drift_bonus)
+
+
+def _greedy_plan(q: Array, bonus: Array, ceilings: Array) -> Plan:
+    """The policy that is greedy in Q, with values up to the ceilings."""
+    xp = namespace(q)
+    values = xp.max(xp.minimum(q, ceilings), axis=-1)
+    return Plan(xp.zeros((q.shape[0], 0), dtype=q.dtype), bonus, q, greedy_policy(q), values)
+
+
+def _met(plan: Plan, episode: Episode) -> Array:
+    """`r_h + V_{h+1}(s')` of each step, as `[H, 1, 1]`."""
+    return (episode.rewards + plan.values_ahead(episode.successors))[:, None, None]
