@@ -11,7 +11,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, ucbvi
-from driftwise.algorithms.any_forgetting import tabular_memory
+from driftwise.algorithms.any_forgetting import tabular_keyword
 from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.checks import ContractError, check_agent
@@ -21,7 +21,7 @@ from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.simulation.play import play
-from driftwise.theory.tabular_tuning import log_term, memory, restart_period
+from driftwise.theory.tuning import tabular_log_term, tabular_memory, tabular_period
 from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import ucbvi as textbook
 
@@ -205,7 +205,7 @@ def test_the_recipe_is_the_part_it_is_described_as():
 def test_memory_balances_epochs_against_drift():
     """`√(H^a SATD) = HTΔ/D` at `D = K / memory`."""
     for power, variation in itertools.product((1, 2, 3, 4), (0.3, 5.0)):
-        epochs = 1000 / memory(SPEC, num_episodes=1000, variation=variation, power=power)
+        epochs = 1000 / tabular_memory(SPEC, num_episodes=1000, variation=variation, power=power)
         steps = SPEC.horizon * 1000
         pairs = SPEC.num_states * SPEC.num_actions
         learning = math.sqrt(SPEC.horizon**power * pairs * steps * epochs)
@@ -215,7 +215,7 @@ def test_memory_balances_epochs_against_drift():
 def test_tuned_forms_use_these_formulas():
     run: dict[str, Any] = dict(num_episodes=1000, variation=8.0)
     agent = ucbvi.tuned(SPEC, **run, forgetting="exponential", delta=0.1, beta_scale=0.3)
-    long = memory(SPEC, **run, power=3)
+    long = tabular_memory(SPEC, **run, power=3)
     assert agent == ucbvi(SPEC, scale=0.3, log_term=math.log(5 * 12 * 3000 / 0.1), rate=math.exp(-1 / long))
     powers: list[tuple[Any, Any, int]] = [
         ("bernstein", "apart", 2),
@@ -224,15 +224,15 @@ def test_tuned_forms_use_these_formulas():
     ]
     for bonus, steps, power in powers:
         window = ucbvi.tuned(SPEC, **run, forgetting="window", bonus=bonus, steps=steps)
-        assert window.forgetting == SlidingWindow(restart_period(SPEC, **run, power=power))
+        assert window.forgetting == SlidingWindow(tabular_period(SPEC, **run, power=power))
         assert (window.bonus, window.steps) == (bonus, steps)
     assert ucbvi.tuned(SPEC, **run).forgetting == NoForgetting()
     still: dict[str, Any] = dict(num_episodes=1000, variation=0.0, power=3)
-    assert tabular_memory(SPEC, "exponential", **still) == {"rate": 1.0}
-    assert tabular_memory(SPEC, "restart", **still) == {"period": 1000}
+    assert tabular_keyword(SPEC, "exponential", **still) == {"rate": 1.0}
+    assert tabular_keyword(SPEC, "restart", **still) == {"period": 1000}
     run = dict(num_episodes=1000, variation=1e12, power=3)
-    assert tabular_memory(SPEC, "window", **run) == {"length": 1}
-    assert log_term(SPEC, 2, num_episodes=10, delta=0.5) == pytest.approx(math.log(2 * 12 * 30 / 0.5))
+    assert tabular_keyword(SPEC, "window", **run) == {"length": 1}
+    assert tabular_log_term(SPEC, 2, num_episodes=10, delta=0.5) == pytest.approx(math.log(2 * 12 * 30 / 0.5))
 
 
 @pytest.mark.parametrize(

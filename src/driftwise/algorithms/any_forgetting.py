@@ -8,8 +8,14 @@ from driftwise.base.keywords import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_choice
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.theory import tabular_tuning
-from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, rate_of, restart_period
+from driftwise.theory.tuning import (
+    opt_wlsvi_radius,
+    opt_wlsvi_rate,
+    rate_of,
+    restart_period,
+    tabular_memory,
+    tabular_period,
+)
 
 ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
@@ -53,12 +59,12 @@ def radius_and_memory(spec: Spec, **run: Unpack[LinearRun]) -> tuple[float, dict
     """OPT-WLSVI's radius, and the keyword of a forgetting as fast as OPT-WLSVI's."""
     given = with_defaults(LinearRun, run)
     forgetting, variation = given.pop("forgetting"), given.pop("variation")
-    memory = linear_memory(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
+    memory = linear_keyword(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
     rate = memory.get("rate", 1.0)
     return opt_wlsvi_radius(dim=spec.dim, horizon=spec.horizon, rate=rate, **given), memory
 
 
-def linear_memory(
+def linear_keyword(
     spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float
 ) -> dict[str, Any]:
     """The keyword of a forgetting with OPT-WLSVI's rate, or with LSVI-UCB-Restart's period as its length."""
@@ -68,15 +74,15 @@ def linear_memory(
     return _keyword(forgetting, rate=opt_wlsvi_rate(**run), period=restart_period(**run))
 
 
-def tabular_memory(
+def tabular_keyword(
     spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float, power: float
 ) -> dict[str, Any]:
-    """The keyword of a window, an epoch or weights that remember as long as `tabular_tuning.memory` says."""
+    """The keyword of a window, an epoch or weights that remember as long as `tabular_memory` says."""
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation, power=power)
     return _keyword(
         forgetting,
-        rate=rate_of(1 / tabular_tuning.memory(spec, **run)),
-        period=tabular_tuning.restart_period(spec, **run),
+        rate=rate_of(1 / tabular_memory(spec, **run)),
+        period=tabular_period(spec, **run),
     )
 
 

@@ -105,7 +105,7 @@ def register(
     exploration: str,
     bound: str = "",
     paper: str,
-    takes_grids: bool = True,
+    takes_grids: bool | None = None,
     takes_arms: bool = False,
 ) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
     """Put a recipe into the table: from there the command line, the docs and the contract tests take it.
@@ -116,7 +116,8 @@ def register(
       tunes: the parameters that are taken from what it returns.
       problem, forgetting, exploration, paper: columns of the table; the problem is the family's unless given.
       bound: another one, for an algorithm without a bound in `driftwise.theory.bounds`; else it is that.
-      takes_grids: whether every number may be a grid; not where a recipe computes with it at once.
+      takes_grids: whether every number may be a grid, not where a recipe computes with it at once; those for
+        an unknown variation do, unless it is given.
       takes_arms: whether the base may be several agents.
     """
 
@@ -124,7 +125,8 @@ def register(
         family = recipe.__module__.split(".")[-2]
         row = problem or FAMILIES[family], forgetting, exploration, _bound(recipe.__name__, bound), paper
         tuned = _tuned(recipe, tuning, tunes)
-        algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, takes_grids, takes_arms)
+        grids = family != "unknown_variation" if takes_grids is None else takes_grids
+        algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, grids, takes_arms)
         ALGORITHMS[algorithm.name] = algorithm
         return algorithm
 

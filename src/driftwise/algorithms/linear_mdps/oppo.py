@@ -10,7 +10,7 @@ from driftwise.algorithms.any_forgetting import (
     AnyForgetting,
     ForgettingKind,
     chosen_forgetting,
-    linear_memory,
+    linear_keyword,
 )
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
@@ -138,7 +138,7 @@ def tuning(
     period, with the step size for as many episodes; this is ours.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
-    memory = linear_memory(spec, forgetting, **run)
+    memory = linear_keyword(spec, forgetting, **run)
     stretch = restart_period(dim=spec.dim, horizon=spec.horizon, **run) if memory else num_episodes
     delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)

@@ -27,8 +27,7 @@ from driftwise.base.types import (
 from driftwise.base.validation import require_number
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import empty_moments
-from driftwise.theory import tabular_tuning
-from driftwise.theory.tuning import kernel_bandwidth, kernel_rate
+from driftwise.theory.tuning import kernel_bandwidth, kernel_rate, tabular_log_term
 
 
 class KernelState(NamedTuple):
@@ -140,7 +139,7 @@ def tuning(
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     scale = require_number("beta_scale", beta_scale, at_least=0)
-    log_term = tabular_tuning.log_term(spec, 2, num_episodes=num_episodes, delta=delta)
+    log_term = tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta)
     return dict(
         bandwidth=kernel_bandwidth(**run),
         radius=scale * spec.horizon * math.sqrt(log_term / 2),

@@ -13,7 +13,7 @@ from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Pla
 from driftwise.base.validation import require_number
 from driftwise.parts.counts import visited
 from driftwise.parts.exploration import greedy_policy
-from driftwise.theory import tabular_tuning
+from driftwise.theory.tuning import tabular_log_term, tabular_period
 
 
 class QState(NamedTuple):
@@ -63,7 +63,7 @@ def q_ucb_tuning(
     r"""$\iota = \log(SAT/\delta)$. It assumes a stationary world: the variation is not used."""
     return dict(
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=tabular_tuning.log_term(spec, 1, num_episodes=num_episodes, delta=delta),
+        log_term=tabular_log_term(spec, 1, num_episodes=num_episodes, delta=delta),
     )
 
 
@@ -163,9 +163,9 @@ def restart_q_ucb_tuning(
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     return dict(
-        period=tabular_tuning.restart_period(spec, **run, power=4),
+        period=tabular_period(spec, **run, power=4),
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=tabular_tuning.log_term(spec, 2, num_episodes=num_episodes, delta=delta),
+        log_term=tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta),
     )
 
 

@@ -8,7 +8,7 @@ from driftwise.algorithms.any_forgetting import (
     AnyForgetting,
     ForgettingKind,
     chosen_forgetting,
-    tabular_memory,
+    tabular_keyword,
 )
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.acting import highest, require_all_actions
@@ -22,7 +22,7 @@ from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import pooled
 from driftwise.parts.regression import matvec
-from driftwise.theory import tabular_tuning
+from driftwise.theory.tuning import tabular_log_term
 
 LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
 
@@ -175,8 +175,8 @@ def tuning(
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
     return dict(
         scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=tabular_tuning.log_term(spec, 5, num_episodes=num_episodes, delta=delta),
-        **tabular_memory(spec, forgetting, **run, power=power),
+        log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=delta),
+        **tabular_keyword(spec, forgetting, **run, power=power),
     )
 
 

@@ -34,7 +34,6 @@ Blocks = int | Literal["corrected", "paper"]
     exploration="the base's",
     bound="the base's best, plus that of EXP3.P",
     paper="Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
-    takes_grids=False,
     takes_arms=True,
 )
 def borl(
@@ -93,7 +92,6 @@ def borl(
     exploration="UCB, sandwich or single norm",
     bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
     paper="Touati & Vincent 2020",
-    takes_grids=False,
 )
 def opt_wlsvi_borl(
     spec: Spec,
@@ -136,7 +134,6 @@ def opt_wlsvi_borl(
     exploration="UCB",
     bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
-    takes_grids=False,
 )
 def ada_lsvi_ucb_restart(
     spec: Spec,
@@ -151,8 +148,7 @@ def ada_lsvi_ucb_restart(
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:
-      num_episodes: $K$, episodes of the run.
-      delta: $\delta$ of the radius and of EXP3.P.
+      num_episodes, delta: as of `opt_wlsvi_borl`.
       beta_scale: $c$ of the radius $c\,dH\sqrt{\log(2dT/\delta)}$.
       block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$
         up to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
@@ -177,7 +173,6 @@ def ada_lsvi_ucb_restart(
     exploration="UCB",
     bound="d^(7/8) Δ^(1/4) K^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2019",
-    takes_grids=False,
 )
 def bob(
     spec: Spec,
@@ -197,11 +192,7 @@ def bob(
 
     Args:
       num_episodes: $K$, rounds of the run.
-      noise_scale: $\sigma \ge 0$.
-      norm_bound: $S \ge \|\theta\|$.
-      delta: $\delta$, the chance that the radius fails in any round of the run.
-      radius_scale: a factor of the radius.
-      ridge: $\lambda > 0$.
+      noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
       block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,

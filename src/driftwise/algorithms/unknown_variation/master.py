@@ -35,7 +35,6 @@ class Tests(TypedDict, total=False):
     exploration="the base's, on many time scales",
     bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
     paper=PAPER,
-    takes_grids=False,
 )
 def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[Tests]) -> Master:
     r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
@@ -74,7 +73,6 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
     forgetting="restart when a test fails",
     exploration="UCB, on many time scales",
     paper=PAPER,
-    takes_grids=False,
 )
 def master_lin_ucb(
     spec: Spec,
@@ -105,7 +103,6 @@ def master_lin_ucb(
     forgetting="restart when a test fails",
     exploration="UCB, on many time scales",
     paper=PAPER,
-    takes_grids=False,
 )
 def master_lsvi_ucb(
     spec: Spec,

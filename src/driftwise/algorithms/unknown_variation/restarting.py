@@ -110,7 +110,6 @@ class Restarting(Wrapper):
     exploration="the base's",
     bound="none for linear problems",
     paper="Besson et al. 2022; Liu, Lee & Shroff 2018",
-    takes_grids=False,
 )
 def change_detection(
     base: Agent,
@@ -143,7 +142,6 @@ def change_detection(
     exploration="the base's",
     bound="none",
     paper="baseline",
-    takes_grids=False,
 )
 def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     """An agent that begins anew with the same probability after every episode: the honest baseline of MASTER.
