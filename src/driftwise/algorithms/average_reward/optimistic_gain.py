@@ -41,8 +41,8 @@ class GainState(NamedTuple):
 class OptimisticGain(Agent):
     r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
 
-    The agent of `ucrl2`, with the samples that are not forgotten; rewards are taken to be `min(1, r̂ + radius)`.
-    An epoch is also over when everything was forgotten, and, if there is a `period`, after every so many steps.
+    The agent of `ucrl2`, with the samples that are not forgotten and rewards `min(1, r̂ + radius)`. An epoch
+    is also over when everything was forgotten and, if there is a `period`, after every so many steps.
 
     A pair without samples may pay 1 and lead anywhere, as the published radii have it. Ties go to the first
     action. A plan's `values` are an upper bound of the gain in the best of those MDPs, the same for all
