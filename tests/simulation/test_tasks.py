@@ -259,6 +259,16 @@ def standing(folder: Path) -> dict[str, int]:
     return {path.name: int(np.load(path)["done"]) for path in folder.glob("tasks/*.npz")}
 
 
+SLOW_DISK = """
+import os, sys, time
+from driftwise.__main__ import main
+
+fsync = os.fsync
+os.fsync = lambda number: (fsync(number), time.sleep(0.5))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.slow
 def test_a_killed_command_goes_on_and_workers_agree_to_the_byte(tmp_path):
     """SIGKILL at random moments, with one process and with two; then the same command until it is done."""
@@ -283,7 +293,8 @@ def test_a_killed_command_goes_on_and_workers_agree_to_the_byte(tmp_path):
             assert all(after[name] >= done for name, done in before.items())
             unfinished += any(done < EPISODES for done in after.values())
         assert unfinished
-        with subprocess.Popen(command) as process:  # and one while the results are written
+        slow = [sys.executable, "-c", SLOW_DISK, *command[3:]]
+        with subprocess.Popen(slow) as process:  # and one while the results are written
             wait_until(lambda out=out: list(out.glob(".results.parquet.*.part")))
             process.kill()
         assert list(out.glob(".results.parquet.*.part"))
