@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from driftwise.environments import LinearMdp
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Played
 from tests.reference import planning
 
 

@@ -26,7 +26,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Played
 from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
 from driftwise.simulation.play import play
 from driftwise.simulation.program import num_programs
@@ -187,14 +187,8 @@ def _iterated(environment: ContinuingMdp, t: int) -> Optimum:
     """Bounds of the gain in step `t`, by value iteration in the lazy MDP, of the same gain and no period."""
     reward, kernel = environment.model(t)
     lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2
-    return extended_value_iteration(
-        reward,
-        lazy,
-        np.zeros_like(reward),
-        tolerance=TOLERANCE,
-        wanted=np.True_,
-        max_iterations=100_000,
-    )
+    options: dict[str, Any] = dict(tolerance=TOLERANCE, wanted=np.True_, max_iterations=100_000)
+    return extended_value_iteration(reward, lazy, np.zeros_like(reward), **options)
 
 
 def _layout(state: Any) -> list[tuple[tuple[int, ...], np.dtype]]:

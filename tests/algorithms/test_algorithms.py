@@ -13,7 +13,7 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.base.agent import Agent
 from driftwise.environments import Environment
 from driftwise.environments.drift import Constant
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Played
 from driftwise.parts.exploration import EpsilonGreedy, Ucb, Uniform
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares

@@ -219,7 +219,7 @@ def scripted(agent: OptimisticGain, environment: dw.environments.ContinuingMdp, 
         to = int(kernel[here, action].argmax())
         counts[here, action, to] += 1
         one, taken, after = (np.asarray([number], dtype=np.int32) for number in (here, action, to))
-        episode = Episode(one, taken, world.table.values[:1], np.asarray([float(here)]), after)
+        episode = Episode(one, taken, world.example.values[:1], np.asarray([float(here)]), after)
         state = agent.update(state, world.example, plan, episode)
         plan = agent.plan(state, world.example, key(0))
         here = to

@@ -28,8 +28,8 @@ from driftwise.base.agent import Agent
 from driftwise.base.types import FeatureTable, Moments, Spec
 from driftwise.environments import LinearBandit
 from driftwise.environments.arms import ContextArms, FreshArms, orthogonal_arms
+from driftwise.environments.environment import Played
 from driftwise.environments.paths import Rotation, Sinusoid, SphereWalk, abrupt_path
-from driftwise.environments.world import Played
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play

@@ -15,8 +15,8 @@ from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
 from driftwise.base.agent import Agent
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, oil_discovery
+from driftwise.environments.environment import Played
 from driftwise.environments.planning import policy_values
-from driftwise.environments.world import Played
 from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit

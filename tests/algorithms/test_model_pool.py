@@ -14,8 +14,8 @@ from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool, dynamic_lin_
 from driftwise.base.part import from_config, to_config
 from driftwise.base.types import Spec
 from driftwise.environments.arms import FreshArms
+from driftwise.environments.environment import Played
 from driftwise.environments.models.linear_bandit import LinearBandit
-from driftwise.environments.world import Played
 from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares

@@ -14,8 +14,8 @@ from driftwise.algorithms.linear_mdps.oppo import PolicyOptimisation, normalised
 from driftwise.base.types import FeatureTable, Forgetting
 from driftwise.environments import LinearMdp
 from driftwise.environments.drift import Constant, Gradual, RandomWalk
+from driftwise.environments.environment import Played
 from driftwise.environments.planning import action_values, policy_values
-from driftwise.environments.world import Played
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.radii import MixtureRadius
 from driftwise.simulation.play import play

@@ -15,7 +15,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.random import keys_of
 from driftwise.base.types import Forgetting
 from driftwise.environments import LinearMdp, random_linear_mdp
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Played
 from driftwise.parts.exploration import TruncatedThompson
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares

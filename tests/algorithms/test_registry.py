@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 import pytest
 
 from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, swucrl2_cw, ucbvi, uniform
-from driftwise.base.keywords import signature, with_defaults
+from driftwise.base.arguments import signature, with_defaults
 from tests.examples import BANDIT, SPEC
 
 

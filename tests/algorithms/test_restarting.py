@@ -26,7 +26,7 @@ from driftwise.algorithms import (
 from driftwise.algorithms.unknown_variation.restarting import Restarting
 from driftwise.environments import Environment
 from driftwise.environments.drift import Abrupt
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Played
 from driftwise.parts.detectors import Cusum, Glr
 from driftwise.simulation.play import play
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, bandit_agent, make, make_bandit

@@ -19,8 +19,8 @@ from driftwise.environments import (
 )
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.drift import Abrupt, Gradual
+from driftwise.environments.environment import Record
 from driftwise.environments.paths import Rotation
-from driftwise.environments.world import Record
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares

@@ -11,8 +11,8 @@ from driftwise.algorithms import uniform
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.types import Array, FeatureTable, Key, Plan
+from driftwise.environments.environment import Played
 from driftwise.environments.models.linear_mdp import Inputs
-from driftwise.environments.world import Played
 from driftwise.simulation.play import play
 from tests.examples import SPEC, agent, make
 from tests.reference import planning

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.base.agent import Agent
-from driftwise.base.keywords import signature
+from driftwise.base.arguments import signature
 from driftwise.base.making import make
 from driftwise.base.types import Spec
 from driftwise.base.validation import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from driftwise.base.arguments import Count, Positive, Seed, Several
 from driftwise.environments.drift import Drift, checked_drift
-from driftwise.environments.mdps.river_swim import rivers
+from driftwise.environments.mdps.hard_to_explore import rivers
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
 from driftwise.environments.models.linear_mdp import RewardKind
 from driftwise.environments.registry import register

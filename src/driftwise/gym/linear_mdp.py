@@ -117,12 +117,8 @@ def _episode_of(options: Mapping[str, Any] | None, *, otherwise: int) -> int:
     return require_count("episode", given.get("episode", otherwise), at_least=0)
 
 
-def _id_of(maker: str) -> str:
-    return f"driftwise/{''.join(word.capitalize() for word in maker.split('_'))}-v0"
-
-
 MAKERS = {  # by the ids that Gymnasium knows them under
-    _id_of(name): name
+    f"driftwise/{name.title().replace('_', '')}-v0": name
     for name, make in ENVIRONMENTS.items()
     if typing.get_type_hints(make).get("return") is LinearMdp
 }

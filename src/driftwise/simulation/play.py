@@ -12,8 +12,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
-from driftwise.environments.environment import Environment
-from driftwise.environments.world import Played
+from driftwise.environments.environment import Environment, Played
 
 
 def play(

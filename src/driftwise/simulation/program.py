@@ -21,7 +21,7 @@ from driftwise.base.jax_backend import register_parts
 from driftwise.base.part import numbers
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
-from driftwise.environments.world import Record, World
+from driftwise.environments.environment import Record, World
 
 Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the agent's diagnostics
 

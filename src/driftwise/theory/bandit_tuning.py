@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal, Required, TypedDict, Unpack
 
-from driftwise.base.keywords import with_defaults
+from driftwise.base.arguments import with_defaults
 from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]

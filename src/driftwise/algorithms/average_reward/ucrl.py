@@ -10,7 +10,7 @@ import numpy as np
 
 from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
 from driftwise.algorithms.registry import register
-from driftwise.base.keywords import with_defaults
+from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from driftwise.base.keywords import with_defaults
+from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts.exploration import Exploration

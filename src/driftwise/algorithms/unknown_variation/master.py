@@ -12,7 +12,7 @@ from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.multi_scale import Master
 from driftwise.base.agent import Agent
-from driftwise.base.keywords import with_defaults
+from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number, require_numeric
 from driftwise.theory.tuning import lsvi_ucb_radius

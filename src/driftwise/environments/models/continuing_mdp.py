@@ -16,11 +16,10 @@ from driftwise.base.random import keys_of
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.environments.drift import Drift
-from driftwise.environments.environment import Environment
+from driftwise.environments.environment import Carry, Environment, Played, Record
 from driftwise.environments.gain import diameter, optimal_gains, unreachable
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
 from driftwise.environments.models.tabular import checked_tables, tabular_mdp
-from driftwise.environments.world import Carry, Played, Record
 from driftwise.parts.regression import feature_table
 
 
@@ -34,15 +33,11 @@ class Inputs(NamedTuple):
 class ContinuingMdpWorld(NamedTuple):
     """Anchors of the models; a step is an episode of one step that starts where the last one ended."""
 
-    table: FeatureTable
+    example: FeatureTable  # the table of every step
     reward: Array  # [J, S, A]
     cumulative_kernel: Array  # [J, S, A, S]
     start: Array  # the first state
     coin_rewards: Array  # whether rewards are coins of the mean's bias
-
-    @property
-    def example(self) -> FeatureTable:
-        return self.table
 
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example), self.start)
@@ -54,17 +49,17 @@ class ContinuingMdpWorld(NamedTuple):
         xp, dtype = namespace(self.reward), self.reward.dtype
         here: Array = carry.position
         for_environment, for_plan, for_action = keys_of(run_key, t)
-        plan = agent.plan(carry.state, self.table, for_plan)
+        plan = agent.plan(carry.state, self.example, for_plan)
         luck = random.uniform(for_environment, 2, dtype)
         action = agent.act(plan, 0, here, random.uniform(for_action, 1, dtype)[0])
         mean = mix(inputs.mixture, self.reward)[here, action]
         reward = xp.where(self.coin_rewards, xp.astype(luck[1] < mean, dtype), mean)
         successor = random.choose(mix(inputs.mixture, self.cumulative_kernel)[here, action], luck[0])
-        features = self.table.values[here * self.reward.shape[-1] + action]
+        features = self.example.values[here * self.reward.shape[-1] + action]
         episode = Episode(here[None], action[None], features[None], reward[None], successor[None])
         record = Record(reward, mean, inputs.gain)
-        learnt = Carry(agent.update(carry.state, self.table, plan, episode), successor)
-        return Played(carry.state, self.table, plan, episode, record, learnt)
+        learnt = Carry(agent.update(carry.state, self.example, plan, episode), successor)
+        return Played(carry.state, self.example, plan, episode, record, learnt)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,7 +146,7 @@ class ContinuingMdp(Environment):
         if unknown:
             raise ArgumentError("environment", f"have {' and '.join(unknown)}, which the agent needs", self)
         return ContinuingMdpWorld(
-            table=feature_table(self.tables.features, dtype),
+            example=feature_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),
             cumulative_kernel=np.cumsum(self._kernel, axis=-1).astype(dtype),
             start=np.asarray(self.start, dtype=np.int32),

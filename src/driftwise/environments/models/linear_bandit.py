@@ -23,10 +23,9 @@ from driftwise.base.validation import (
     require_number,
 )
 from driftwise.environments.arms import Arms, Sampler
-from driftwise.environments.environment import Environment
+from driftwise.environments.environment import Carry, Environment, Played, Record
 from driftwise.environments.paths import ParameterPath
 from driftwise.environments.registry import register
-from driftwise.environments.world import Carry, Played, Record
 
 ARMS, NOISE = 0, 1  # below the purpose of the environment
 

@@ -23,9 +23,8 @@ from driftwise.base.validation import (
 )
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
-from driftwise.environments.environment import Environment
+from driftwise.environments.environment import Carry, Environment, Played, Record
 from driftwise.environments.models.checks import TOLERANCE, check_all, check_models, projection
-from driftwise.environments.world import Carry, Played, Record
 from driftwise.parts.regression import feature_table
 
 MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once

@@ -81,7 +81,10 @@ class Processes:
                 ended, waiting = wait(waiting, SECONDS_BETWEEN_LOOKS, return_when=FIRST_EXCEPTION)
                 board.tell(report)
                 look()
-                finished += [futures[future] for future in ended if _is_finished(future)]
+                for future in ended:
+                    with contextlib.suppress(BrokenProcessPool):  # any other failure is raised
+                        future.result()
+                        finished.append(futures[future])
         except BaseException:
             board.wanted.value = STOP
             _wait_for_workers(futures, board)
@@ -147,15 +150,6 @@ def _work(task: Task, folder: Path, number: int) -> None:
             raise Stopped
 
     run_task(task, folder, report)
-
-
-def _is_finished(future: Future) -> bool:
-    """Whether a task came to its end; a worker that died is no answer, any other failure is raised."""
-    try:
-        future.result()
-    except BrokenProcessPool:
-        return False
-    return True
 
 
 @contextlib.contextmanager
