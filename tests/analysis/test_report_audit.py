@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from driftwise.analysis.audit import audit_study, worst_of
-from driftwise.analysis.plain import json_text
 from driftwise.analysis.report import write_report
+from driftwise.cli.app import json_text
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.study import prepare
 from tests.report_folders import make_folder

@@ -9,7 +9,6 @@ import math
 import pytest
 
 from driftwise.analysis.page import Article, Code, Definitions, Page, Section, write_html
-from driftwise.analysis.plain import plain
 from driftwise.analysis.statistics.wording import with_half_width
 from driftwise.analysis.table import (
     Cell,
@@ -22,6 +21,7 @@ from driftwise.analysis.table import (
     terminal_table,
     words,
 )
+from driftwise.cli.app import plain
 
 TABLE = Table.of(
     "regrets",

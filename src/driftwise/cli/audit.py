@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftwise.analysis.plain import json_text
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, counted, made_folder, print_table, write_page
+from driftwise.cli.app import InputError, app, check, counted, json_text, made_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
 from driftwise.experiments import Study, prepare
 from driftwise.experiments.files import find_study

@@ -9,8 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-from driftwise.analysis.plain import json_text
-from driftwise.cli.app import InputError, app, check, made_folder, print_table, write_page
+from driftwise.cli.app import InputError, app, check, json_text, made_folder, print_table, write_page
 from driftwise.cli.options import SEED, Json, argument, flag, integer, word
 
 EXAMPLES = """\b

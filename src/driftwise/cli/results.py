@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from driftwise.analysis.table import csv_text
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, print_table
+from driftwise.cli.app import InputError, app, check, json_text, print_table
 from driftwise.cli.options import argument, word
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def _compare(
 ) -> None:
     """Say what changed between two finished runs, with a test for each difference."""
     from driftwise.analysis.comparison import METRICS, compare, comparison_table
-    from driftwise.analysis.plain import json_text
     from driftwise.analysis.report.data import load_report_data
 
     check(require_choice, "metric", metric, list(METRICS))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from driftwise.analysis.plain import json_text
 from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, print_table
+from driftwise.cli.app import InputError, app, check, json_text, print_table
 from driftwise.cli.options import Json, integer, number, word
 from driftwise.theory import bandit_tuning, tuning
 from driftwise.theory.bounds.advice import Advice, advise, described, require_possible_variation
@@ -74,13 +73,12 @@ def _tune(
     )
     check(require_possible_variation, "--variation", setting, kind)
     advice = check(advise, setting, kind)
-    (_print_json if as_json else _print_text)(setting, kind, advice)
-
-
-def _print_text(setting: Setting, problem: Problem, advice: Advice) -> None:
-    print_table(_tunings_table(setting, problem))
-    print_table(_rates_table(setting, problem))
-    print(f"If the variation is not known, {_listed(setting, _blocks(setting, problem))}.\n")
+    if as_json:
+        print(json_text(_content(setting, kind, advice)))
+        return
+    print_table(_tunings_table(setting, kind))
+    print_table(_rates_table(setting, kind))
+    print(f"If the variation is not known, {_listed(setting, _blocks(setting, kind))}.\n")
     print(f"Recommendation. {' '.join(advice.sentences)}")
 
 
@@ -92,16 +90,14 @@ def _tunings_table(setting: Setting, problem: Problem) -> Table:
     for evaluation in _evaluated(setting, problem, rate_only=False):
         bound = evaluation.bound
         options = (f"clip {each}" if name == "clip" else each for name, each in bound.options.items())
+        sizes = evaluation.radius, evaluation.total, evaluation.total / most
         row = (
             bound.algorithm,
             ", ".join(options) or "–",
             described(evaluation),
             Cell.of("{:,.1f}".format, evaluation.remembered),
             Cell.of("{:g}".format, evaluation.setting.ridge),
-            *(
-                Cell.of("{:.3g}".format, size)
-                for size in (evaluation.radius, evaluation.total, evaluation.total / most)
-            ),
+            *(Cell.of("{:.3g}".format, size) for size in sizes),
             _first(bound, setting),
             ", ".join(filter(None, (bound.status, bound.assumes))),
         )
@@ -156,23 +152,19 @@ def _listed(setting: Setting, blocks: dict[str, int]) -> str:
     return f"choose online: {listed}"
 
 
-def _print_json(setting: Setting, problem: Problem, advice: Advice) -> None:
-    bounds = [
-        _as_json(evaluation)
-        for only in (False, True)
-        for evaluation in _evaluated(setting, problem, rate_only=only)
-    ]
-    content = {
+def _content(setting: Setting, problem: Problem, advice: Advice) -> dict[str, Any]:
+    """All of it as tables."""
+    kinds = (_evaluated(setting, problem, rate_only=only) for only in (False, True))
+    return {
         "problem": problem,
         "setting": setting,
         "trivial": trivial(setting, problem),
-        "bounds": bounds,
+        "bounds": [_as_json(evaluation) for kind in kinds for evaluation in kind],
         "blocks": _blocks(setting, problem),
         "regime": advice.regime,
         "recommended": advice.recommended.bound.name,
         "advice": advice.sentences,
     }
-    print(json_text(content))
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -38,18 +37,13 @@ def html_page(report: Report) -> str:
 
 def _parts(report: Report) -> list[Section | Article]:
     opening, closing = (_there(panel(report) for panel in panels) for panels in (OPENING, CLOSING))
-    environments = [_there(panel(data) for panel in PANELS) for data in report.values()]
-    if len(report) == 1:
-        return [*opening, *environments[0], *closing]
-    numbered = zip(itertools.count(1), report.values(), environments)
-    return [*opening, *itertools.starmap(_article, numbered), *closing]
-
-
-def _article(number: int, data: ReportData, sections: Sequence[Section]) -> Article:
-    """An environment among others."""
-    label, name = data.environment_label, str(data.environment_config.get("name", ""))
-    place = f"environment-{number}"
-    return Article(label, sections, kicker="" if name == label else name, lead=_finding(data), place=place)
+    parts = []
+    for number, (label, data) in enumerate(report.items(), 1):
+        sections = _there(panel(data) for panel in PANELS)
+        name = str(data.environment_config.get("name", ""))
+        look = dict(kicker="" if name == label else name, place=f"environment-{number}")
+        parts += sections if len(report) == 1 else [Article(label, sections, lead=_finding(data), **look)]
+    return [*opening, *parts, *closing]
 
 
 def _there(sections: Iterable[Section | None]) -> list[Section]:

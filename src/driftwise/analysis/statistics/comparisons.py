@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from scipy.special import stdtr
 
 from driftwise.analysis.statistics.intervals import (
     Interval,
+    Resampling,
     bootstrap_interval,
     mean_interval,
     standard_error,
@@ -193,17 +194,14 @@ def rank_table(
     scores: Mapping[str, np.ndarray],
     *,
     better: str | Sequence[str] = "lower",
-    level: float = 0.95,
-    method: str = "percentile",
-    num_resamples: int = 2000,
-    seed: int = 0,
+    **resampling: Unpack[Resampling],
 ) -> RankTable:
     """Mean rank of each agent, whose scores are `[runs]` or `[runs, tasks]`.
 
     Tasks are environments or metrics. Agents are ranked against each other within each run of each task, so
     tasks need no common scale, and `better` may be one direction for all tasks or one for each. The interval
-    is a bootstrap over runs, which are drawn for all agents and tasks together: it says nothing about tasks
-    that were not tried.
+    is a bootstrap over runs (of percentiles unless another `method` is given), which are drawn for all agents
+    and tasks together: it says nothing about tasks that were not tried.
 
     Reference: Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 2006.
     """
@@ -215,14 +213,8 @@ def rank_table(
         raise ArgumentError("better", f"be one direction or one for each of {num_tasks} tasks", better)
     tasks = zip(range(num_tasks), directions, strict=True)
     ranks = np.stack([average_ranks(stacked[:, task], better=which) for task, which in tasks], axis=-1)
-    overall = bootstrap_interval(
-        ranks.mean(axis=-1),
-        lambda runs: runs.mean(axis=0),
-        level=level,
-        method=method,
-        num_resamples=num_resamples,
-        seed=seed,
-    )
+    resampling.setdefault("method", "percentile")
+    overall = bootstrap_interval(ranks.mean(axis=-1), lambda runs: runs.mean(axis=0), **resampling)
     return RankTable(tuple(scores), ranks.mean(axis=0), overall)
 
 

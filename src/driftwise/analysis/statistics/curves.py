@@ -6,11 +6,11 @@ Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Resu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from driftwise.analysis.statistics.intervals import Interval, bootstrap_interval
+from driftwise.analysis.statistics.intervals import Interval, Resampling, bootstrap_interval
 from driftwise.analysis.statistics.samples import require_curves, require_lengths, require_runs
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
@@ -115,10 +115,7 @@ def growth_exponent(
     *,
     lengths: Lengths = None,
     part: float = 0.5,
-    level: float = 0.95,
-    method: str = "percentile",
-    num_resamples: int = 2000,
-    seed: int = 0,
+    **resampling: Unpack[Resampling],
 ) -> Interval:
     """Exponent `α` of `R_K ≈ C K^α`, fitted to the mean over runs of curves `[runs, points]`.
 
@@ -133,24 +130,17 @@ def growth_exponent(
     last = episodes > (1 - part) * episodes[-1]
     if last.sum() < 2:
         raise ArgumentError("part", "take in at least two points", part, f"{part:g} with {last.sum()}")
-    return scaling_exponent(
-        curves[:, last], episodes[last], level=level, method=method, num_resamples=num_resamples, seed=seed
-    )
+    return scaling_exponent(curves[:, last], episodes[last], **resampling)
 
 
 def scaling_exponent(
-    scores: np.ndarray,
-    sizes: np.ndarray | Sequence[float],
-    *,
-    level: float = 0.95,
-    method: str = "percentile",
-    num_resamples: int = 2000,
-    seed: int = 0,
+    scores: np.ndarray, sizes: np.ndarray | Sequence[float], **resampling: Unpack[Resampling]
 ) -> Interval:
     """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
 
     The slope of the least-squares line through `(log n, log mean R)`, with an interval by bootstrap over
-    runs: what belongs to one run stays together. NaN where the mean of some point is not positive.
+    runs (of percentiles unless another `method` is given): what belongs to one run stays together. NaN where
+    the mean of some point is not positive.
     """
     scores = require_runs("scores", require_array("scores", scores, (None, None)))
     sizes = require_array("sizes", sizes, (scores.shape[1],))
@@ -162,9 +152,8 @@ def scaling_exponent(
         mean = runs.mean(axis=0)
         return np.log(np.where(mean > 0, mean, np.nan)) @ centred / (centred @ centred)
 
-    return bootstrap_interval(
-        scores, slope, level=level, method=method, num_resamples=num_resamples, seed=seed
-    )
+    resampling.setdefault("method", "percentile")
+    return bootstrap_interval(scores, slope, **resampling)
 
 
 def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.ndarray:

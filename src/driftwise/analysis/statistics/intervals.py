@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
@@ -20,6 +20,15 @@ class Interval(NamedTuple):
     estimate: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+
+class Resampling(TypedDict, total=False):
+    """Options of `bootstrap_interval`, for statistics that have one."""
+
+    level: float
+    method: str
+    num_resamples: int
+    seed: int
 
 
 def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:

@@ -54,8 +54,10 @@ def ranking(report: Report) -> Ranking:
     )
 
 
-def ranking_table(report: Report) -> Table:
-    """Average rank of every agent, and its regret in every environment."""
+def overview(report: Report) -> Section | None:
+    """Average rank of every agent, and its regret in every environment, if there are several."""
+    if len(report) < 2:
+        return None
     agents, ranks, _, *regrets = ranking(report)
     rows = [
         (
@@ -68,20 +70,14 @@ def ranking_table(report: Report) -> Table:
         )
         for place, agent in enumerate(agents)
     ]
-    return Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
-
-
-def overview(report: Report) -> Section | None:
-    """The ranking, if there are several environments."""
-    if len(report) < 2:
-        return None
+    table = Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
     note = (
         "Final cumulative regret, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
         "environment. Average rank: by final regret within each run of each environment, averaged over all, "
         "so that environments count alike whatever the size of their regret; the interval is a bootstrap "
         f"over runs.{bootstrap_caution(next(iter(report.values())))}"
     )
-    return Section("Overview", [ranking_table(report), note])
+    return Section("Overview", [table, note])
 
 
 class Differences(NamedTuple):
@@ -102,9 +98,14 @@ def differences_to_best(data: ReportData) -> Differences:
     return Differences(found, identical, p, holm(p))
 
 
-def differences_table(data: ReportData, differences: Differences) -> Table:
-    """Every difference with its test, and how often the best agent won."""
-    rows = []
+def differences(data: ReportData) -> Section | None:
+    """Every difference with its test, and how often the best agent won, if there are several agents."""
+    if len(data.labels) < 2:
+        return None
+    title = "Differences to the best agent"
+    if data.num_runs < 2:
+        return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
+    differences, rows = differences_to_best(data), []
     for place, index in enumerate(data.order[1:]):
         interval = [float(each[place]) for each in differences.found[:3]]
         text = "identical" if differences.identical[place] else with_interval(*interval)
@@ -113,22 +114,12 @@ def differences_table(data: ReportData, differences: Differences) -> Table:
         row = Cell(text, tuple(interval)), *(Cell.of(probability, p) for p in tests), won
         rows.append((data.labels[index], *row))
     columns = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
-    return Table.of("differences", words("agent") + columns, rows)
-
-
-def differences(data: ReportData) -> Section | None:
-    """The differences, if there are several agents."""
-    if len(data.labels) < 2:
-        return None
-    title = "Differences to the best agent"
-    if data.num_runs < 2:
-        return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
-    found = differences_to_best(data)
+    table = Table.of("differences", words("agent") + columns, rows)
     note = (
         f"Final cumulative regret minus that of {data.labels[data.order[0]]}, run by run under common random "
         "numbers; paired t-tests, adjusted by Holm for the number of tests. The best agent was chosen by the "
         "same runs, which flatters it: confirm a close call with another seed."
     )
-    if found.identical.any():
+    if differences.identical.any():
         note += " Identical: equal in every run, but for rounding."
-    return Section(title, [differences_table(data, found), note])
+    return Section(title, [table, note])

@@ -52,7 +52,9 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
     after = [Column(f"recovery after {change:,}", (f"recovery_after_{change}",)) for change in changes]
     counted = [Column(f"{event} in a run", (f"{event}_in_a_run",), f"{event}{mean}") for event in events]
     return {
-        "environment": [Measure(Column("environment"), _environment)],
+        "environment": [
+            Measure(Column("environment"), lambda data: [data.environment_label] * len(data.labels))
+        ],
         "rank": [Measure(Column("rank", ("rank",)), lambda data: _cells("{:g}".format, data.ranks))],
         "agent": [Measure(Column("agent"), lambda data: data.labels)],
         "regret": [Measure(regret, lambda data: _cells(with_half_width, *mean_interval(data.scores)))],
@@ -69,10 +71,6 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         ],
         "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)],
     }
-
-
-def _environment(data: ReportData) -> list[str]:
-    return [data.environment_label] * len(data.labels)
 
 
 def _areas(data: ReportData) -> list[Cell]:

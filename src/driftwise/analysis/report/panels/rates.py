@@ -153,15 +153,12 @@ def _sweep(along: str, fixed: str, points: list[_Point], *, named: bool) -> Swee
             [point.data.results[label].cumulative_regret[:, -1] for point in points], axis=1
         )  # [runs, points]
         table = _table(points[0].data, label)
-        bound = _declared(table)
+        bound, share = _declared(table), math.nan
         means, fit = scores.mean(axis=0), scaling_exponent(scores, sizes, num_resamples=1000)
-        if bound is None:
-            fits.append(Fit(label, means, fit, None, None, np.nan))
-            continue
-        share = np.nan
-        if _about(bound, table):
+        if bound is not None and _about(bound, table):
             share = max(means / [bound.evaluate(_setting(point, table)).total for point in points])
-        fits.append(Fit(label, means, fit, bound, getattr(bound.exponents, along), float(share)))
+        declared = None if bound is None else getattr(bound.exponents, along)
+        fits.append(Fit(label, means, fit, bound, declared, float(share)))
     return Sweep(along, fixed, sizes, tuple(fits))
 
 
