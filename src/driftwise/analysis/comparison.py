@@ -18,7 +18,7 @@ from driftwise.analysis.statistics.samples import rounding
 from driftwise.analysis.statistics.wording import probability, rounded, with_interval
 from driftwise.analysis.table import Cell, Column, Table, numbers, words
 from driftwise.base.validation import require_choice
-from driftwise.experiments.storage import differences as table_differences
+from driftwise.experiments.storage import differences
 from driftwise.simulation.results import Result
 
 LEVEL, ALPHA = 0.95, 0.05
@@ -108,6 +108,7 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     ]
     common = [each for each in sides[0] if each in sides[1]]
     manifests = [next(iter(side.values())).manifest for side in (first, second)]
+    lasting = [_lasting(manifest, common) for manifest in manifests]
     seeds = [manifest.get("seed") for manifest in manifests]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
     rows = [
@@ -118,7 +119,7 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     return Comparison(
         metric=metric,
         method="paired" if paired else "welch",
-        facts=manifest_differences(manifests[0], manifests[1], common),
+        facts=tuple(ManifestDifference(*place) for place in differences(lasting[0], lasting[1])),
         rows=rows,
         only_first=tuple(each for each in sides[0] if each not in common),
         only_second=tuple(each for each in sides[1] if each not in common),
@@ -255,14 +256,6 @@ def welch_test(first: np.ndarray, second: np.ndarray) -> Difference:
     return Difference(estimate, float(half_width), float(2 * stdtr(freedom, -abs(estimate) / error)))
 
 
-def manifest_differences(
-    first: Mapping[str, Any], second: Mapping[str, Any], common: Collection[Participant]
-) -> tuple[ManifestDifference, ...]:
-    """All places at which manifests differ, but for when and how long; of the agents, those in `common`."""
-    places = table_differences(_lasting(first, common), _lasting(second, common))
-    return tuple(ManifestDifference(*place) for place in places)
-
-
 def manifests_table(differences: Iterable[ManifestDifference]) -> Table:
     """The places, and what each of the manifests has there."""
     rows = [(path, _text(first), _text(second)) for path, first, second in differences]
@@ -276,7 +269,7 @@ def _text(value: Any) -> str:
 
 
 def _lasting(manifest: Mapping[str, Any], common: Collection[Participant]) -> dict[str, Any]:
-    """The manifest less what differs between any two runs."""
+    """The manifest less what differs between any two runs; of the agents, those in `common`."""
     agents: dict[str, dict[str, Any]] = {}
     for agent in manifest["agents"]:
         own = Participant(str(agent["environment"]), str(agent["label"]))

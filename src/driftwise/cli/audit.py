@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, counted, json_text, made_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
-from driftwise.experiments import Study, prepare
+from driftwise.experiments import prepare
 from driftwise.experiments.files import find_study
 
 if TYPE_CHECKING:
@@ -67,20 +66,13 @@ def _audit(
     else:
         studies = [check(find_study, file_or_name, **sizes)]
     if agent is not None:
-        studies = _with_agent(studies, agent)
+        labels = dict.fromkeys(label for study in studies for label in study.experiment.agents)
+        check(require_choice, "--agent", agent, list(labels))
+        studies = [study for study in studies if agent in study.experiment.agents]
     folder = None if out is None else made_folder(out)
-    audits = [
-        check(
-            audit_study,
-            study,
-            stride=stride,
-            delta=delta,
-            beta_scale=beta_scale,
-            agent=agent,
-            progress=lambda environment, label: print(f"{label} in {environment}", file=sys.stderr),
-        )
-        for study in studies
-    ]
+    options: dict[str, Any] = dict(stride=stride, delta=delta, beta_scale=beta_scale, agent=agent)
+    options["progress"] = lambda environment, label: print(f"{label} in {environment}", file=sys.stderr)
+    audits = [check(audit_study, study, **options) for study in studies]
     if as_json:
         print(json_text(audits))
     else:
@@ -90,13 +82,6 @@ def _audit(
         write_page(folder, "audit", json_text(audits), html_page(audits))
     if any(audit.violated for audit in audits):
         raise typer.Exit(1)
-
-
-def _with_agent(studies: Sequence[Study], agent: str) -> list[Study]:
-    """The studies that have an agent of that label."""
-    labels = dict.fromkeys(label for study in studies for label in study.experiment.agents)
-    check(require_choice, "--agent", agent, list(labels))
-    return [study for study in studies if agent in study.experiment.agents]
 
 
 def _print_audit(audit: Audit) -> None:

@@ -60,18 +60,9 @@ def _replay(
     columns = tuple(filter(None, (column.strip() for column in features.split(","))))
     log = check(Log, file, action=action, reward=reward, features=columns, propensity=propensity)
     folder = None if out is None else made_folder(out)
+    options = dict(shared=shared, frozen_after=frozen, every=every, seed=seed)
     with _progress() as progress:
-        found = check(
-            replay,
-            log,
-            name,
-            parameters,
-            shared=shared,
-            frozen_after=frozen,
-            every=every,
-            seed=seed,
-            progress=progress,
-        )
+        found = check(replay, log, name, parameters, **options, progress=progress)
     text = json_text(found.to_json())
     if found.skipped:
         lost = f"skipped {found.skipped:,} of {found.rows + found.skipped:,} rows"

@@ -73,7 +73,9 @@ def recovery_times(
     regret = require_curves("regret", regret)
     lengths = require_lengths(lengths, regret.shape[-1])
     ends = np.cumsum(lengths)
-    places = _require_changes(changes, ends[-1])
+    places = [require_count("changes", change, at_least=0) for change in changes]
+    if sorted(set(places)) != places or any(place >= ends[-1] for place in places):
+        raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
     for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
         require_count(name, value)
     if (threshold is None) == (tolerance is None):
@@ -164,10 +166,3 @@ def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.nd
     padded = np.concatenate([padding, curves], axis=-1) * weights
     windows = np.lib.stride_tricks.sliding_window_view
     return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
-
-
-def _require_changes(changes: Sequence[int], num_episodes: float) -> list[int]:
-    places = [require_count("changes", change, at_least=0) for change in changes]
-    if sorted(set(places)) != places or any(place >= num_episodes for place in places):
-        raise ArgumentError("changes", f"be increasing episodes below {num_episodes:g}", tuple(changes))
-    return places

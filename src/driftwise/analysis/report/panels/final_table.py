@@ -18,6 +18,7 @@ from driftwise.simulation.results import EVENTS
 IN_CSV = ("environment", "rank", "agent", "regret", "iqm", "area", "recovery", "events", "seconds")
 IN_LATEX = ("environment", "agent", "regret", "iqm", "area", "mean recovery", "events")
 ON_A_TERMINAL = ("agent", "regret", "events", "seconds")  # after the environment, if there are several
+_short = partial(rounded, digits=3)
 MAX_CHANGES = 4  # with a column each; of more, the table has the mean
 
 
@@ -108,10 +109,6 @@ def _seconds(data: ReportData) -> list[Cell]:
 def _cells(write: Callable[..., str], *columns: Iterable[float]) -> list[Cell]:
     """A cell for each agent, of its number in each of the columns."""
     return [Cell.of(write, *map(float, row)) for row in zip(*columns, strict=True)]
-
-
-def _short(value: float) -> str:
-    return rounded(value, 3)
 
 
 def final(data: ReportData) -> Section:

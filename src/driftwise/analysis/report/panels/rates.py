@@ -93,7 +93,12 @@ def rates_table(sweeps: Sequence[Sweep]) -> Table:
 
 def sweeps(report: Report) -> tuple[Sweep, ...]:
     """All sweeps among the environments of a report: three sizes or more at which the rest is the same."""
-    points = [point for data in report.values() for point in _points(data)]
+    points = []
+    for data in report.values():
+        if isinstance(data.environment, str):  # it cannot be made
+            continue
+        if (variation := data.environment.variation(data.num_episodes).total) > 0:
+            points.append(_Point(data, data.num_episodes, variation))
     kinds = [list(kind) for _, kind in itertools.groupby(sorted(points, key=_kind), key=_kind)]
     found = []
     for members in kinds:
@@ -122,14 +127,6 @@ def _still(key: str, value: Any) -> Any:
     if key not in MOVING or not isinstance(value, Mapping):
         return value
     return {name: _still(name, each) for name, each in value.items() if name in (*KEPT, *MOVING)}
-
-
-def _points(data: ReportData) -> Iterator[_Point]:
-    """The point of an environment; none where it cannot be made, or does not move."""
-    if not isinstance(data.environment, str):
-        variation = data.environment.variation(data.num_episodes).total
-        if variation > 0:
-            yield _Point(data, data.num_episodes, variation)
 
 
 def _alike(points: list[_Point]) -> Iterator[tuple[float, list[_Point]]]:
