@@ -144,10 +144,6 @@ def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tupl
     return carry, np.stack(ys)
 
 
-def _sweep_loop(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
-    return np.stack([function(x) for x in xs])
-
-
 def _while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
     while keep(carry):
         carry = step(carry)
@@ -165,7 +161,7 @@ BACKENDS: dict[str, Backend] = {
     "numpy": Backend(
         scan=_scan_loop,
         spd_inverse=np.linalg.inv,
-        sweep_over=_sweep_loop,
+        sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,
         after=lambda array, other: array,
         identity=_identity,

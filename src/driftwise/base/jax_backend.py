@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,14 +22,10 @@ def spd_inverse(matrix: Array) -> Array:
     return root @ jnp.matrix_transpose(root)
 
 
-def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
-    return jax.lax.map(function, xs, batch_size=min(at_once, len(xs)))
-
-
 BACKENDS["jax.numpy"] = Backend(
     scan=jax.lax.scan,
     spd_inverse=spd_inverse,
-    sweep_over=sweep_over,
+    sweep_over=lambda function, xs, at_once: jax.lax.map(function, xs, batch_size=min(at_once, len(xs))),
     vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products
     after=lambda array, other: array + 0 * other,
     identity=lambda size, dtype: jnp.eye(size, dtype=dtype),

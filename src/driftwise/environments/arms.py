@@ -170,28 +170,24 @@ class ContextSampler(NamedTuple):
         )
 
 
-class CubeSampler(NamedTuple):
+class _FreshSampler(NamedTuple):
     like: Array  # [A, d], for its shape and type
     always: Array | None  # [A] which arms every round has; None if all
 
+
+class CubeSampler(_FreshSampler):
     def draw(self, key: Key) -> FeatureTable:
         xp = namespace(self.like)
         points = 2 * xp.reshape(coarse(key, self.like.size, self.like.dtype), self.like.shape) - 1
         return _some(points / xp.maximum(_norms(points), xp.ones_like(points[:, :1])), self.always, key)
 
 
-class SphereSampler(NamedTuple):
-    like: Array
-    always: Array | None
-
+class SphereSampler(_FreshSampler):
     def draw(self, key: Key) -> FeatureTable:
         return _some(_directions(key, self.like), self.always, key)
 
 
-class BallSampler(NamedTuple):
-    like: Array
-    always: Array | None
-
+class BallSampler(_FreshSampler):
     def draw(self, key: Key) -> FeatureTable:
         num_arms, dim = self.like.shape
         lengths = uniform(fold(key, 1), num_arms, self.like.dtype) ** (1 / dim)

@@ -42,13 +42,11 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does."""
     lock = FileLock(folder / ".lock")
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         raise OSError(errno.EBUSY, "another run is writing to it") from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:

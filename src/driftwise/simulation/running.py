@@ -49,8 +49,14 @@ def run_tasks(
       progress: hears where each task begins and what it comes to, never less than before.
       look: called several times a second by engines, else after every chunk; what it raises ends the run.
     """
-    look = look or (lambda: None)
-    report = _forward(progress or (lambda number, done, total: None), look)
+    look, furthest = look or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
+
+    def report(number: int, done: int, total: int) -> None:
+        look()
+        if progress is not None and done > furthest[number]:  # work can be lost, and done again
+            furthest[number] = done
+            progress(number, done, total)
+
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         remove_leftovers(folder)
@@ -65,16 +71,3 @@ def run_task(task: Task, folder: Path | None, report: Callable[[int, int], None]
     """Result of a task, from whatever checkpoint it has in the folder."""
     path = None if folder is None else folder / checkpoint_name(task)
     return simulate_from(path, Simulation(task), progress=report)
-
-
-def _forward(progress: Report, look: Look) -> Report:
-    """Pass on what is further than all that was heard of a task before: work can be lost, and done again."""
-    furthest: dict[int, int] = {}
-
-    def report(number: int, done: int, total: int) -> None:
-        look()
-        if done > furthest.get(number, -1):
-            furthest[number] = done
-            progress(number, done, total)
-
-    return report

@@ -9,10 +9,10 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.counts import empty_counts, visited, visits
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
 from driftwise.parts.radii import CountRadius
+from driftwise.parts.regression import empty_counts, visited, visits
 
 
 class Epoch(NamedTuple):

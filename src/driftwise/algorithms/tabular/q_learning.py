@@ -11,8 +11,8 @@ from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_number
-from driftwise.parts.counts import visited
 from driftwise.parts.exploration import greedy_policy
+from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term, tabular_period
 
 

@@ -17,11 +17,10 @@ from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_number
-from driftwise.parts.counts import empty_counts, visits
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import pooled
-from driftwise.parts.regression import matvec
+from driftwise.parts.regression import empty_counts, matvec, visits
 from driftwise.theory.tuning import tabular_log_term
 
 LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow

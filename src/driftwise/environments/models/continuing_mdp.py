@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
-from driftwise.base.random import keys_of
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.environments.drift import Drift
@@ -48,7 +47,7 @@ class ContinuingMdpWorld(NamedTuple):
     def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
         xp, dtype = namespace(self.reward), self.reward.dtype
         here: Array = carry.position
-        for_environment, for_plan, for_action = keys_of(run_key, t)
+        for_environment, for_plan, for_action = random.keys_of(run_key, t)
         plan = agent.plan(carry.state, self.example, for_plan)
         luck = random.uniform(for_environment, 2, dtype)
         action = agent.act(plan, 0, here, random.uniform(for_action, 1, dtype)[0])
@@ -154,7 +153,6 @@ class ContinuingMdp(Environment):
         )
 
     def digest(self) -> str:
-        """A text that tells it from other environments, whatever their names."""
         return f"{self.tables.digest()} from {self.start}"
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
-from driftwise.base.random import keys_of
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
@@ -46,7 +45,7 @@ class LinearBanditWorld(NamedTuple):
 
     def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> Played:
         xp, theta, dtype = namespace(inputs), inputs, inputs.dtype
-        for_environment, for_plan, for_action = keys_of(run_key, t)
+        for_environment, for_plan, for_action = random.keys_of(run_key, t)
         arms = self.arms.draw(random.fold(for_environment, ARMS))
         luck = random.uniform(random.fold(for_environment, NOISE), 3, dtype)
         noise = self.noise_scale * random.gaussian(luck[:1], luck[1:2])[0]
@@ -150,7 +149,6 @@ class LinearBandit(Environment):
         )
 
     def digest(self) -> str:
-        """A text that tells it from other environments, whatever their names."""
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -12,7 +12,6 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan, sweep_over
-from driftwise.base.random import keys_of
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -24,9 +23,9 @@ from driftwise.base.validation import (
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
 from driftwise.environments.environment import Carry, Environment, Played, Record
-from driftwise.environments.models.checks import TOLERANCE, check_all, check_models, projection
 from driftwise.parts.regression import feature_table
 
+TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 
 
@@ -72,7 +71,7 @@ class LinearMdpWorld(NamedTuple):
     def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
         horizon = self.theta.shape[1]
-        for_environment, for_plan, for_actions = keys_of(run_key, t)
+        for_environment, for_plan, for_actions = random.keys_of(run_key, t)
         model = self.model(inputs.mixture)
         cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
 
@@ -191,7 +190,6 @@ class LinearMdp(Environment):
         return weights
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Episodes before `num_episodes` at which the model jumps."""
         return tuple(self.drift.changes(num_episodes))
 
     def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearMdpWorld:
@@ -227,7 +225,6 @@ class LinearMdp(Environment):
         )
 
     def digest(self) -> str:
-        """A text that tells it from other environments, whatever their names."""
         digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
         known = [each for each in (self.successor_features, self.positions) if each is not None]
         for array in (self.features, self.theta, self.mu, self.initial, *known):
@@ -242,3 +239,52 @@ class LinearMdp(Environment):
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
         """The variation of the model in the first `num_episodes` episodes; see `planning.variation`."""
         return planning.variation(self, num_episodes, **options)
+
+
+def projection(psi: np.ndarray) -> np.ndarray:
+    """`Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
+    return psi @ np.linalg.pinv(psi)
+
+
+def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
+    """Raise a `ValueError` that says what keeps these arrays from being linear MDPs."""
+    dim = features.shape[-1]
+    norms = np.linalg.norm(features, axis=-1)
+    check_all(norms, "features", "norm", "at most 1", ("state", "action"), high=1.0)
+    check_all(initial, "initial", "probability", "at least 0", ("state",), low=0.0)
+    check_all(initial.sum(), "initial", "sum", "1", (), low=1.0, high=1.0)
+    where = ("anchor", "step")
+    root = np.sqrt(dim)
+    at_most = f"at most sqrt(dim) = {root:g}"
+    check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
+    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
+    check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
+    pair = (*where, "state", "action")
+    rewards = np.einsum("sad,jhd->jhsa", features, theta)
+    check_all(rewards, "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
+    mass = np.einsum("sad,jhd->jhsa", features, mu.sum(-1))
+    check_all(mass, "mu", "sum of the transition probabilities", "1", pair, low=1.0, high=1.0)
+    if features.min() >= 0 and mu.min() >= 0:
+        return  # every probability is a sum of non-negative terms
+    for j, h in np.ndindex(*mu.shape[:2]):
+        prefix = f"mu (anchor {j}, step {h})"
+        names = ("state", "action", "next state")
+        check_all(features @ mu[j, h], prefix, "transition probability", "at least 0", names, low=0.0)
+
+
+def check_all(
+    values: np.ndarray,
+    name: str,
+    what: str,
+    expected: str,
+    axes: tuple[str, ...],
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> None:
+    bad = np.argwhere((values < low - TOLERANCE) | (values > high + TOLERANCE))
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        place = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        where = f"{what} at {place}" if place else what
+        raise ValueError(f"{name}: {where} is {values[index]:.6g}, expected {expected}")

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from driftwise.base.validation import ArgumentError, require_array
 from driftwise.environments.drift import Drift
-from driftwise.environments.models.checks import TOLERANCE
-from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.linear_mdp import TOLERANCE, LinearMdp, RewardKind
 
 
 def tabular_mdp(

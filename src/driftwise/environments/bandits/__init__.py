@@ -1,1 +1,0 @@
-"""Drifting linear bandits that people know, and one to build anything from."""
