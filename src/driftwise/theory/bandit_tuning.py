@@ -19,14 +19,14 @@ general arms (Touati & Vincent 2020, Section 4); for orthogonal arms it holds.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Required, TypedDict, Unpack
+from typing import Annotated, Literal, Required, TypedDict, Unpack, get_args
 
 from driftwise.base.arguments import with_defaults
 from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]
 RidgeRule = Literal["one", "dim"]
-TUNINGS = ("published", "corrected", "orthogonal")
+TUNINGS = get_args(Tuning)
 
 
 class BanditRun(TypedDict, total=False):

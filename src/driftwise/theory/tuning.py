@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
@@ -18,7 +18,6 @@ RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
 _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest episode is forgotten long before
 DIMENSION = 2  # of states and actions together, where pairs lie in the unit square
 KERNEL_POWER = (2 * DIMENSION + 1) / (2 * DIMENSION + 2)
-_RATE_TUNINGS = ("paper", "horizon_aware", "ridge_dim", "orthogonal")
 
 
 def opt_wlsvi_rate(
@@ -36,7 +35,7 @@ def opt_wlsvi_rate(
     A variation of zero gives `η = 1`.
     """
     dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
-    require_choice("tuning", tuning, _RATE_TUNINGS)
+    require_choice("tuning", tuning, get_args(RateTuning))
     scale = {
         "paper": dim * num_episodes,
         "horizon_aware": dim * horizon * num_episodes,

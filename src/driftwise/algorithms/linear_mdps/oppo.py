@@ -62,13 +62,8 @@ class PolicyOptimisation(Agent):
         measures: Array = features.measures
         xp = namespace(measures)
         num_anchors, horizon, _, num_states = measures.shape
-        steps = xp.zeros(horizon, dtype=measures.dtype)
-        sample = Sample(
-            features=xp.zeros((horizon, num_anchors), dtype=measures.dtype),
-            reward=steps,
-            successor=xp.zeros(horizon, dtype=xp.int32),
-            count=steps,
-        )
+        steps, nowhere = xp.zeros(horizon, dtype=measures.dtype), xp.zeros(horizon, dtype=xp.int32)
+        sample = Sample(xp.zeros((horizon, num_anchors), dtype=measures.dtype), steps, nowhere, steps)
         moments = empty_moments(sample, 0, self.ridge, gram_sq=False)
         even = xp.zeros((horizon, num_states, self.spec.num_actions), dtype=measures.dtype)
         return PolicyState(self.forgetting.init(moments, sample), normalised(even))

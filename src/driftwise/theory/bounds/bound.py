@@ -12,15 +12,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
 Problem = Literal["linear bandit", "linear MDP"]
 Status = Literal["proven", "corrected", "withdrawn", "ours"]
-PROBLEMS = ("linear bandit", "linear MDP")
-STATUSES = ("proven", "corrected", "withdrawn", "ours")
 LONGEST_RUN = 10**18
 STEP = 1.05  # between the lengths of run that are tried
 
@@ -169,8 +167,8 @@ class Bound:
     rate_only: bool = False
 
     def __post_init__(self) -> None:
-        require_choice("problem", self.problem, PROBLEMS)
-        require_choice("status", self.status, STATUSES)
+        require_choice("problem", self.problem, get_args(Problem))
+        require_choice("status", self.status, get_args(Status))
 
     @property
     def summary(self) -> str:
