@@ -277,6 +277,7 @@ def test_holm_by_hand() -> None:
     assert holm([0.7, 0.6]).tolist() == [1, 1]
     assert holm([0.02]).tolist() == [0.02]
     assert holm([]).tolist() == []
+    np.testing.assert_array_equal(holm([0.02, np.nan, 0.01]), [0.02, np.nan, 0.02])  # two were tested
 
 
 @pytest.mark.parametrize("test", ["t", "sign_flip"])
@@ -529,6 +530,7 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
         (lambda: paired_difference(good, good[:, None]), "must have the same shape, got (4,) and (4, 1)"),
         (lambda: paired_difference(good, good, better="lowr"), "did you mean 'lower'?"),
         (lambda: holm([0.1, 1.1]), "p_values must be in [0, 1]"),
+        (lambda: holm([[0.1]]), "p_values must have shape (any)"),  # pyright: ignore
         (lambda: all_pairs({"a": good}), "scores must be of at least two agents, got ['a']"),
         (lambda: all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
         (lambda: all_pairs({"a": good[:, None], "b": good}), "scores of 'a' must have shape (any)"),

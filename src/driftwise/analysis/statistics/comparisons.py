@@ -136,6 +136,7 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     Reference: Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
     """
     adjusted = np.array(p_values, dtype=float)
+    require_array("p_values", np.nan_to_num(adjusted), (None,))
     if ((adjusted < 0) | (adjusted > 1)).any():
         raise ArgumentError("p_values", "be in [0, 1]", adjusted.tolist())
     order = np.argsort(adjusted, kind="stable")[: np.isfinite(adjusted).sum()]  # NaN is sorted to the end
