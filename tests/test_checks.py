@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -45,6 +46,7 @@ BARE: dict[str, Any] = {  # where a maker has no defaults
 MOVING: dict[str, Any] = dict(drift=Abrupt((6,)), num_rounds=12)  # wherever a maker takes them
 
 
+@functools.cache
 def default(name: str) -> Environment:
     """With little but defaults, and a change within the first rounds."""
     taken = inspect.signature(ENVIRONMENTS[name]).parameters

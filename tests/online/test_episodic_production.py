@@ -75,7 +75,7 @@ META = PARAMETERS["change_detection"]
 
 
 @pytest.mark.parametrize("fresh", [counted, on_a_line])
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(calls=st.lists(CALLS, min_size=1, max_size=25))
 def test_whatever_is_refused_is_as_if_it_had_never_been_asked(fresh, calls):
     learner, twin = fresh(), fresh()
@@ -96,7 +96,7 @@ ROWS = arrays.arrays(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(rows=ROWS, turned=st.booleans())
 def test_whatever_a_feature_map_returns_it_is_rows_in_the_unit_ball_or_refused(rows, turned):
     here = {"rows": np.eye(2)}
