@@ -21,7 +21,7 @@ ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
 
 class AnyForgetting(TypedDict, total=False):
-    r"""At most one of three: without any, nothing is forgotten.
+    r"""A forgetting by at most one of three keys; without any, nothing is forgotten.
 
     `rate` is $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`; `length` $W$, the
     newest episodes that count, as in `sw_lsvi_ucb`; `period` $E$, episodes between restarts, as in

@@ -38,7 +38,7 @@ class Outcome:
 
 
 class Progress(NamedTuple):
-    """How far an agent is in an environment, in episodes of all its runs together."""
+    """The progress of an agent in an environment, in episodes of all its runs together."""
 
     environment_label: str
     label: str

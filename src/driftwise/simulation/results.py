@@ -48,7 +48,7 @@ class Result:
 
     @cached_property
     def counts(self) -> dict[str, np.ndarray]:
-        """How often the `EVENTS` that the agent tells of happened in each run, `[*grid, runs]`."""
+        """Counts of the `EVENTS` that the agent tells of, in each run, `[*grid, runs]`."""
         return {
             name: np.rint(np.sum(self.diagnostics[name] * self.lengths, axis=-1))
             for name in EVENTS

@@ -40,7 +40,7 @@ class BlockState(NamedTuple):
 
 @part
 class BanditOverAgents(Wrapper):
-    """In each block of episodes one of several agents plays, as new; `chooser` learns which gain most.
+    """A bandit over agents: one plays each block of episodes, as new, and `chooser` learns which gain most.
 
     The agents, its arms, are stacked in `base`: numbers of the base are tuples over them. An arm's gain is
     the mean reward of a step in its block, with `low` and `high` mapped to 0 and 1. After `num_episodes`

@@ -92,7 +92,7 @@ class ReportData:
 
     @cached_property
     def ranks(self) -> np.ndarray:
-        """By mean regret, from 1, `[agents]`; equal ones share their places."""
+        """Ranks by mean regret, from 1, `[agents]`; equal ones share their places."""
         return average_ranks(self.scores.mean(axis=0))
 
     @cached_property

@@ -135,7 +135,7 @@ class Direct:
 
     @state.setter
     def state(self, state: Moments) -> None:
-        """In arrays of its own, Λ and, if it is used, Λ̃ one after the other, and with Python's numbers."""
+        """The state, in arrays of its own (Λ and any Λ̃ one after the other) and Python's numbers."""
         num = 1 if state.gram_sq is None else 2
         self._grams = grams = np.concatenate([each for each in state[:num] if each is not None])
         self._gram, self._gram_sq = grams[0], grams[1] if num == 2 else None

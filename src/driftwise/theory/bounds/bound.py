@@ -85,7 +85,7 @@ class Exponents(NamedTuple):
 
 
 def exponents(dim: str, horizon: str, variation: str, num_episodes: str) -> Exponents:
-    """From fractions as they are written, `"5/4"`."""
+    """Exponents from fractions as they are written, `"5/4"`."""
     return Exponents(*(Fraction(power) for power in (dim, horizon, variation, num_episodes)))
 
 

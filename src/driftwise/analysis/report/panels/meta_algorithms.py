@@ -1,4 +1,4 @@
-"""When agents that watch over others restarted them, and which of several they let play."""
+"""Meta-algorithms: when they restarted the agents they watch over, and which of several they let play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`driftwise report` and `driftwise compare`."""
+"""`driftwise compare`."""
 
 from __future__ import annotations
 
@@ -8,40 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from driftwise.analysis.table import csv_text
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, json_text, print_table
+from driftwise.cli.app import app, check, json_text, print_table
 from driftwise.cli.options import argument, word
 
 if TYPE_CHECKING:
     from driftwise.analysis.comparison import Comparison
 
-REPORTS = """\b
-Examples:
-  driftwise report results/quickstart
-  driftwise report results/quickstart --format latex --out table.tex"""
-
-COMPARISONS = """\b
+EXAMPLES = """\b
 Examples:
   driftwise compare results/before results/after
   driftwise compare results/before results/after --metric reward --format csv"""
 
 
-@app.command("report", epilog=REPORTS)
-def _report(
-    folder: Annotated[str, argument("DIR", "A folder written by 'driftwise run'.")],
-    format: Annotated[str, word("FORMAT", "html, pdf, png, csv or latex.")] = "html",
-    out: Annotated[str | None, word("FILE", "The file to write.  [default: in DIR]")] = None,
-) -> None:
-    """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
-    from driftwise.analysis.report import write_report
-
-    try:
-        print(check(write_report, Path(folder), format=format, out=None if out is None else Path(out)))
-    except OSError as error:
-        where = "" if out is None else f" {out!r}"
-        raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None
-
-
-@app.command("compare", epilog=COMPARISONS)
+@app.command("compare", epilog=EXAMPLES)
 def _compare(
     first: Annotated[str, argument("DIR1", "A folder written by 'driftwise run'.")],
     second: Annotated[str, argument("DIR2", "Another one.")],

@@ -1,0 +1,1 @@
+"""Makers of drifting MDPs without episodes, one file each."""

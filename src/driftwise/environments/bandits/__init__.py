@@ -1,0 +1,1 @@
+"""Makers of drifting linear bandits, one file each."""
