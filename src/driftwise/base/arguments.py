@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Required, get_args, get_origin, get_type_hints
 
 from driftwise.base.validation import require_choice, require_count, require_number
@@ -59,11 +59,15 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
     return found.replace(parameters=[*plain, *_keywords(group)])
 
 
-def _keywords(group: type) -> Iterator[inspect.Parameter]:
-    for name, hint in get_type_hints(group, include_extras=True).items():
-        kind, default = hint, inspect.Parameter.empty
-        if get_origin(hint) is Required:
-            (kind,) = get_args(hint)
-        if get_origin(hint) is Annotated:
-            kind, default = get_args(hint)
-        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+@functools.cache
+def _keywords(group: type) -> tuple[inspect.Parameter, ...]:
+    return tuple(_keyword(*item) for item in get_type_hints(group, include_extras=True).items())
+
+
+def _keyword(name: str, hint: Any) -> inspect.Parameter:
+    kind, default = hint, inspect.Parameter.empty
+    if get_origin(hint) is Required:
+        (kind,) = get_args(hint)
+    if get_origin(hint) is Annotated:
+        kind, default = get_args(hint)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -64,10 +64,10 @@ def require_numeric(
     integer: bool = False,
 ) -> Any:
     """A finite number within bounds, or an array of them (a grid), as hashable nested tuples."""
-    if type(value) is float and math.isfinite(value) and not integer:  # the usual case, without an array
+    if type(value) in ((int,) if integer else (int, float)) and abs(value) < 2**53:  # one number: no array
         low, high = (-math.inf if at_least is None else at_least, math.inf if at_most is None else at_most)
         if low <= value <= high and (above is None or value > above):
-            return value
+            return value if integer else float(value)
     expected = f"be {_describe(above, at_least, at_most, integer)}"
     array = _as_array(value)
     if array.dtype.kind not in ("iu" if integer else "iuf") or array.size == 0:
