@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import Inputs, LinearMdpWorld
+from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from tests.examples import (
     DRIFTS,
@@ -25,6 +26,7 @@ from tests.examples import (
     SPEC,
     agent,
     make,
+    make_bandit,
 )
 from tests.test_checks import BARE
 
@@ -108,6 +110,14 @@ class Speechless(LeastSquares):
         return {"restarts": np.nan}
 
 
+@part
+class Uncounted(NoForgetting):
+    """It forgets to sum its weights."""
+
+    def update(self, moments: Any, sample: Any) -> Any:
+        return NoForgetting.update(self, moments, sample)._replace(weight_sq=moments.weight_sq)
+
+
 def like(cls: type, name: str) -> Agent:
     made: Any = agent(name)
     return cls(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
@@ -129,6 +139,17 @@ def like(cls: type, name: str) -> Agent:
 def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):
     with pytest.raises(ContractError, match=said):
         check_agent(like(cls, "lsvi_ucb"), make(), num_episodes=10, num_runs=NUM_RUNS)
+
+
+def test_a_bandit_whose_policy_is_none_is_told_so():
+    with pytest.raises(ContractError, match=r"^policy must be probabilities that sum to 1"):
+        check_agent(like(Careless, "lin_ucb"), make_bandit(), num_episodes=5, num_runs=NUM_RUNS)
+
+
+def test_a_forgetting_that_does_not_sum_its_weights_is_told_so():
+    careless = dataclasses.replace(cast(Any, agent("lsvi_ucb")), forgetting=Uncounted())
+    with pytest.raises(ContractError, match=r"^weight_sq of the moments must be 10.0, .* got 0.0"):
+        check_agent(careless, make(), num_episodes=10, num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize(("name", "policy"), [("lsvi_ucb", r"\[0. 1.\]"), ("uniform", r"\[0.5 0.5\]")])

@@ -97,10 +97,11 @@ def check_agent(
 
     It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
     simulator equals a NumPy loop, also in diagnostics, which are finite; policies are probabilities, and
-    actions are drawn from them; regret is not negative, if there are episodes; states keep their shapes; a
-    second call compiles nothing. With `optimistic` its value of the first state is never below V*, which is
-    promised with a radius from theory and where nothing drifts; that shows something only where some value
-    is below the trivial bound H, so this is asked for too.
+    actions are drawn from them; regret is not negative, if there are episodes; states keep their shapes;
+    moments have the sums of the weights that define the forgetting; a second call compiles nothing. With
+    `optimistic` its value of the first state is never below V*, which is promised with a radius from theory
+    and where nothing drifts; that shows something only where some value is below the trivial bound H, so
+    this is asked for too.
     """
     _require(isinstance(agent, Agent), f"agent must be an Agent, got {agent!r}")
     _require(from_config(_plain(to_config(agent))) == agent, "agent must survive the way to_config and back")
@@ -132,6 +133,8 @@ def check_agent(
             if optimistic:
                 short = float(played.record.optimal - value)
                 _require(short <= TOLERANCE, f"the value must be at least V*, got {short} less {where}")
+            if t == num_episodes - 1:
+                _check_sums(agent, played.carry.state)
     horizon = environment.spec.horizon
     _require(
         not optimistic or lowest < horizon,
@@ -161,9 +164,11 @@ def _played(agent: Agent, environment: Environment, num_episodes: int, **address
 
 
 def _check_plan(agent: Agent, played: Played, where: str) -> None:
-    """Actions are drawn from the plan's policy."""
+    """Policies are probabilities, and actions are drawn from them."""
     plan, episode = played.plan, played.episode
     policy = np.asarray(plan.policy)
+    proper = bool((policy >= -TOLERANCE).all()) and np.allclose(policy.sum(-1), 1, rtol=0, atol=TOLERANCE)
+    _require(proper, f"policy must be probabilities that sum to 1, got {policy} {where}")
     for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
         here = policy[h, state]
         tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
@@ -173,6 +178,18 @@ def _check_plan(agent: Agent, played: Played, where: str) -> None:
             bool(drawn),
             f"act must draw from the policy {here}, got action {action} and shares {shares} {where}",
         )
+
+
+def _check_sums(agent: Agent, state: Any) -> None:
+    """Moments have the Σω and Σω² of the weights that define the forgetting: radii rest on them."""
+    moments, forgetting = agent.moments(state), getattr(agent, "forgetting", None)
+    if moments is None or forgetting is None:
+        return
+    weights = forgetting.weights(int(moments.tick))
+    for name, total in (("weight", weights.sum()), ("weight_sq", (weights**2).sum())):
+        kept = float(getattr(moments, name))
+        near = abs(kept - total) <= TOLERANCE * max(1, total)
+        _require(near, f"{name} of the moments must be {total}, as its forgetting's weights say, got {kept}")
 
 
 def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:

@@ -11,7 +11,10 @@ from typing import Annotated, Any, TypedDict, Unpack
 import pytest
 
 from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, swucrl2_cw, ucbvi, uniform
+from driftwise.algorithms.registry import register
+from driftwise.base.agent import Agent
 from driftwise.base.arguments import signature, with_defaults
+from driftwise.base.types import Spec
 from tests.examples import BANDIT, SPEC
 
 
@@ -90,3 +93,18 @@ def test_mistaken_calls_name_the_form_that_was_called():
         d_lin_ucb.tuned(BANDIT, variation=1.0)
     with pytest.raises(ValueError, match=r"^spec must be a Spec, got 3$"):
         uniform.tuned(3)
+
+
+def mine(spec: Spec, *, radius: float) -> Agent:
+    return lsvi_ucb(spec, radius=radius)
+
+
+def test_an_algorithm_may_be_registered_from_anywhere(monkeypatch):
+    monkeypatch.setattr(mine, "__module__", "__main__")
+    row = dict(forgetting="none", exploration="bonus", bound="none", paper="none")
+    with pytest.raises(ValueError, match=r"^problem must be given for mine, which is in no family"):
+        register(**row)(mine)
+    try:
+        assert register(**row, problem="linear MDP")(mine)(SPEC, radius=1.0) == lsvi_ucb(SPEC, radius=1.0)
+    finally:
+        ALGORITHMS.pop("mine", None)

@@ -12,7 +12,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi, sw_lsvi_ucb
 from driftwise.base.arrays import namespace
-from driftwise.base.part import PARTS, from_config, is_part, number, part, to_config
+from driftwise.base.part import PARTS, from_config, is_part, number, part, stack, to_config
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric
 from driftwise.environments.drift import Constant
 from driftwise.parts.exploration import Exploration, Ucb
@@ -121,6 +121,7 @@ def test_drifts_round_trip_through_json(drift):
 
 
 def test_similar_windows_share_a_ring_and_a_longer_one_gets_a_larger_ring():
+    assert stack([SlidingWindow(3), SlidingWindow(100)]) == SlidingWindow((3, 100))
     assert [SlidingWindow(n).capacity for n in (1, 2, 3, 5, 8, 9)] == [1, 2, 4, 8, 8, 16]
     assert dataclasses.replace(SlidingWindow(5), length=20).capacity == 32
 

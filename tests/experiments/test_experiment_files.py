@@ -14,7 +14,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
-from driftwise.base.part import from_config, to_config
+from driftwise.base.part import from_config, stack, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.experiment import experiment_of
@@ -102,6 +102,13 @@ def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() ->
     assert isinstance(agent, LeastSquares)
     assert agent.exploration == Ucb((1.0, 0.5, 1.0, 0.5), "single")
     assert agent.forgetting == dw.forgetting.ExponentialWeights((0.8, 0.8, 0.9, 0.9))
+
+
+def test_windows_of_all_lengths_run_together() -> None:
+    made = agents(w=dict(algorithm="sw_lsvi_ucb", length=[3, 100], radius=0.4))
+    (group,), spec = prepare(made).groups, only(prepare(made).environments).spec
+    one, other = (dw.algorithms.sw_lsvi_ucb(spec, length=n, radius=0.4) for n in (3, 100))
+    assert group.task.agent == stack([one, other])
 
 
 def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() -> None:

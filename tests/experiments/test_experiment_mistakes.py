@@ -174,6 +174,9 @@ MISTAKES = {
     in_agent("rate = 0.9", "rate = 0.9\nvariation_scale = 10"): (
         f'agents."OPT-WLSVI".variation_scale {TOLD} opt_wlsvi'
     ),
+    TOP + ENVIRONMENT + '[agents.b]\nalgorithm = "bob"\ntuned = true\nvariation_scale = 2\n': (
+        f"agents.b.variation_scale {TOLD} bob.tuned"
+    ),
     # the agents within agents
     TOP + ENVIRONMENT + '[agents.a]\nalgorithm = "random_restart"\nprobability = 0.1\n': (
         "agents.a.base is missing: random_restart needs it"

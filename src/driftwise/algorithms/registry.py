@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.base.agent import Agent
-from driftwise.base.arguments import signature
+from driftwise.base.arguments import bind, signature
 from driftwise.base.making import make
 from driftwise.base.types import Spec
 from driftwise.base.validation import (
@@ -122,7 +122,9 @@ def register(
     """
 
     def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
-        family = recipe.__module__.split(".")[-2]
+        family = recipe.__module__.rpartition(".")[0].rpartition(".")[2]
+        if not problem and family not in FAMILIES:
+            raise ArgumentError("problem", f"be given for {recipe.__name__}, which is in no family", problem)
         row = problem or FAMILIES[family], forgetting, exploration, _bound(recipe.__name__, bound), paper
         tuned = _tuned(recipe, tuning, tunes)
         grids = family != "unknown_variation" if takes_grids is None else takes_grids
@@ -151,10 +153,7 @@ def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:
 
     @functools.wraps(maker)
     def checked(*args: P.args, **kwargs: P.kwargs) -> A:
-        try:
-            given = expected.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
+        given = bind(name, expected, *args, **kwargs)
         require_kind(first, given.arguments[first], Spec if first == "spec" else object)
         return maker(*given.args, **given.kwargs)
 
@@ -165,8 +164,7 @@ def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:
 def _tuned(recipe: Callable[..., A], tuning: Tuning | None, tunes: tuple[str, ...]) -> Callable[..., A]:
     """The form of a recipe that takes the run, and what the tuning asks for, instead of what it `tunes`.
 
-    Every tuned form takes `num_episodes` and `variation`, whether anything depends on them or not. What both
-    the tuning and the recipe take by one name is given to both.
+    What both the tuning and the recipe take by one name is given to both.
     """
     first, *options = signature(recipe).parameters.values()
     passed: Parameters = {each.name: each for each in options if each.name not in tunes}
@@ -188,7 +186,7 @@ def _tuned(recipe: Callable[..., A], tuning: Tuning | None, tunes: tuple[str, ..
     return _checked(tuned, tuned.__qualname__)
 
 
-RUN: Parameters = {
+RUN: Parameters = {  # what every tuned form takes, whether it uses it or not
     name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
     for name, default in (("num_episodes", 1), ("variation", 0.0))
 }

@@ -24,6 +24,14 @@ Positive = Annotated[float, functools.partial(require_number, above=0)]
 NonNegative = Annotated[float, functools.partial(require_number, at_least=0)]
 
 
+def bind(owner: str, expected: inspect.Signature, /, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+    """Arguments bound to a signature; where they do not fit, the error names their `owner`."""
+    try:
+        return expected.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{owner}() {error}") from None
+
+
 def checks_of(function: Callable[..., Any]) -> dict[str, Callable[[str, Any], Any]]:
     """The checks of a function's arguments, by name; arguments without one are left out."""
     hints = get_type_hints(function, include_extras=True)

@@ -54,6 +54,11 @@ def count(*, at_least: int = 1, default: Any = dataclasses.MISSING) -> Any:
     return _checked(partial(require_count, at_least=at_least), default)
 
 
+def reserve(*, default: int) -> Any:
+    """A field of one integer, the room of a buffer; that of stacked parts is the largest of theirs."""
+    return _checked(partial(require_count, at_least=0), default, largest=True)
+
+
 def choice(*choices: str, default: str) -> Any:
     """A field that takes one of a few words."""
     return _checked(partial(require_choice, choices=choices), default)
@@ -72,7 +77,7 @@ def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSIN
     return dataclasses.field(default=default, metadata={"check": check, **metadata})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member))
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member))
 def record(cls: _T) -> _T:
     """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name."""
     complete = cls.__dict__.get("__post_init__")
@@ -90,7 +95,7 @@ def record(cls: _T) -> _T:
     return made
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member))
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member))
 def part(cls: _T) -> _T:
     """Make `cls` a part: a record whose numeric fields may hold grids, known by its name."""
     known = PARTS.get(cls.__name__, cls)
@@ -122,6 +127,8 @@ def stack(parts: Sequence[Any]) -> Any:
             made[field.name] = stack(values)
         elif "numeric" in field.metadata and not any(is_part(value) for value in values):
             made[field.name] = tuple(values)
+        elif "largest" in field.metadata:
+            made[field.name] = max(values)
         elif any(value != values[0] for value in values):
             raise ArgumentError("parts", "be alike but for their numbers", values, f"{field.name} {values!r}")
         else:

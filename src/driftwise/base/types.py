@@ -166,7 +166,7 @@ class Forgetting(Protocol):
         ...
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
-        """Absorb one sample; may consume the moments it is given."""
+        """Absorb one sample, into Σω and Σω² too; may consume the moments it is given."""
         ...
 
 

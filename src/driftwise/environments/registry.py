@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from driftwise.base.arguments import checked, checks_of
+from driftwise.base.arguments import bind, checked, checks_of
 from driftwise.base.making import make
 from driftwise.base.part import from_config, to_config
 from driftwise.base.validation import require_choice
@@ -34,7 +34,7 @@ def register(make: Callable[P, E]) -> Callable[P, E]:
 
     @functools.wraps(make)
     def made(*args: P.args, **kwargs: P.kwargs) -> E:
-        given = signature.bind(*args, **kwargs)
+        given = bind(make.__name__, signature, *args, **kwargs)
         environment = make(**checked(checks, given.arguments))  # pyright: ignore[reportCallIssue]
         given.apply_defaults()
         config = {name: to_config(value) for name, value in given.arguments.items()}

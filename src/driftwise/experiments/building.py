@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
+from driftwise.algorithms.registry import RUN
 from driftwise.base.agent import Agent
 from driftwise.base.making import make
 from driftwise.base.part import CONFIGURABLE
@@ -127,6 +128,8 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     maker = algorithm.tuned if tuned else algorithm.recipe
     owner = f"{algorithm.name}.tuned" if tuned else algorithm.name
     parameters = inspect.signature(maker).parameters
+    unused = RUN["variation"]
+    uses_variation = "variations" in parameters or parameters.get("variation", unused) != unused
     if "base" in given and algorithm.wraps:
         given["base"] = _make_base(f"{path}.base", given["base"], facts, arms=algorithm.takes_arms)
     if "detector" in given and "detector" in parameters:
@@ -135,7 +138,7 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     def build(values: Mapping[str, Any]) -> Agent:
         values, key = dict(values), f"{path}.variation_scale"
         scale = require_number(key, values.pop("variation_scale", 1.0), at_least=0)
-        if "variation_scale" in given and not {"variation", "variations"} & {*parameters}:
+        if "variation_scale" in given and not uses_variation:
             expected = "go with a form that needs the variation, such as one with tuned = true"
             raise ArgumentError(key, expected, scale, owner)
         return make(maker, values, path=path, owner=owner, known=facts.known(algorithm.problem, scale))

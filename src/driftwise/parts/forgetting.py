@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.base.arrays import identity_like, namespace, write
-from driftwise.base.part import number, part
+from driftwise.base.part import number, part, reserve
 from driftwise.base.types import Array, Moments, Numeric, Sample
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.regression import contributions
@@ -128,10 +128,10 @@ class SlidingWindow:
     """
 
     length: Numeric = number(at_least=1, integer=True)
-    capacity: int = 0
+    capacity: int = reserve(default=0)
 
     def __post_init__(self) -> None:
-        longest = max(int(np.max(self.length)), require_count("capacity", self.capacity, at_least=0))
+        longest = max(int(np.max(self.length)), self.capacity)
         object.__setattr__(self, "capacity", 1 << (longest - 1).bit_length())
 
     @property

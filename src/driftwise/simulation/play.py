@@ -5,6 +5,7 @@ It plays what the simulator plays, to rounding: the same draws, the same code of
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
+from driftwise.base.part import require_single
 from driftwise.environments.environment import Environment, Played
+from driftwise.simulation.tasks import Task
 
 
 def play(
@@ -33,12 +36,18 @@ def play(
 
     `episodes` are the only ones that are played, in this order; all of the run unless given.
     """
+    task = Task(agent, environment, num_episodes=num_episodes, seed=seed, first_run=run)  # it checks them
+    require_single(agent)
+    return _played(task, np.arange(task.num_episodes) if episodes is None else np.asarray(episodes))
+
+
+def _played(task: Task, chosen: np.ndarray) -> Iterator[Played]:
+    agent, environment = task.agent, task.environment
     world = environment.world(needs=agent.needs)
-    key, carry = random.fold(random.key(seed), run), world.begin(agent)
-    chosen = np.arange(num_episodes) if episodes is None else np.asarray(episodes)
+    key, carry = random.fold(random.key(task.seed), task.first_run), world.begin(agent)
     path = environment.at(chosen)
     for place, t in enumerate(chosen.tolist()):
         inputs = map_tree(lambda leaf: leaf[0], world.inputs(path[place : place + 1]))
-        played = world.advance(agent, carry, inputs, key, t)
+        played = world.advance(agent, copy.deepcopy(carry), inputs, key, t)  # which may overwrite the copy
+        yield played._replace(before=carry.state)
         carry = played.carry
-        yield played

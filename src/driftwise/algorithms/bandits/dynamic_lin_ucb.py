@@ -11,7 +11,7 @@ from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius, 
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
-from driftwise.base.part import count, member, number, part
+from driftwise.base.part import count, member, number, part, reserve
 from driftwise.base.types import (
     Array,
     Episode,
@@ -62,7 +62,7 @@ class ModelPool(Wrapper):
     admit_share: Numeric = number(at_least=0, at_most=1, default=0.2)
     badness_delta: Numeric = number(above=0, at_most=1, default=0.01)
     capacity: int = count(default=8)
-    longest_window: int = count(at_least=0, default=0)
+    longest_window: int = reserve(default=0)
 
     def __post_init__(self) -> None:
         require_kind("base.forgetting", self.base.forgetting, NoForgetting)
