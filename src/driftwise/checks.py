@@ -24,10 +24,12 @@ from driftwise.algorithms import uniform
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
+from driftwise.base.types import Moments
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
 from driftwise.environments.environment import Played
 from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation.play import play
 from driftwise.simulation.program import num_programs
 from driftwise.simulation.results import CURVES
@@ -98,7 +100,7 @@ def check_agent(
     It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
     simulator equals a NumPy loop, also in diagnostics, which are finite; policies are probabilities, and
     actions are drawn from them; regret is not negative, if there are episodes; states keep their shapes;
-    moments have the sums of the weights that define the forgetting; a second call compiles nothing. With
+    least squares keep the sums of their forgetting's weights; a second call compiles nothing. With
     `optimistic` its value of the first state is never below V*, which is promised with a radius from theory
     and where nothing drifts; that shows something only where some value is below the trivial bound H, so
     this is asked for too.
@@ -133,7 +135,7 @@ def check_agent(
             if optimistic:
                 short = float(played.record.optimal - value)
                 _require(short <= TOLERANCE, f"the value must be at least V*, got {short} less {where}")
-            if t == num_episodes - 1:
+            if t == num_episodes - 1 and isinstance(agent, LeastSquares):
                 _check_sums(agent, played.carry.state)
     horizon = environment.spec.horizon
     _require(
@@ -180,12 +182,9 @@ def _check_plan(agent: Agent, played: Played, where: str) -> None:
         )
 
 
-def _check_sums(agent: Agent, state: Any) -> None:
+def _check_sums(agent: LeastSquares, moments: Moments) -> None:
     """Moments have the Σω and Σω² of the weights that define the forgetting: radii rest on them."""
-    moments, forgetting = agent.moments(state), getattr(agent, "forgetting", None)
-    if moments is None or forgetting is None:
-        return
-    weights = forgetting.weights(int(moments.tick))
+    weights = agent.forgetting.weights(int(moments.tick))
     for name, total in (("weight", weights.sum()), ("weight_sq", (weights**2).sum())):
         kept = float(getattr(moments, name))
         near = abs(kept - total) <= TOLERANCE * max(1, total)
