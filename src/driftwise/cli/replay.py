@@ -14,9 +14,10 @@ from driftwise.cli.options import SEED, Json, argument, flag, integer, word
 
 EXAMPLES = """\b
 Examples:
-  driftwise replay clicks.csv --action article --reward click --features age,hour --propensity chance
-  driftwise replay log.parquet --action arm --reward gain --features x,y --algorithm lin_ucb \\
-    --set noise_scale=0.5 --every 1000 --out results/replay"""
+  driftwise replay clicks.csv --action article --reward click \\
+    --features age,hour --propensity chance
+  driftwise replay log.parquet --action arm --reward gain --features x,y \\
+    --algorithm lin_ucb --set noise_scale=0.5 --every 1000 --out replayed"""
 
 DEFAULT = "d_lin_ucb", {"rate": 0.999, "noise_scale": 0.5}
 

@@ -17,7 +17,7 @@ from driftwise.theory.bounds.catalogue import BOUNDS
 EXAMPLES = """\b
 Examples:
   driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
-  driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5.4 --json"""
+  driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5 --json"""
 
 PROBLEMS: dict[str, Problem] = {"mdp": "linear MDP", "bandit": "linear bandit"}
 TRIVIAL: dict[Problem, str] = {"linear MDP": "HK", "linear bandit": "2SK"}

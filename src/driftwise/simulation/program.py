@@ -27,8 +27,8 @@ Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
-# The older loops of XLA for CPUs: as fast, the same up to last digits, and compiled in half the time. From
-# version 0.11 on JAX does not have them, and it refuses options that it does not know.
+# The older loops of XLA for CPUs: as fast, the same up to last digits, and compiled sooner. From version 0.11
+# on JAX does not have them, and it refuses options that it does not know.
 _OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
 
 

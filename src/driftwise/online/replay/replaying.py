@@ -126,7 +126,7 @@ def replay(
     so_far, window = Tally(), Tally()
     windows, done = [], 0
     for events in log.events():
-        for event in replayer.play(events):
+        for event in replayer.seen(events):
             done += 1
             if done <= frozen:
                 continue
@@ -167,7 +167,7 @@ class _Replayer:
         self._model = RewardModel(len(seen.actions), encoding.context_dim)
         self._frozen, self._round, self.learnt = frozen, 0, 0
 
-    def play(self, events: Events) -> Iterator[Event]:
+    def seen(self, events: Events) -> Iterator[Event]:
         """The events of a block, as the estimators see them."""
         if not self._arms.keys() >= set(events.actions):
             raise _changed(self._log)
