@@ -67,6 +67,7 @@ def test_a_tuned_form_takes_the_keywords_of_the_tuning_and_the_options_it_leaves
         "variation",
         "delta",
         "beta_scale",
+        "mu_bound",
         "ridge",
         "clip",
     ]

@@ -271,11 +271,13 @@ def test_weights_that_are_not_on_the_simplex_are_refused():
         LinearMdp(**GOOD, drift=Doubled()).model(0)
 
 
-def test_masses_that_cancel_are_allowed_as_in_the_paper():
+def test_masses_that_cancel_are_allowed_as_in_the_paper_with_a_warning():
     """Signed measures with |μ|(S) > 1 and probabilities that are fine: φ mixes two of them half and half."""
     mu = np.array([[[[1.5, -0.5], [-0.5, 1.5]]]])
     features = np.full((2, 1, 2), 0.5)
-    environment = LinearMdp(features, np.full((1, 1, 2), 0.5), mu, np.array([1.0, 0.0]))
+    with pytest.warns(UserWarning, match="need its mu_bound"):
+        environment = LinearMdp(features, np.full((1, 1, 2), 0.5), mu, np.array([1.0, 0.0]))
+    assert environment.mu_bound == pytest.approx(np.sqrt(8))
     np.testing.assert_allclose(environment.features @ environment.model(0).mu[0], 0.5)
 
 

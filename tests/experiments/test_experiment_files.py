@@ -14,6 +14,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
+from driftwise.algorithms import ALGORITHMS
 from driftwise.base.part import from_config, stack, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
@@ -89,6 +90,22 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> Non
             variation=environment.variation(num_episodes).total,
             beta_scale=0.01,
         )
+
+
+def test_tuned_radii_take_the_true_measures_from_the_environment() -> None:
+    table = dict(type="hard_instance", num_signs=1, horizon=2)
+    tuned = ("opt_wlsvi", "lsvi_ucb", "sw_lsvi_ucb", "lsvi_ucb_restart", "opt_rlsvi")
+    tables = {name: dict(algorithm=name, tuned=True) for name in tuned}
+    tables |= {name: dict(algorithm=name) for name in ("opt_wlsvi_borl", "master_lsvi_ucb")}
+    with pytest.warns(UserWarning, match="need its mu_bound"):
+        groups = prepare(experiment(environment=table, agents=tables, episodes=50)).groups
+    for group in groups:
+        algorithm, environment = ALGORITHMS[group.label], group.task.environment
+        assert isinstance(environment, LinearMdp)
+        make = algorithm.tuned if group.label in tuned else algorithm
+        run = dict(num_episodes=50, **(dict(variation=0.0) if group.label in tuned else {}))
+        assert group.task.agent == make(environment.spec, **run, mu_bound=environment.mu_bound)
+        assert group.task.agent != make(environment.spec, **run)
 
 
 def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from driftwise.environments import LinearMdp
 from driftwise.theory import counter_examples
+from driftwise.theory.tuning import opt_wlsvi_radius
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -68,7 +71,36 @@ def test_at_length_every_run_crosses_the_published_radius() -> None:
     assert counter_examples.crossings(num_rounds=20_000, num_runs=400, shares=20_000).share_by[-1] == 0
 
 
-@pytest.mark.parametrize("name", ["not_positive", "crossing_the_radius", "how_much_does_it_drift"])
+def test_measures_whose_masses_cancel_exceed_the_ridge_term_that_the_assumption_allows() -> None:
+    found = counter_examples.signed_measures()
+    assert found.assumed == pytest.approx(np.sqrt(2))
+    assert found.needed == pytest.approx(np.hypot(np.sqrt(2), 9000))
+    assert found.ridge_term == pytest.approx(1.35 / 1.01 + 3e-6, rel=1e-9)  # nε² = 0.01, n/2 the other way
+    assert found.ridge_bound(np.sqrt(2)) == pytest.approx(0.00426, rel=1e-3)
+    assert found.ridge_term <= found.ridge_bound(found.needed)
+
+
+def test_the_radius_for_the_printed_assumption_is_not_optimistic_and_that_for_the_true_measures_is() -> None:
+    found = counter_examples.signed_measures()
+    run: dict[str, Any] = dict(dim=2, horizon=found.horizon, num_episodes=10**6, delta=0.05, rate=1.0)
+    assert found.truth == pytest.approx(2.85)
+    assert found.optimistic(opt_wlsvi_radius(**run)) == pytest.approx(1.548, abs=1e-3)
+    assert found.optimistic(opt_wlsvi_radius(**run, mu_bound=found.needed)) > found.truth
+
+
+def test_the_signed_measures_are_a_linear_mdp_that_warns() -> None:
+    found = counter_examples.signed_measures(size=0.1)
+    arrays: dict[str, Any] = dict(
+        theta=np.zeros((1, 3, 2)), mu=np.tile(found.measures, (1, 3, 1, 1)), initial=[1.0, 0.0]
+    )
+    with pytest.warns(UserWarning, match=r"\|mu\|\(S\) is 9.11043, above sqrt\(dim\) = 1.41421"):
+        environment = LinearMdp(features=found.features, **arrays)
+    assert environment.mu_bound == pytest.approx(found.needed)
+
+
+@pytest.mark.parametrize(
+    "name", ["not_positive", "crossing_the_radius", "signed_measures", "how_much_does_it_drift"]
+)
 def test_the_examples_draw_their_figures(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,32 @@ def test_radius_of_lsvi_ucb():
     np.testing.assert_allclose(tuning.lsvi_ucb_radius(**SIZES, delta=0.1), 51.5326473465, rtol=1e-11)
 
 
+def test_measures_up_to_the_root_of_the_dimension_leave_the_radii_as_they_are():
+    for radius in (tuning.lsvi_ucb_radius, lambda **run: tuning.opt_wlsvi_radius(**run, rate=0.95)):
+        plain = radius(**SIZES, delta=0.1)
+        for mu_bound in (0.0, 1.0, 2.0):
+            assert radius(**SIZES, delta=0.1, mu_bound=mu_bound) == plain
+        larger = radius(**SIZES, delta=0.1, mu_bound=5.0, ridge=9.0, beta_scale=0.5)
+        assert larger == pytest.approx((plain + 3 * 4 * (5 - 2)) / 2)  # √λ H (M − √d)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_radii_cover_the_ridge_term_of_signed_measures(seed):
+    """λ|φᵀΛ⁻¹v| ≤ (√λ H√d + excess)‖φ‖ in the norm of Λ⁻¹, for v = ∫V dμ and random signed μ."""
+    rng = np.random.default_rng(seed)
+    dim, horizon, ridge = 4, 3, float(rng.uniform(0.1, 3))
+    features, mu = rng.normal(size=(20, dim)), 10 * rng.normal(size=(dim, 6))
+    inverse = np.linalg.inv(features.T @ features + ridge * np.eye(dim))
+    pulled = mu @ (horizon * (mu[0] > 0))  # V is H or 0
+    mu_bound = float(np.linalg.norm(np.abs(mu).sum(-1)))
+    excess = tuning.measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
+    widths = np.sqrt(np.einsum("ni,ij,nj->n", features, inverse, features))
+    assumed = np.sqrt(ridge * dim) * horizon * widths
+    terms = ridge * np.abs(features @ inverse @ pulled)
+    assert (terms <= assumed + excess * widths).all()
+    assert not (terms <= assumed).all()
+
+
 def test_exploration_probability():
     np.testing.assert_allclose(
         tuning.exploration_probability(num_actions=2, num_episodes=2000), 0.1, rtol=1e-12

@@ -55,13 +55,16 @@ class LinearRun(TypedDict, total=False):
     forgetting: Annotated[ForgettingKind, "exponential"]
 
 
-def radius_and_memory(spec: Spec, **run: Unpack[LinearRun]) -> tuple[float, dict[str, Any]]:
+def radius_and_memory(
+    spec: Spec, mu_bound: float | None = None, **run: Unpack[LinearRun]
+) -> tuple[float, dict[str, Any]]:
     """OPT-WLSVI's radius, and the keyword of a forgetting as fast as OPT-WLSVI's."""
     given = with_defaults(LinearRun, run)
     forgetting, variation = given.pop("forgetting"), given.pop("variation")
     memory = linear_keyword(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
     rate = memory.get("rate", 1.0)
-    return opt_wlsvi_radius(dim=spec.dim, horizon=spec.horizon, rate=rate, **given), memory
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, mu_bound=mu_bound)
+    return opt_wlsvi_radius(**sizes, rate=rate, **given), memory
 
 
 def linear_keyword(

@@ -97,6 +97,7 @@ class Facts:
             "variation": lambda: scale * self._variation(**options).total,
             "changes": lambda: self.environment.changes(self.num_episodes),
             "diameter": self._diameter,
+            "mu_bound": self._mu_bound,
         }
 
     def _diameter(self) -> float:
@@ -104,6 +105,9 @@ class Facts:
             expected = "be without episodes, which the agent needs"
             raise ArgumentError("environment", expected, self.environment)
         return self.environment.diameter(self.num_episodes)
+
+    def _mu_bound(self) -> float | None:
+        return self.environment.mu_bound if isinstance(self.environment, LinearMdp) else None
 
 
 def _scaled(variation: Variation, scale: float) -> Variation:

@@ -1,4 +1,5 @@
-r"""Steps that fail: two of the published analyses of forgetting, and a bound that holds round by round only.
+r"""Steps that fail: two of the published analyses of forgetting, a bound that holds round by round only, and
+an assumption on signed measures that does not bound what it has to.
 
 Cheung, Simchi-Levi & Zhu (2019, Lemma 1) bound the bias of a window through $M = V^{-1}X$, where
 $X=\sum_{\tau\le p}A_\tau A_\tau^\top$ is a part of $V = \sum_\tau A_\tau A_\tau^\top+\lambda I$: they need
@@ -110,3 +111,70 @@ def crossings(
         radius[t] = math.sqrt(2 * log_failure(delta, shares, t + 1) + information)
         ratios[:, t] = np.abs(total) / (math.sqrt(squares + ridge) * radius[t])
     return Crossings(ratios, radius)
+
+
+class SignedMeasures(NamedTuple):
+    r"""A linear MDP of two states with signed measures, and the estimate of $PV$ after many samples of it."""
+
+    features: np.ndarray  # [S=2, A=1, d=2] φ of the only action in each state
+    measures: np.ndarray  # [d=2, S=2] μ
+    values: np.ndarray  # [S=2] V
+    ridge: float
+    horizon: int
+    gram: np.ndarray  # [d, d] Λ, of as many samples of either state
+
+    @property
+    def assumed(self) -> float:
+        r"""$\|\mu(S)\|$, which the assumption bounds by $\sqrt d$."""
+        return float(np.linalg.norm(self.measures.sum(-1)))
+
+    @property
+    def needed(self) -> float:
+        r"""$\||\mu|(S)\|$, which bounds $\|\int V\,d\mu\|/H$."""
+        return float(np.linalg.norm(np.abs(self.measures).sum(-1)))
+
+    @property
+    def width(self) -> float:
+        r"""$\|\phi\|_{\Lambda^{-1}}$ of the first state."""
+        phi = self.features[0, 0]
+        return float(np.sqrt(phi @ np.linalg.solve(self.gram, phi)))
+
+    @property
+    def truth(self) -> float:
+        """`[PV](s)` of the first state."""
+        return float(self.features[0, 0] @ self.measures @ self.values)
+
+    @property
+    def ridge_term(self) -> float:
+        r"""$\lambda\phi^\top\Lambda^{-1}\int V\,d\mu$: how far the ridge pulls the estimate down."""
+        pulled = np.linalg.solve(self.gram, self.measures @ self.values)
+        return float(self.ridge * self.features[0, 0] @ pulled)
+
+    def ridge_bound(self, mass: float) -> float:
+        r"""$\sqrt\lambda\,HM\|\phi\|_{\Lambda^{-1}}$, which holds for $M$ = `needed`."""
+        return math.sqrt(self.ridge) * self.horizon * mass * self.width
+
+    def optimistic(self, radius: float) -> float:
+        r"""The estimate without noise, and the bonus $\beta\|\phi\|_{\Lambda^{-1}}$."""
+        return self.truth - self.ridge_term + radius * self.width
+
+
+def signed_measures(
+    *, size: float = 1e-4, num_samples: int = 10**6, horizon: int = 3, ridge: float = 1.0
+) -> SignedMeasures:
+    r"""Measures with $\|\mu(S)\| = \sqrt d$ whose ridge term is hundreds of times what that allows.
+
+    $\phi = (1/\sqrt2, \pm\epsilon)$ in the two states, $\mu_1 = \frac{\sqrt2}2(1, 1)$ and
+    $\mu_2 = \frac{0.45}\epsilon(1, -1)$, so that one stays with probability 0.95; $V = (H, 0)$. `size` is
+    $\epsilon$. The masses of $\mu_2$ cancel in $\mu(S) = (\sqrt2, 0)$, but $\int V\,d\mu$ is of the order
+    $H/\epsilon$, along a direction that $\|\phi\|_{\Lambda^{-1}}$ hardly sees.
+    """
+    size = require_number("size", size, above=0, at_most=math.sqrt(0.5))
+    num_samples, horizon = require_count("num_samples", num_samples), require_count("horizon", horizon)
+    ridge = require_number("ridge", ridge, above=0)
+    root, leaning = math.sqrt(0.5), 0.45 / size
+    features = np.array([[[root, size]], [[root, -size]]])
+    measures = np.array([[root, root], [leaning, -leaning]])
+    flat = features[:, 0]
+    gram = num_samples / 2 * flat.T @ flat + ridge * np.eye(2)
+    return SignedMeasures(features, measures, np.array([float(horizon), 0.0]), ridge, horizon, gram)

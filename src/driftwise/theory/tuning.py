@@ -145,26 +145,60 @@ def mirror_descent_step(*, num_actions: int, horizon: int, num_episodes: int) ->
 
 
 def opt_wlsvi_radius(
-    *, dim: int, horizon: int, num_episodes: int, delta: float, rate: float, beta_scale: float = 1.0
+    *,
+    dim: int,
+    horizon: int,
+    num_episodes: int,
+    delta: float,
+    rate: float,
+    beta_scale: float = 1.0,
+    mu_bound: float | None = None,
+    ridge: float = 1.0,
 ) -> float:
     r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, with the $K$ that a
     bound for all episodes needs).
 
     `beta_scale` is the absolute constant $c$ that the theory leaves open; values far below one explore
     less than is proven and usually do much better. The memory $1/(1-\eta)$ counts at most as $K$, so that
-    $\eta = 1$ has a radius too.
+    $\eta = 1$ has a radius too. A `mu_bound` adds $c$ times `measure_excess`.
     """
     rate = require_number("rate", rate, above=0, at_most=1)
     num_episodes = require_count("num_episodes", num_episodes)
     memory = num_episodes if rate == 1 else min(num_episodes, 1 / (1 - rate))
-    return _radius(dim, horizon, num_episodes, delta, beta_scale, memory)
+    excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
+    return _radius(dim, horizon, num_episodes, delta, beta_scale, memory, excess)
 
 
 def lsvi_ucb_radius(
-    *, dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float = 1.0
+    *,
+    dim: int,
+    horizon: int,
+    num_episodes: int,
+    delta: float,
+    beta_scale: float = 1.0,
+    mu_bound: float | None = None,
+    ridge: float = 1.0,
 ) -> float:
-    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ with $T = KH$ (Jin et al. 2020, Theorem 3.1)."""
-    return _radius(dim, horizon, num_episodes, delta, beta_scale, 1)
+    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ with $T = KH$ (Jin et al. 2020, Theorem 3.1).
+
+    A `mu_bound` adds $c$ times `measure_excess`.
+    """
+    excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
+    return _radius(dim, horizon, num_episodes, delta, beta_scale, 1, excess)
+
+
+def measure_excess(*, dim: int, horizon: int, mu_bound: float | None, ridge: float = 1.0) -> float:
+    r"""$\sqrt\lambda\,H(M - \sqrt d)$, at least 0: what radii for $M \le \sqrt d$ leave out. Ours.
+
+    The ridge pulls an estimate of $PV$ off by $\lambda|\phi^\top\Lambda^{-1}v|$ with
+    $v = \int V\,d\mu$, $0 \le V \le H$. For signed measures $\|v\| \le HM$ with $M = \||\mu|(S)\|$,
+    which is `LinearMdp.mu_bound`; $\|\mu(S)\| \le \sqrt d$, as printed, bounds it for measures of one sign
+    only. Without a `mu_bound` $M$ is $\sqrt d$.
+    """
+    dim, horizon, *_ = _check(dim, horizon, 1, 0.0)
+    if mu_bound is None or require_number("mu_bound", mu_bound, at_least=0) <= math.sqrt(dim):
+        return 0.0
+    return math.sqrt(require_number("ridge", ridge, above=0)) * horizon * (mu_bound - math.sqrt(dim))
 
 
 def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
@@ -231,12 +265,13 @@ def tabular_log_term(spec: Spec, factor: float, *, num_episodes: int, delta: flo
 
 
 def _radius(
-    dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float, memory: float
+    dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float, memory: float, excess: float
 ) -> float:
     dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
     delta = require_number("delta", delta, above=0, at_most=1)
     beta_scale = require_number("beta_scale", beta_scale, at_least=0)
-    return beta_scale * dim * horizon * math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
+    root = math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
+    return beta_scale * dim * horizon * root + beta_scale * excess
 
 
 def _ceil_root(square: int) -> int:

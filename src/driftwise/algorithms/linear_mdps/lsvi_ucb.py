@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.registry import register
+from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
 from driftwise.base.validation import require_choice, require_kind
 from driftwise.parts.exploration import Ucb
@@ -21,12 +22,23 @@ class Regression(TypedDict, total=False):
     clip: Annotated[Literal["paper", "tight"], "paper"]
 
 
-def lsvi_ucb_tuning(
-    spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0
-) -> dict[str, Any]:
+class Confidence(TypedDict, total=False):
+    r"""What a radius is for: the chance $\delta$ that it fails, its factor $c$, and the model.
+
+    `mu_bound` is $M$, a bound on the measures of transitions, see `driftwise.theory.tuning.measure_excess`;
+    `ridge` is $\lambda$.
+    """
+
+    delta: Annotated[float, 0.05]
+    beta_scale: Annotated[float, 1.0]
+    mu_bound: Annotated[float | None, None]
+    ridge: Annotated[float, 1.0]
+
+
+def lsvi_ucb_tuning(spec: Spec, *, num_episodes: int, **confidence: Unpack[Confidence]) -> dict[str, Any]:
     """The radius of Theorem 3.1. It assumes a stationary world: the variation is not used."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    return dict(radius=lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale))
+    return dict(radius=lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence)))
 
 
 @register(
@@ -57,11 +69,11 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
 
 
 def sw_lsvi_ucb_tuning(
-    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+    spec: Spec, *, num_episodes: int, variation: float, **confidence: Unpack[Confidence]
 ) -> dict[str, Any]:
     """A window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    radius = lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence))
     return dict(length=restart_period(**sizes, variation=variation), radius=radius)
 
 
@@ -96,8 +108,7 @@ def lsvi_ucb_restart_tuning(
     variation: float,
     variations: Variation | None = None,
     local_variation: Literal["unknown", "known"] = "unknown",
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
+    **confidence: Unpack[Confidence],
 ) -> dict[str, Any]:
     """The radius of LSVI-UCB and the period for unknown or known local variation.
 
@@ -105,7 +116,7 @@ def lsvi_ucb_restart_tuning(
     (`environment.variation(num_episodes)`) say.
     """
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    radius = lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence))
     if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
         return dict(period=restart_period(**sizes, variation=variation), radius=radius)
     period = restart_period_if_known(**sizes, variation=variation)

@@ -15,15 +15,17 @@ from driftwise.parts.exploration import TruncatedThompson
 from driftwise.parts.least_squares import LeastSquares
 
 
-def tuning(spec: Spec, *, upper_scale: float = 1.0, **run: Unpack[LinearRun]) -> dict[str, Any]:
+def tuning(
+    spec: Spec, *, upper_scale: float = 1.0, mu_bound: float | None = None, **run: Unpack[LinearRun]
+) -> dict[str, Any]:
     r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
 
     $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and
     $\alpha_U = \min\{1, c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$. The
     theory leaves both open; the minimum keeps features of norm one that were never seen doubted when $c$ is
-    small.
+    small. `mu_bound` is that of OPT-WLSVI's radius.
     """
-    radius, memory = radius_and_memory(spec, **run)
+    radius, memory = radius_and_memory(spec, mu_bound, **run)
     scale = math.sqrt(spec.horizon) * radius
     upper_scale = require_number("upper_scale", upper_scale, above=0)
     return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)

@@ -21,12 +21,14 @@ def tuning(
     delta: float = 0.05,
     beta_scale: float = 1.0,
     tuning: RateTuning = "paper",
+    mu_bound: float | None = None,
 ) -> dict[str, Any]:
-    """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1."""
+    """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1, for the `mu_bound` M."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     rate = opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
-    radius = opt_wlsvi_radius(**sizes, delta=delta, rate=rate, beta_scale=beta_scale)
-    return dict(rate=rate, radius=radius, ridge=float(spec.dim) if tuning == "ridge_dim" else 1.0)
+    ridge = float(spec.dim) if tuning == "ridge_dim" else 1.0
+    sizes |= dict(delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
+    return dict(rate=rate, radius=opt_wlsvi_radius(**sizes, rate=rate, ridge=ridge), ridge=ridge)
 
 
 @register(

@@ -103,6 +103,7 @@ def opt_wlsvi_borl(
     form: Form = "auer",
     norm: Literal["sandwich", "single"] = "sandwich",
     clip: Literal["paper", "tight"] = "paper",
+    mu_bound: float | None = None,
 ) -> BanditOverAgents:
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
@@ -112,6 +113,7 @@ def opt_wlsvi_borl(
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.
       norm, clip: as of `opt_wlsvi`.
+      mu_bound: $M$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Algorithm 2.
@@ -122,6 +124,7 @@ def opt_wlsvi_borl(
     known: dict[str, Any] = dict(
         dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
     )
+    known["mu_bound"] = mu_bound
     rates = borl_rates(dim=spec.dim, num_episodes=num_episodes)
     radii = [opt_wlsvi_radius(**known, rate=rate) for rate in rates]
     base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
@@ -143,6 +146,7 @@ def ada_lsvi_ucb_restart(
     beta_scale: float = 1.0,
     block_length: int | None = None,
     clip: Literal["paper", "tight"] = "paper",
+    mu_bound: float | None = None,
 ) -> BanditOverAgents:
     r"""LSVI-UCB-Restart for an unknown variation: in each block of $M$ episodes EXP3.P draws a period
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
@@ -153,6 +157,7 @@ def ada_lsvi_ucb_restart(
       block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$
         up to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
       clip: of values, as in `lsvi_ucb_restart`.
+      mu_bound: as of `opt_wlsvi_borl`.
 
     Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
     Approximation", 2020, Algorithm 2.
@@ -162,7 +167,7 @@ def ada_lsvi_ucb_restart(
     """
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=require_count("num_episodes", num_episodes))
     length = _length(block_length, ada_restart_block_length(**sizes), num_episodes)
-    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale)
+    radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
     base = lsvi_ucb_restart(spec, period=ada_restart_periods(length), radius=radius, clip=clip)
     return borl(base, num_episodes=num_episodes, block_length=length, delta=delta, form="bubeck")
 

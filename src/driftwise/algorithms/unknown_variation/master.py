@@ -110,6 +110,7 @@ def master_lsvi_ucb(
     num_episodes: int,
     beta_scale: float = 1.0,
     clip: Literal["paper", "tight"] = "paper",
+    mu_bound: float | None = None,
     **tests: Unpack[Tests],
 ) -> Master:
     r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
@@ -118,13 +119,16 @@ def master_lsvi_ucb(
       num_episodes: $K$, episodes of the run.
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
       clip: of values, as in `lsvi_ucb`.
+      mu_bound: $M$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
       delta, test_scale, first_order, low, high: as of `master`; $\delta$ is that of the radius, too.
 
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     beta_scale = require_number("beta_scale", beta_scale, above=0)
     run: dict[str, Any] = dict(num_episodes=num_episodes, delta=with_defaults(Tests, tests)["delta"])
-    beta = lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, beta_scale=beta_scale, **run)
+    beta = lsvi_ucb_radius(
+        dim=spec.dim, horizon=spec.horizon, beta_scale=beta_scale, mu_bound=mu_bound, **run
+    )
     base = lsvi_ucb(spec, radius=beta, clip=clip)
     scale = beta * math.sqrt(spec.dim * _log(**run))
     return master(base, num_episodes=num_episodes, regret_scale=scale, **tests)

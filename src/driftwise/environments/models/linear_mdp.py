@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -115,7 +116,8 @@ class LinearMdp(Environment):
     Args:
       features: `φ`, `[S, A, d]`, norms at most one.
       theta: reward parameters of the anchors, `[J, H, d]` with `φᵀθ ∈ [0, 1]`.
-      mu: transition measures of the anchors, `[J, H, d, S]`; `φᵀμ` is a distribution for every pair.
+      mu: transition measures of the anchors, `[J, H, d, S]`; `φᵀμ` is a distribution for every pair. Signed
+        ones may exceed what radii assume, see `mu_bound`; that is a warning.
       initial: distribution of the first state, `[S]`.
       drift: the curve that mixes the anchors.
       rewards: the agent sees the mean `φᵀθ` (`"mean"`, as in the paper) or a coin of that bias.
@@ -154,6 +156,13 @@ class LinearMdp(Environment):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         check_models(features, theta, mu, initial)
+        root = float(np.sqrt(dim))
+        if self.mu_bound > root:
+            warnings.warn(
+                f"mu: the norm of the total variations |mu|(S) is {self.mu_bound:.6g}, above sqrt(dim) = "
+                f"{root:.6g}, so radii for this model need its mu_bound",
+                stacklevel=3,
+            )
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
             away = np.abs(mu - mu @ projection(psi)).max()
@@ -178,6 +187,16 @@ class LinearMdp(Environment):
     def spec(self) -> Spec:
         num_states, num_actions, dim = self.features.shape
         return Spec(num_states, num_actions, dim, horizon=self.theta.shape[1])
+
+    @property
+    def mu_bound(self) -> float:
+        r"""$M \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$.
+
+        $\|\int V\,d\mu\| \le M\max|V|$. That $\|\mu(S)\|$ is at most $\sqrt d$, as papers assume, says as
+        much for measures of one sign only. Mixtures of the anchors stay below the largest of them.
+        """
+        root, largest = np.sqrt(self.spec.dim), np.linalg.norm(np.abs(self.mu).sum(-1), axis=-1).max()
+        return float(largest if largest > root + TOLERANCE else root)
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""

@@ -28,7 +28,8 @@ class Setting:
     r"""The numbers that a bound depends on; `constant` is the absolute constant that a theorem leaves open.
 
     For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
-    `ridge` is $\lambda$, or `None` for the one that the bound was tuned with.
+    `ridge` is $\lambda$, or `None` for the one that the bound was tuned with. `mu_bound` is
+    $M \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$.
     """
 
     dim: int
@@ -40,6 +41,7 @@ class Setting:
     noise_scale: float = 0.5  # of rewards in [0, 1]
     norm_bound: float = 1.0
     constant: float = 1.0
+    mu_bound: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("dim", "num_episodes", "horizon"):
@@ -50,6 +52,13 @@ class Setting:
             require_number(name, getattr(self, name), at_least=0)
         if self.ridge is not None:
             require_number("ridge", self.ridge, above=0)
+        if self.mu_bound is not None:
+            require_number("mu_bound", self.mu_bound, at_least=0)
+
+    @property
+    def measures(self) -> float:
+        r"""$M \ge \||\mu|(S)\|$, at least $\sqrt d$."""
+        return max(math.sqrt(self.dim), self.mu_bound or 0.0)
 
 
 def trivial(setting: Setting, problem: Problem) -> float:

@@ -45,7 +45,7 @@ def _drift(drift: Value, formula: str) -> Term:
 
 
 def _older(setting: Setting, memory: float) -> float:
-    size = 16 * setting.horizon**2 * setting.num_episodes * math.sqrt(setting.dim)
+    size = 16 * setting.horizon**2 * setting.num_episodes * setting.measures
     return size / terms.ridge_of(setting) * terms.weighted_tail(setting, memory)
 
 

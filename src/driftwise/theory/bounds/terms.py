@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from driftwise.theory.bounds.bound import Setting, Value, whole_episodes
 from driftwise.theory.confidence import bandit_radius
@@ -125,14 +126,12 @@ def epoch_radius(setting: Setting, memory: float) -> float:
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
     rate = math.exp(-1 / memory)
-    beta = opt_wlsvi_radius(**_sizes(setting), delta=setting.delta, rate=rate, beta_scale=setting.constant)
-    return beta * _long(setting)
+    return opt_wlsvi_radius(**_confidence(setting), rate=rate) * _long(setting)
 
 
 def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB."""
-    beta = lsvi_ucb_radius(**_sizes(setting), delta=setting.delta, beta_scale=setting.constant)
-    return beta * _long(setting)
+    return lsvi_ucb_radius(**_confidence(setting)) * _long(setting)
 
 
 def martingale(setting: Setting, memory: float) -> float:
@@ -159,8 +158,12 @@ def _radius(setting: Setting, samples: float, shares: int) -> float:
     )
 
 
-def _sizes(setting: Setting) -> dict[str, int]:
-    return dict(dim=setting.dim, horizon=setting.horizon, num_episodes=setting.num_episodes)
+def _confidence(setting: Setting) -> dict[str, Any]:
+    sizes: dict[str, Any] = dict(
+        dim=setting.dim, horizon=setting.horizon, num_episodes=setting.num_episodes, delta=setting.delta
+    )
+    ridge = min(ridge_of(setting), float(setting.dim))  # what is beyond is in `_long`
+    return dict(**sizes, beta_scale=setting.constant, mu_bound=setting.mu_bound, ridge=ridge)
 
 
 def ridge_of(setting: Setting) -> float:

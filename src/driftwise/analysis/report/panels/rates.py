@@ -19,6 +19,7 @@ from driftwise.analysis.report.panels.common import bootstrap_caution, legend
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.environments import LinearMdp
 from driftwise.theory.bounds.bound import Bound, Setting
 from driftwise.theory.bounds.catalogue import BOUNDS
 
@@ -164,6 +165,8 @@ def _setting(point: _Point, table: Mapping[str, Any]) -> Setting:
     assert not isinstance(environment, str)
     own = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
     spec = environment.spec
+    if isinstance(environment, LinearMdp):
+        own["mu_bound"] = environment.mu_bound
     return Setting(spec.dim, point.num_episodes, point.variation, spec.horizon, **own)
 
 
