@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_RUNS, agent, make
 
 CHUNKS = 4  # of a task behind a gate
+LISTENING = "0A"  # the state of a socket, in the kernel's tables
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,25 @@ def processes_with(variable: str) -> list[int]:
         with contextlib.suppress(OSError):  # it ended meanwhile
             if variable.encode() in path.read_bytes().split(b"\0"):
                 found.append(int(path.parent.name))
+    return found
+
+
+def listened_on(processes: list[int]) -> list[IPv4Address | IPv6Address]:
+    """Addresses of the TCP sockets on which processes wait for connections."""
+    own = set()
+    for process in processes:
+        for descriptor in Path(f"/proc/{process}/fd").iterdir():
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                own.add(os.readlink(descriptor))
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for row in Path(table).read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = row.split()[:10]
+            if state == LISTENING and f"socket:[{inode}]" in own:
+                words = [int(local[i : i + 8], 16) for i in range(0, len(local.partition(":")[0]), 8)]
+                address = ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words))
+                mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+                found.append(mapped or address)
     return found
 
 

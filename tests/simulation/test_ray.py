@@ -1,11 +1,14 @@
-"""A Ray cluster that cannot be had is named in one sentence, and one of its own leaves nothing behind."""
+"""A Ray cluster that cannot be had is named in one sentence; one of its own is private and leaves nothing."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +17,7 @@ from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
-from tests.simulation.gates import needs_proc, processes_with, wait_until
+from tests.simulation.gates import listened_on, needs_proc, processes_with, wait_until
 
 TASKS = [Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)]
 
@@ -50,37 +53,62 @@ from pathlib import Path
 from driftwise.simulation.engines import RayCluster
 from driftwise.simulation.running import run_tasks
 from tests.simulation.gates import gated_task
-from tests.simulation.test_ray import TASKS
 
 def progress(number, done, total):
     if done:
-        print(done, flush=True)
+        import ray
+        print(ray.get_runtime_context().gcs_address, flush=True)
 
 folder = Path(sys.argv[1])
-tasks = {"short": TASKS, "long": [gated_task(folder / "gate")]}[sys.argv[2]]
-run_tasks(tasks, folder, engine=RayCluster("local"), progress=progress)
+run_tasks([gated_task(folder / "gate")], folder, engine=RayCluster("local"), progress=progress)
+"""
+STRANGER = """
+import sys
+from ray._raylet import GcsClient
+GcsClient(address=sys.argv[1]).internal_kv_keys(b"", namespace=None)
 """
 
 
-@needs_proc
-@pytest.mark.parametrize(
-    "end",
-    ["by itself", *(pytest.param(end, marks=pytest.mark.slow) for end in ("interrupted", "killed"))],
-)
-def test_a_cluster_of_its_own_leaves_no_process_behind(end, tmp_path):
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path), "short" if end == "by itself" else "long"]
-    environment = {**os.environ, "DRIFTWISE_TEST": str(tmp_path)}
+@contextlib.contextmanager
+def cluster_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process whose task has begun and stands at a gate, and the address of its cluster."""
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        [sys.executable, "-c", PROGRAM, str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "DRIFTWISE_TEST": str(folder)},
+        text=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline()
-        assert processes_with(f"DRIFTWISE_TEST={tmp_path}")
-        if end == "interrupted":
-            process.send_signal(signal.SIGINT)
-        if end == "killed":
-            process.kill()
+        address = process.stdout.readline().strip()
+        assert address
+        yield process, address
+
+
+@needs_proc
+def test_a_cluster_of_its_own_is_reached_from_here_alone_with_its_token_and_ends_with_it(tmp_path):
+    with cluster_of_its_own(tmp_path) as (process, address):
+        addresses = listened_on(processes_with(f"DRIFTWISE_TEST={tmp_path}"))
+        assert len(addresses) > 3  # of the cluster's services, the driver and the worker
+        assert all(each.is_loopback for each in addresses), addresses
+        stranger = subprocess.run(
+            [sys.executable, "-c", STRANGER, address],
+            env={**os.environ, "RAY_AUTH_MODE": "disabled"},
+            capture_output=True,
+            text=True,
+        )
+        assert "token is missing" in stranger.stderr
+        (tmp_path / "gate").touch()
         _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
     wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))
-    if end == "by itself":
-        assert (process.returncode, errors) == (0, b"")
+
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_a_cluster_of_its_own_leaves_no_process_behind(end, tmp_path):
+    with cluster_of_its_own(tmp_path) as (process, _):
+        process.send_signal(end)
+        process.communicate()
+    wait_until(lambda: not processes_with(f"DRIFTWISE_TEST={tmp_path}"))

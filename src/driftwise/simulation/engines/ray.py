@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_NEWS = 0.5  # of a task; there may be thousands of them
 SECONDS_TO_ANSWER = 5.0
 PATIENCE = 60.0  # seconds that tasks wait for a node that could take them
+TOKEN = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")  # where Ray looks for one
 NEEDS = {"cpu": ("CPU",), "gpu": ("CPU", "GPU")}  # one of each
 
 
@@ -40,7 +42,7 @@ class RayCluster:
     Args:
       address: `HOST:PORT` of a cluster that this machine is a node of. None takes the connection that the
         process has, else `RAY_ADDRESS`, else a cluster that runs on this machine, else starts one here
-        for as long as the tasks run.
+        for as long as the tasks run, which only this process can reach.
     """
 
     address: str | None = None
@@ -209,6 +211,7 @@ def _connection(address: str | None) -> Iterator[None]:
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # else `uv run` sends the working folder
     try:
         import ray
+        from ray.exceptions import AuthenticationError
     except ModuleNotFoundError:
         raise EngineError(
             "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
@@ -217,17 +220,49 @@ def _connection(address: str | None) -> Iterator[None]:
         yield
         return
     found = _find(address)
-    try:
-        with warnings.catch_warnings():  # JAX warns of forks, but what Ray forks is another program at once
-            warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
-            ray.init(found, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise EngineError(f"this machine has to be a node of the Ray cluster at {found}: {reason}") from None
+    with _private() if found == "local" else contextlib.nullcontext():
+        try:
+            with (
+                warnings.catch_warnings()
+            ):  # JAX warns of forks, but what Ray forks is another program at once
+                warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+                ray.init(found, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, RuntimeError, AuthenticationError) as error:
+            reason = str(error).partition("\n")[0]
+            raise EngineError(
+                f"this machine has to be a node of the Ray cluster at {found}, and to have its token if it "
+                f"asks for one: {reason}"
+            ) from None
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextlib.contextmanager
+def _private() -> Iterator[None]:
+    """Settings for a cluster of this process alone: it listens on loopback and asks for a token of its own.
+
+    Ray by itself listens on all interfaces, and keeps a token for all clusters in the home folder.
+    """
+    from ray._private import ray_constants
+    from ray._raylet import AuthenticationTokenLoader, Config  # pyright: ignore[reportAttributeAccessIssue]
+
+    def settle(environment: Mapping[str, str], *, loopback: bool) -> None:
+        for name in TOKEN:
+            os.environ.pop(name, None)
+        os.environ.update(environment)
+        Config.initialize("")  # what Ray has read of the environment, it reads again
+        AuthenticationTokenLoader.instance().reset_cache()
+        ray_constants.ENABLE_RAY_CLUSTER = not loopback  # as Ray itself does on macOS and Windows
+
+    before = {name: os.environ[name] for name in TOKEN if name in os.environ}
+    alone = not ray_constants.ENABLE_RAY_CLUSTER
+    settle({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}, loopback=True)
     try:
         yield
     finally:
-        ray.shutdown()
+        settle(before, loopback=alone)
 
 
 def _find(address: str | None) -> str:
