@@ -17,9 +17,10 @@ import pytest
 
 from driftwise.algorithms import ALGORITHMS
 from driftwise.algorithms.registry import register
-from driftwise.base.types import Spec, Variation
+from driftwise.base.types import Moments, Radius, Sample, Spec, Variation
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.regression import empty_moments
 from driftwise.theory.bounds import terms as bound_terms
 from driftwise.theory.bounds.bound import (
     Bound,
@@ -180,8 +181,23 @@ def test_a_bound_is_evaluated_at_the_parameters_of_the_tuned_recipe(name):
         assert getattr(agent.forgetting, parameter) == pytest.approx(value, rel=1e-12)
     assert agent.ridge == found.setting.ridge
     radius = agent.exploration.radius
-    if isinstance(radius, float):
-        assert radius == pytest.approx(found.radius, rel=1e-12)
+    if isinstance(radius, Radius):
+        radius = float(radius.at(moments_at_the_end(agent, found.setting.num_episodes)))
+    assert radius == pytest.approx(found.radius, rel=1e-12)
+
+
+def moments_at_the_end(agent: LeastSquares, num_episodes: int) -> Moments:
+    """After the run; where it restarts, after the last episode of the first epoch, before all is dropped."""
+    forgetting, horizon, dim = agent.forgetting, agent.spec.horizon, agent.spec.dim
+    if isinstance(forgetting, PeriodicRestart):
+        forgetting, num_episodes = NoForgetting(), int(forgetting.period)
+    phis = np.random.default_rng(0).normal(size=(num_episodes, horizon, dim))
+    none = np.zeros(horizon)
+    samples = [Sample(phi, none, none.astype(int), none + 1) for phi in phis]
+    moments = forgetting.init(empty_moments(samples[0], 0, agent.ridge, gram_sq=False), samples[0])
+    for sample in samples:
+        moments = forgetting.update(moments, sample)
+    return moments
 
 
 @pytest.mark.parametrize("name", ["theorem_1", "theorem_1_horizon_aware", "theorem_1_ridge_dim"])

@@ -1,7 +1,7 @@
 """Bounds for linear bandits: as first published, as corrected, and with a longer ridge.
 
 The rates of SW-UCB, D-LinUCB and RestartUCB as first published rest on a step that fails for general arms.
-They are here as withdrawn and, with the same terms, as proven for orthogonal arms.
+They are here as withdrawn, with the radii of their papers, and as proven for orthogonal arms.
 """
 
 from __future__ import annotations
@@ -118,9 +118,15 @@ def _variants(bound: Bound) -> Iterator[Bound]:
         terms=(explore, _averaged(terms.analysis_window if weighted else whole_episodes), *older),
         exponents=exponents("2/3", "0", "1/3", "2/3"),
     )
+    radius = terms.published_radius(terms.weighted_samples if weighted else whole_episodes)
+    width, formula = (
+        (terms.weighted_width, terms.WEIGHTED_WIDTH) if weighted else (terms.window_width, terms.WINDOW_WIDTH)
+    )
     yield replace(
         plain,
         name=f"{bound.name}_published",
+        terms=(_explore(radius, width, formula), *plain.terms[1:]),
+        radius=radius,
         source=f"as first published; its gap: {PAPER}, Section 4 and Appendix A",
         status="withdrawn",
         **_tuned("published", bound.forgetting),

@@ -107,10 +107,14 @@ def weighted_tail(setting: Setting, memory: float) -> float:
     return math.exp(-window / memory) * weight_total(memory, older) if older else 0.0
 
 
+def weighted_samples(setting: Setting, memory: float) -> float:
+    r"""$\sum\omega^2$ at the end of the run."""
+    return weight_total(memory / 2, setting.num_episodes)  # η² has half the memory
+
+
 def weighted_radius(setting: Setting, memory: float) -> float:
     """The radius of D-LinUCB at the end of the run."""
-    samples = weight_total(memory / 2, setting.num_episodes)  # η² has half the memory
-    return _radius(setting, samples, setting.num_episodes)
+    return _radius(setting, weighted_samples(setting, memory), setting.num_episodes)
 
 
 def window_radius(setting: Setting, memory: float) -> float:
@@ -121,6 +125,11 @@ def window_radius(setting: Setting, memory: float) -> float:
 def epoch_radius(setting: Setting, memory: float) -> float:
     """The radius of RestartUCB at the end of an epoch; with one epoch, OFUL's."""
     return _radius(setting, whole_episodes(setting, memory), num_epochs(setting, memory))
+
+
+def published_radius(samples: Value) -> Value:
+    r"""A radius as first published: $\delta' = \delta$ is not spread over rounds or epochs."""
+    return lambda setting, memory: _radius(setting, samples(setting, memory), 1)
 
 
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
