@@ -48,7 +48,8 @@ def agents(**tables: dict[str, Any]) -> Experiment:
     ("drift", "num_episodes", "made"),
     [
         (dict(type="Abrupt", at=["25%", 500]), 1000, dw.drift.Abrupt((250, 500))),
-        (dict(type="Abrupt", at=["7%"]), 200, dw.drift.Abrupt((14,))),  # 14.000000000000002 in floats
+        (dict(type="Abrupt", at=["0.57%"]), 10_000, dw.drift.Abrupt((57,))),  # 56.99999999999999 in floats
+        (dict(type="Abrupt", at=["1." + 40 * "9" + "%"]), 100, dw.drift.Abrupt((1,))),  # 2 in 28 digits
         (dict(type="Abrupt", at=["0.1%"]), 10, dw.drift.Abrupt((1,))),
         (dict(type="Gradual", knots=["0%", "12.5%"]), 1000, dw.drift.Gradual((0, 125))),
         (dict(type="Periodic", period="10%"), 300, dw.drift.Periodic(30)),

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
@@ -76,7 +77,7 @@ def in_episodes(path: str, value: Any, num_episodes: int) -> Any:
     share = Decimal(value[:-1]) if re.fullmatch(r"[0-9]+(\.[0-9]+)?%", value) else None
     if share is None or share > 100:
         raise ArgumentError(path, "be episodes, or percentages from '0%' to '100%'", value)
-    return max(int(share * num_episodes / 100), int(share > 0))
+    return max(Fraction(share) * num_episodes // 100, int(share > 0))
 
 
 class Facts:
