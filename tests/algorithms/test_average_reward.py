@@ -58,9 +58,11 @@ RADII = {
 }
 
 
-def assert_is_the_loop(agent: Any, radii: reference.Radii, *, seed: int = 0, **rules: Any) -> None:
+def assert_is_the_loop(
+    agent: Any, radii: reference.Radii, *, seed: int = 0, num_steps: int = NUM_EPISODES, **rules: Any
+) -> None:
     environment = make_continuing(seed=seed, rewards="bernoulli")
-    played = [(one.plan, one.episode) for one in play(agent, environment, NUM_EPISODES, seed=seed)]
+    played = [(one.plan, one.episode) for one in play(agent, environment, num_steps, seed=seed)]
     history = [
         (int(e.states[0]), int(e.actions[0]), float(e.rewards[0]), int(e.successors[0])) for _, e in played
     ]
@@ -70,7 +72,7 @@ def assert_is_the_loop(agent: Any, radii: reference.Radii, *, seed: int = 0, **r
         np.testing.assert_allclose(plan.q[0], one.q, rtol=0, atol=1e-8)
         assert np.argmax(plan.policy[0], axis=-1).tolist() == one.policy
         assert episode.actions[0] == one.policy[episode.states[0]]
-    assert 4 < len({one.first for one in decided}) < NUM_EPISODES
+    assert 4 < len({one.first for one in decided}) < num_steps
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -95,6 +97,15 @@ def test_phases_are_widened_each_for_itself():
     )
     radii = reference.ortner_radii(*SIZES, 0.05, 0.02, **widened)
     assert_is_the_loop(agent, radii, restarts=restarts)
+
+
+def test_after_a_late_restart_value_iteration_is_as_rough_as_at_the_start():
+    """Its tolerance is 1/√t with t counted from the restart, as the samples are."""
+    restarts, num_steps = (400,), 430
+    agent = dw.algorithms.variation_ucrl(CONTINUING, restarts=restarts, scale=0.05)
+    none: dict[str, dict[int, float]] = {each: {1: 0.0, 401: 0.0} for each in ("reward", "transition")}
+    radii = reference.ortner_radii(*SIZES, 0.05, 0.05, **none)
+    assert_is_the_loop(agent, radii, num_steps=num_steps, restarts=restarts)
 
 
 @pytest.mark.slow

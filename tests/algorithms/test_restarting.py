@@ -153,6 +153,21 @@ def test_late_rewards_of_one_jump_raise_one_alarm():
     assert sum(alarms) == int(bandit.state.epoch) == 1
 
 
+def test_a_plan_from_before_an_alarm_raises_none_and_still_teaches():
+    """The detector is always certain, but after the first episode the plan is of an epoch that is over."""
+    base, environment = opt_wlsvi(SPEC, rate=0.95, radius=0.1), make()
+    agent, one = random_restart(base, probability=1.0), next(play(base, environment, 1))
+    state = agent.init(one.features)
+    plan = agent.plan(state, one.features, KEY)
+    epochs, alarms, ticks = [], [], []
+    for _ in range(3):
+        state = agent.update(state, one.features, plan, one.episode)
+        epochs.append(int(state.epoch))
+        alarms.append(int(state.alarm))
+        ticks.append(int(state.base.tick))
+    assert (epochs, alarms, ticks) == ([1, 1, 1], [1, 0, 0], [0, 1, 2])
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -34,6 +34,21 @@ def test_addresses_beyond_32_bits_are_their_own():
     np.testing.assert_array_equal(lazy, random.uniform(random.fold(root, 2**32), 1, np.float64))
 
 
+@pytest.mark.parametrize("above", [0, 1, 2, 3, 2**31])
+def test_no_key_below_another_is_a_number_that_is_drawn_with_it(above):
+    """Draws have the counters (0, i) and (2, i): keys of all addresses are made of other ones."""
+    root, places = random.key(5), np.arange(8, dtype=np.uint32)
+    drawn = {
+        tuple(map(int, each))
+        for purpose in (0, 2)
+        for each in zip(*random.threefry(root, np.full(8, purpose, dtype=np.uint32), places), strict=True)
+    }
+    keys = {tuple(random.fold(root, (above << 32) + int(place)).tolist()) for place in places}
+    assert len(drawn) == 16
+    assert len(keys) == 8
+    assert not drawn & keys
+
+
 def test_fold_takes_many_keys_or_many_addresses():
     root, addresses = random.key(5), np.array([0, 1, 7, 2**32 - 1])
     keys = random.fold(root, addresses)

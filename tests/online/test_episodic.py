@@ -123,6 +123,35 @@ def test_a_terminated_step_is_worth_its_reward_and_one_left_unfinished_that_of_i
     assert weights["left"][1] > 0.2
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_of_an_episode_that_is_left_only_what_was_seen_counts(length):
+    """Sums are those of the steps that were played; the gauge has those of them that an action followed."""
+    environment = make()
+    learner = EpisodicAgent("lsvi_ucb", features=environment.features, horizon=4, radius=0.3, ridge=0.5)
+    for number, one in enumerate(drawn_episodes(3)):  # three steps: the last of four is never reached
+        learner.begin(int(one.states[0]))
+        gram = learner.state.gram - 0.5 * np.eye(SPEC.dim)
+        cross, plan, before = learner.state.cross, learner.plan, learner.summary()
+        state, errors = int(one.states[0]), []
+        for h in range(length):
+            action = learner.act()
+            phi, reached = environment.features[state, action], int(one.successors[h])
+            learner.observe(one.rewards[h], reached)
+            gram[h] += np.outer(phi, phi)
+            cross[h] += np.outer(phi, np.eye(1 + SPEC.num_states + 1)[0] * one.rewards[h])
+            cross[h][:, 1 + reached] += phi
+            errors.append(abs(one.rewards[h] + plan.values[h + 1, reached] - phi @ plan.weights[h]))
+            state = reached
+        learner.end()
+        assert not learner.under_way
+        np.testing.assert_allclose(learner.state.gram - 0.5 * np.eye(SPEC.dim), gram, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(learner.state.cross, cross, rtol=0, atol=1e-12)
+        seen = np.mean(errors[:-1]) if length > 1 else 0.0  # what followed the last step is not known
+        expected = (number * before.recent_error + seen) / (number + 1)
+        assert learner.summary().recent_error == pytest.approx(expected, abs=1e-12)
+    assert learner.num_episodes == 3
+
+
 @pytest.mark.parametrize("name", COUNTING)
 def test_who_counts_learns_that_nothing_can_be_earned_after_the_end(name):
     learner, thought = online(name, fitting_environment(name)), []

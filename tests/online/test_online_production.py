@@ -50,6 +50,20 @@ def test_a_decision_expires_after_so_many_others():
     bandit.learn(5, 0.5)
 
 
+@pytest.mark.parametrize("age", [1, 2, 5])
+def test_a_decision_waits_until_more_than_that_many_others_were_made(age):
+    for newer, waits in ((age, True), (age + 1, False)):
+        bandit = make(expire_after=age)
+        for _ in range(1 + newer):
+            bandit.decide(ARMS)
+        assert bandit.summary().expired == (not waits)
+        if waits:
+            bandit.learn(0, 0.5)
+        else:
+            with pytest.raises(ValueError, match="got 0: it has expired"):
+                bandit.learn(0, 0.5)
+
+
 def test_beyond_32_bits_decisions_go_on():
     for name in ("d_lin_ts", "lin_ucb"):  # one draws for its plan, the other for ties
         bandit = make(name)

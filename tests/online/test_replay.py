@@ -13,10 +13,11 @@ import pytest
 from pyarrow import parquet
 
 from driftwise.analysis.replay import html_page, lead
-from driftwise.online.bandits.deciders import Planned
+from driftwise.online.bandits.deciders import Draws, Planned
 from driftwise.online.replay import Log, replay
 from driftwise.online.replay.estimates import Event, Tally
 from driftwise.online.replay.models import Encoding, RewardModel
+from tests.reference.replay import Row, replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
 COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
@@ -66,6 +67,24 @@ def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: L
     ips, snips, dr = (found.final.values[name] for name in ("IPS", "SNIPS", "DR"))
     assert abs(ips.value - dr.value) < 4 * ips.error
     assert abs(snips.value - dr.value) < 4 * snips.error
+
+
+@pytest.mark.parametrize("frozen_after", [None, 1, *range(36, 44)])
+def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: int | None) -> None:
+    """The reward model predicts before it learns, and freezing is exact to the row."""
+    columns = drawn(80, seed=4)
+    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    rows = [
+        Row(np.array([x]), "abc".index(arm), gain, chance)
+        for x, arm, gain, chance in zip(*columns.values(), strict=True)
+    ]
+    expected = replayed(
+        rows, Draws(7).uniform(np.arange(80)), num_actions=3, radius=0.3, frozen_after=frozen_after
+    )
+    found = replay(log, "lin_ucb", {"radius": 0.3}, frozen_after=frozen_after, seed=7)
+    for name, wanted in expected.means.items():
+        assert found.final.values[name] == pytest.approx(wanted, rel=1e-9), name
+    assert (found.final.accepted, found.learnt) == (expected.accepted, expected.learnt)
 
 
 def test_sums_are_the_textbook_formulas() -> None:

@@ -12,7 +12,7 @@ from driftwise.base import random
 from driftwise.base.types import Sample
 from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
 from driftwise.environments.drift import Abrupt
-from driftwise.parts.exploration import Greedy, Uniform
+from driftwise.parts.exploration import Greedy, Ucb, Uniform
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation.play import play
@@ -57,11 +57,11 @@ def test_both_clips_bind_in_the_textbook_comparison():
     assert np.abs(paper.q - tight.q).max() > 0.1
 
 
-@pytest.mark.parametrize("clip", ["paper", "tight"])
-def test_only_the_tight_clip_lifts_negative_values_to_zero(clip):
+@pytest.mark.parametrize("clip", ["paper", "tight", "range"])
+def test_all_clips_but_the_papers_lift_negative_values_to_zero(clip):
     """Rewards are never negative; these are, to see the floor of the clip."""
     environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3)
-    agent = opt_wlsvi(environment.spec, rate=0.9, radius=0.01, clip=clip)
+    agent = LeastSquares(environment.spec, ExponentialWeights(0.9), Ucb(0.01, "sandwich"), clip=clip)
     table, key = _planning(environment)
     state = agent.init(table)
     history = []
@@ -72,6 +72,23 @@ def test_only_the_tight_clip_lifts_negative_values_to_zero(clip):
     expected = textbook.plan(history, environment.features, 3, rate=0.9, radius=0.01, ridge=1.0, clip=clip)
     np.testing.assert_allclose(plan.q, expected.q, **TOLERANCE)
     assert (plan.value.min() < 0) == (clip == "paper")
+
+
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+def test_shared_steps_are_one_regression_with_one_ridge(norm):
+    """In Λ and in Λ̃ alike: a ridge for each step would count H times."""
+    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, rewards="bernoulli")
+    agent = LeastSquares(environment.spec, ExponentialWeights(0.8), Ucb(0.5, norm), ridge=2.0, steps="shared")
+    table, key = _planning(environment)
+    state, history = agent.init(table), []
+    for played in play(opt_wlsvi(environment.spec, rate=0.8, radius=0.5), environment, 12):
+        plan = agent.plan(state, table, key)
+        options: dict[str, Any] = dict(rate=0.8, radius=0.5, ridge=2.0, norm=norm, shared=True)
+        expected = textbook.plan(history, environment.features, 3, **options)
+        for name, wanted in expected._asdict().items():
+            np.testing.assert_allclose(getattr(plan, name), wanted, **TOLERANCE, err_msg=name)
+        state = agent.update(state, table, plan, played.episode)
+        history.append(played.episode)
 
 
 def test_engine_works_where_the_literal_weights_overflow():

@@ -28,8 +28,12 @@ def plan(
     norm: str = "sandwich",
     clip: str = "paper",
     literal: bool = False,
+    shared: bool = False,
 ) -> TextbookPlan:
-    """Lines 4–9. `literal` keeps the printed weights `η^{−τ}`, which overflow; else times `η^{t−1}`."""
+    """Lines 4–9. `literal` keeps the printed weights `η^{−τ}`, which overflow; else times `η^{t−1}`.
+
+    `shared` steps have one regression, on the samples of them all.
+    """
     num_states, num_actions, dim = features.shape
     seen = len(history)  # t − 1
     weights = np.zeros((horizon, dim))
@@ -42,10 +46,11 @@ def plan(
         target = np.zeros(dim)
         for tau, episode in enumerate(history, start=1):
             weight = rate**-tau if literal else rate ** (seen - tau)
-            phi = episode.features[h]
-            gram += weight * np.outer(phi, phi)
-            gram_sq += weight**2 * np.outer(phi, phi)
-            target += weight * phi * (episode.rewards[h] + value[episode.successors[h]])
+            for step in range(horizon) if shared else [h]:
+                phi = episode.features[step]
+                gram += weight * np.outer(phi, phi)
+                gram_sq += weight**2 * np.outer(phi, phi)
+                target += weight * phi * (episode.rewards[step] + value[episode.successors[step]])
         inverse = np.linalg.inv(gram)
         weights[h] = inverse @ target
         for s in range(num_states):
@@ -54,7 +59,7 @@ def plan(
                 shape = inverse @ gram_sq @ inverse if norm == "sandwich" else inverse
                 bonus[h, s, a] = radius * np.sqrt(phi @ shape @ phi)
                 q[h, s, a] = phi @ weights[h] + bonus[h, s, a]
-            value[s] = min(max(q[h, s]), horizon)
-            if clip == "tight":
-                value[s] = max(0.0, min(max(q[h, s]), horizon - h))
+            value[s] = min(max(q[h, s]), horizon - h if clip == "tight" else horizon)
+            if clip != "paper":
+                value[s] = max(0.0, value[s])
     return TextbookPlan(weights, bonus, q, value)
