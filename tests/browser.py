@@ -1,7 +1,9 @@
 """Chromium without a window: opens a page, runs a script in it, and hands back what the script found.
 
 `probe` has a clock of its own, which is quick and leaves nothing to chance, but the page does not learn that
-it is scrolled. In `visit` time passes as it does for a reader.
+it is scrolled. In `visit` time passes as it does for a reader. Neither has a limit in seconds, which a busy
+machine would pass: one waits for the browser to end, the other for an answer, of which a browser that ends is
+one. A page that waits in vain gives up after so many frames of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-SECONDS = 300  # to answer in; it takes a few, but on a busy machine much longer
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless",
@@ -61,9 +62,16 @@ addEventListener("message", (event) => { document.getElementById("found").textCo
 
 VISIT = """<script>
 addEventListener("load", async () => {
+  let frames = 3000; // it takes some dozens
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const until = async (holds) => { while (!holds()) await frame(); await frame(); };
-  const found = await (async () => { %s })();
+  const until = async (holds) => {
+    while (!holds()) {
+      if (!frames--) throw Error(`waited in vain until ${holds}`);
+      await frame();
+    }
+    await frame();
+  };
+  const found = await (async () => { %s })().catch((error) => ({ trouble: error.stack }));
   fetch("/", { method: "POST", body: JSON.stringify(found) });
 });
 </script>"""
@@ -85,7 +93,7 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
         *(chromium, *OPTIONS, colours, f"--user-data-dir={folder / 'profile'}", "--window-size=1300,3100"),
         *("--virtual-time-budget=10000", "--dump-dom", (folder / "frame.html").as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return json.loads(html.unescape(found[1]))
@@ -125,9 +133,15 @@ def visit(page: str, script: str) -> dict[str, Any]:
         ]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        watching = threading.Thread(
+            target=lambda: answers.put({"trouble": f"it ended with {browser.wait()}"})
+        )
+        watching.start()
         try:
-            return answers.get(timeout=SECONDS)
+            found = answers.get()
         finally:
             server.shutdown()
             browser.terminate()
-            browser.wait()
+            watching.join()
+    assert "trouble" not in found, found["trouble"]
+    return found

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
+from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
-from driftwise.analysis.page import Article, Code, Definitions, Page, Section, write_html
+from driftwise.analysis.page import (
+    Article,
+    Code,
+    Definitions,
+    Figure,
+    Legend,
+    Page,
+    Section,
+    line,
+    write_html,
+)
 from driftwise.analysis.statistics.wording import with_half_width
 from driftwise.analysis.table import (
     Cell,
@@ -101,16 +114,51 @@ def test_numbers_are_sorted_by_the_first_and_unknown_ones_come_last() -> None:
     assert Cell("−∞", (-math.inf,)).key == "-Infinity"
 
 
-def test_a_page_escapes_all_text() -> None:
-    nasty = "</script><img src=x onerror=alert(1)> & \"'"
-    section = Section(
-        nasty, [nasty, TABLE, Definitions({nasty: nasty}), Code(nasty), Code(nasty, summary=nasty)]
+def read(page: str) -> tuple[list[str], list[str]]:
+    """Tags of a page, and all texts and values of attributes, as a browser reads them."""
+    tags: list[str] = []
+    texts: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            tags.append(tag)
+            texts.extend(value for _, value in attrs if value is not None)
+
+        def handle_data(self, data: str) -> None:
+            texts.append(data)
+
+    reader = Reader()
+    reader.feed(page.partition("<script>")[0])  # what follows are the page's own scripts
+    reader.close()
+    return tags, texts
+
+
+def page_with(text: str) -> str:
+    """A page with the text wherever there can be one."""
+    columns, cells = (Column(text), Column(text, (text,))), (Cell(text), Cell(text, (1.0,)))
+    figure = Figure(text, [line(0, text, np.ones(2))], {"title": text}, text, caption=text)
+    texts = [text, Definitions({text: text}), Code(text), Code(text, summary=text), Legend([text])]
+    section = Section(text, [*texts, Table(text, columns, (cells,)), figure, (figure, figure)])
+    return write_html(
+        Page(text, text, text, text, [Article(text, [section], text, text, text), section], text)
     )
-    page = write_html(
-        Page(nasty, nasty, nasty, nasty, [Article(nasty, [section], nasty, nasty, nasty)], nasty)
-    )
-    assert "<img" not in page.split("<body>")[1].split("<script>")[0]
-    assert page.count("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; &amp; &#34;&#39;") == 18
+
+
+def test_a_page_shows_all_text_as_it_is_given() -> None:
+    nasty = "</script></td><img src=x onerror=alert(1)> & \"'"
+    (tags, texts), (same_tags, plain_texts) = read(page_with(nasty)), read(page_with("plain"))
+    assert tags == same_tags
+    for found, expected in zip(texts, plain_texts, strict=True):
+        if expected.startswith("{"):  # a figure, in JSON
+            assert json.loads(found)["layout"] == {"title": nasty}
+            assert json.loads(found)["data"][0]["meta"]["agent"] == nasty
+        else:
+            assert found == expected.replace("plain", nasty)
+    assert sum(nasty in found for found in texts) > 40
+
+
+def test_the_best_number_of_a_table_is_marked_and_can_be_sorted_by() -> None:
+    page = write_html(Page("t", "k", "h", "l", [Section("s", [TABLE])]))
     assert '<td class="number best" data-key="0.25">0.2</td>' in page
 
 
