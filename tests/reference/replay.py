@@ -59,7 +59,9 @@ def replayed(
             history.append((arms[row.action], row.reward))
         before.append((scaled, row.action, row.reward))
     samples = {"logged": logged, "replay": kept, "IPS": ips, "DR": dr}
-    means = {name: (np.mean(x), np.std(x, ddof=1) / np.sqrt(len(x))) for name, x in samples.items()}
+    means = {
+        name: (float(np.mean(x)), float(np.std(x, ddof=1)) / np.sqrt(len(x))) for name, x in samples.items()
+    }
     return Found(means, len(kept), len(history))
 
 
@@ -68,7 +70,7 @@ def ridge(samples: Sequence[tuple[np.ndarray, float]], at: np.ndarray) -> float:
     gram, cross = np.eye(len(at)), np.zeros(len(at))
     for phi, reward in samples:
         gram, cross = gram + np.outer(phi, phi), cross + phi * reward
-    return at @ np.linalg.solve(gram, cross)
+    return float(at @ np.linalg.solve(gram, cross))
 
 
 def lin_ucb(
