@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,8 @@ class Bandit:
     rewards. Of the decisions that wait, the oldest expires when they are more than `max_pending`, or when
     more than `expire_after` others were made since; its reward is then refused.
 
-    Any number of threads may use one bandit. A mistake in the arguments is a `ValueError`, changing nothing.
+    Any number of threads may use one bandit, and a process that forks: its child goes on from between two
+    calls. A mistake in the arguments is a `ValueError`, changing nothing.
     `decide` raises a `FloatingPointError` where no finite number supports a decision, and is likely to do so
     again: take the last file that was saved, or a new agent with a larger `ridge` or a smaller radius.
     """
@@ -84,7 +86,9 @@ class Bandit:
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
         self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed)
         self._gauge = Gauge()
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._lock, self._writing = threading.RLock(), threading.Lock()
+        with _forking:
+            _BANDITS.add(self)
 
     @property
     def state(self) -> Any:
@@ -167,3 +171,31 @@ def _checked_arms(features: Any, dim: int) -> np.ndarray:
 
 
 files.LOADERS[KIND] = Bandit.restored
+
+_BANDITS: weakref.WeakSet[Bandit] = weakref.WeakSet()  # all there are
+_forking = threading.RLock()  # held by who forks, or adds one of them
+_held: list[Bandit] = []  # those whose locks are held while this process forks
+
+
+def _hold_all() -> None:
+    """Wait until no thread is inside a bandit: a child has the memory of this moment, and not the threads."""
+    _forking.acquire()
+    for bandit in list(_BANDITS):
+        bandit._lock.acquire()
+        _held.append(bandit)
+
+
+def _release_all() -> None:
+    while _held:
+        _held.pop()._lock.release()
+    _forking.release()
+
+
+def _release_in_child() -> None:
+    for bandit in _held:
+        bandit._writing = threading.Lock()  # the thread that may hold the old one is not here
+    _release_all()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(before=_hold_all, after_in_parent=_release_all, after_in_child=_release_in_child)

@@ -1,0 +1,97 @@
+"""Processes that fork: a child can use what its parent's threads were using."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+
+SECONDS = 60  # after which a child is taken for hung; it needs milliseconds
+
+IN_A_CHILD = f"""
+import os, signal, threading, warnings
+warnings.simplefilter("ignore")  # Python and JAX warn of forks where there are threads
+
+def in_a_child(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm({SECONDS})  # whose default is to end the process
+        try:
+            work()
+        except BaseException as error:
+            print(f"{{type(error).__name__}}: {{error}}", flush=True)
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+BUSY_BANDIT = """
+import tempfile
+import numpy as np
+from driftwise.online import Bandit, load
+
+bandit = Bandit("d_lin_ucb", dim=8, rate=0.9, noise_scale=0.1)
+arms, path = np.eye(8), os.path.join(tempfile.mkdtemp(), "bandit")
+bandit.save(path)  # imports what it needs: a thread that imports holds locks of Python's own
+stop = threading.Event()
+
+def keep_using():
+    while not stop.is_set():
+        bandit.learn(bandit.decide(arms).id, 0.5)
+
+def keep_saving():
+    while not stop.is_set():
+        bandit.save(path)
+
+def use():
+    before = bandit.summary()
+    assert before.decisions - before.rewards - before.pending == 0, before
+    assert before.pending <= 2, before  # one for each thread that was between decide and learn
+    for _ in range(3):
+        bandit.learn(bandit.decide(arms).id, 0.5)
+    bandit.save(path + ".child")
+    assert load(path + ".child").summary().decisions == before.decisions + 3
+
+threads = [threading.Thread(target=each) for each in (keep_using,) * 2 + (keep_saving,)]
+for each in threads:
+    each.start()
+codes = [in_a_child(use) for _ in range(5)]
+stop.set()
+for each in threads:
+    each.join()
+assert codes == [0] * 5, codes
+"""
+
+SIMULATING = """
+import driftwise as dw
+from driftwise.simulation.program import find_device
+
+environment = dw.environments.cheung_two_armed(num_rounds=10)
+agent = dw.algorithms.uniform(environment.spec)
+use_first = lambda: find_device("cpu")  # nobody used a device yet: this works
+print(in_a_child(use_first))
+find_device("cpu")
+print(in_a_child(lambda: dw.simulate(agent, environment, num_episodes=2)))
+"""
+
+
+def run(script: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", IN_A_CHILD + script]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_child_goes_on_with_a_bandit_that_threads_were_using_when_it_was_forked() -> None:
+    done = run(BUSY_BANDIT)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_a_child_of_a_process_that_simulated_refuses_to_simulate_in_a_sentence() -> None:
+    done = run(SIMULATING)
+    unused, refusal, used = done.stdout.splitlines()
+    assert (unused, used) == ("0", "1"), done.stdout + done.stderr
+    assert refusal.startswith("RuntimeError: simulate cannot run in a process that was forked from"), refusal
+    assert "spawn" in refusal
