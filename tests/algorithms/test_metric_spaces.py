@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from driftwise.environments import LinearMdp, oil_discovery
 from driftwise.environments.environment import Played
 from driftwise.environments.planning import policy_values
 from driftwise.simulation.play import play
-from driftwise.theory import tuning
+from driftwise.theory import metric_tuning as tuning
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook
@@ -234,6 +234,17 @@ def test_oil_pays_by_distance_and_the_way_costs():
     np.testing.assert_allclose(kernel[2], [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])  # the target lies between two
 
 
+def test_published_oil_costs_its_way_and_lies_where_it_was_published():
+    ours = oil_discovery(centres=(0.8, 0.2), sharpness=5.0, moving_cost=0.2)
+    assert oil_discovery().digest() == ours.digest()
+    for sharpness in (1, 10, 50):
+        setting: Any = f"published_{sharpness}"
+        centre = 0.7 + math.pi / 60
+        alike = oil_discovery(centres=(centre, 1 - centre), sharpness=sharpness, moving_cost=1.0)
+        assert oil_discovery(setting=setting).digest() == alike.digest()
+        assert oil_discovery(setting=setting, moving_cost=0.5).digest() != alike.digest()
+
+
 def test_noise_spreads_arrivals_around_the_target():
     environment = oil_discovery(num_states=9, num_actions=9, noise=0.1)
     kernel = (environment.features @ environment.model(0).mu[0])[0]
@@ -245,6 +256,7 @@ def test_noise_spreads_arrivals_around_the_target():
     ("given", "message"),
     [
         (dict(centres=(1.2,)), "centres must be a number in [0, 1], got 1.2"),
+        (dict(setting="mine"), "setting must be one of ours, published_1, published_10, published_50"),
         (dict(sharpness=-1), "sharpness must be a number of at least 0, got -1"),
         (dict(moving_cost=-0.1), "moving_cost must be a number of at least 0, got -0.1"),
         (dict(noise=-0.1), "noise must be a number of at least 0, got -0.1"),
@@ -274,3 +286,50 @@ def test_tuned_forms_balance_their_terms():
     assert adaptive_q_learning.tuned(SPEC, **run) == adaptive_q_learning(
         SPEC, radius=2 * math.sqrt(27 * math.log(4 * 3 * 10_000 / 0.05)) + 4, period=period
     )
+
+
+def theorem_1(tuned: tuning.KernelTuning, *, num_episodes: float, variation: float) -> float:
+    """KeRNS's regret by Theorem 1 of its paper at a tuning, without constants, logarithms, H and L."""
+    run: dict[str, Any] = dict(num_episodes=int(num_episodes), variation=variation, tuning=tuned)
+    width, fading = tuning.kernel_bandwidth(**run), -math.log(tuning.kernel_rate(**run))
+    cover, root = (
+        width**-tuning.DIMENSION,
+        math.sqrt(fading),
+    )  # covering number, of pairs and at most of states
+    first = num_episodes * (root * cover + fading * cover)
+    second = num_episodes * (root * math.sqrt(cover) + fading * cover**2)
+    return (first if tuned == "paper_r1" else second) + variation / fading + num_episodes * width
+
+
+@pytest.mark.parametrize(
+    ("tuned", "of_episodes", "of_variation"),
+    [("ours", 5 / 6, 1 / 6), ("paper_r1", 6 / 7, 1 / 3), ("paper_r2", 5 / 6, 1 / 2)],
+)
+def test_tunings_of_kerns_have_the_rates_that_are_stated(tuned, of_episodes, of_variation):
+    def grows(**larger: float) -> float:
+        at = dict(num_episodes=1e12, variation=1e3)
+        factor = math.prod(larger[name] / at[name] for name in larger)
+        return math.log(theorem_1(tuned, **at | larger) / theorem_1(tuned, **at)) / math.log(factor)
+
+    near: Any = dict(abs=0.02)  # terms of lower order are smaller, not zero
+    assert grows(num_episodes=1e13) == pytest.approx(of_episodes, **near)
+    assert grows(variation=1e4) == pytest.approx(of_variation, **near)
+
+
+def test_our_tuning_of_kerns_has_the_smallest_bound():
+    for variation in (1.0, 30.0, 1e4):
+        ours, *papers = (
+            theorem_1(each, num_episodes=1e9, variation=variation) for each in get_args(tuning.KernelTuning)
+        )
+        assert ours <= 1.5 * min(papers)  # equal where the variation is one, up to constants
+
+
+def test_tuned_kerns_can_be_the_papers():
+    run: dict[str, Any] = dict(num_episodes=10_000, variation=5.0)
+    for tuned in ("paper_r1", "paper_r2"):
+        made = kernel_ucbvi.tuned(SPEC, **run, tuning=tuned)
+        assert made.bandwidth == tuning.kernel_bandwidth(**run, tuning=tuned)
+        rate = tuning.kernel_rate(**run, horizon=SPEC.horizon, tuning=tuned)
+        assert made.forgetting == dw.forgetting.ExponentialWeights(rate)
+    with pytest.raises(ValueError, match=r"^tuning must be one of ours, paper_r1, paper_r2, got 'mine'"):
+        kernel_ucbvi.tuned(SPEC, **run, tuning="mine")

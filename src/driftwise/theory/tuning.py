@@ -16,8 +16,6 @@ from driftwise.theory.bandit_tuning import geometric_grid
 Regime = Literal["still", "drifting", "too fast"]
 RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
 _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest episode is forgotten long before
-DIMENSION = 2  # of states and actions together, where pairs lie in the unit square
-KERNEL_POWER = (2 * DIMENSION + 1) / (2 * DIMENSION + 2)
 
 
 def opt_wlsvi_rate(
@@ -111,7 +109,7 @@ def ada_restart_periods(block_length: int) -> tuple[int, ...]:
 def growing_phases(*, num_episodes: int, variation: float) -> tuple[int, ...]:
     r"""Ends of phases of $\lceil i^2/V^2\rceil$ steps within a run, $i = 1, 2, \dots$ (Ortner et al. 2019).
 
-    There are none where nothing varies.
+    $V$ is $V_r + DV_p$ in the paper and $V_r + V_p$ in ours. There are none where nothing varies.
     """
     _, _, num_episodes, variation = _check(1, 1, num_episodes, variation)
     steps, end = [], 0.0
@@ -209,34 +207,6 @@ def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
     return min(1.0, (num_actions / num_episodes) ** (1 / 3))
 
 
-def kernel_rate(*, num_episodes: int, variation: float) -> float:
-    r"""The rate η of KeRNS: $\log(1/\eta) = (\Delta/K)^{(2d+1)/(2d+2)}$.
-
-    It balances the drift $\Delta m$ within a memory of $m = 1/\log(1/\eta)$ episodes with the smoothing
-    $K\sigma$ of `kernel_bandwidth`, for regret of order $\Delta^{1/(2d+2)} K^{(2d+1)/(2d+2)}$; powers of H
-    and L are left out.
-    """
-    return rate_of(_balanced(num_episodes, variation, KERNEL_POWER))
-
-
-def kernel_bandwidth(*, num_episodes: int, variation: float) -> float:
-    r"""The bandwidth $\sigma = m^{-1/(2d+1)}$ for the memory of `kernel_rate`, at most K episodes.
-
-    Without drift it is Kernel-UCBVI's, for regret of the order $K^{2d/(2d+1)}$.
-    """
-    shrinking = _balanced(num_episodes, variation, KERNEL_POWER)
-    return min(max(shrinking, 1 / num_episodes), 1.0) ** (1 / (2 * DIMENSION + 1))
-
-
-def partition_period(*, num_episodes: int, variation: float) -> int:
-    r"""Episodes between restarts of adaptive Q-learning: $(K/\Delta)^{(d+2)/(d+3)}$, at most K. Ours.
-
-    It balances the drift $\Delta E$ within E episodes with the regret $E^{(d+1)/(d+2)}$ of K/E epochs each.
-    """
-    shrinking = _balanced(num_episodes, variation, (DIMENSION + 2) / (DIMENSION + 3))
-    return num_episodes if shrinking * num_episodes <= 1 else math.ceil(1 / shrinking)
-
-
 def tabular_memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> float:
     r"""Episodes worth remembering for an algorithm with regret $\sqrt{H^a SAT}$ where nothing moves.
 
@@ -286,8 +256,3 @@ def _check(dim: int, horizon: int, num_episodes: int, variation: float) -> tuple
         require_count("num_episodes", num_episodes),
         require_number("variation", variation, at_least=0),
     )
-
-
-def _balanced(num_episodes: int, variation: float, power: float) -> float:
-    num_episodes = require_count("num_episodes", num_episodes)
-    return (require_number("variation", variation, at_least=0) / num_episodes) ** power

@@ -14,7 +14,7 @@ from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.parts.exploration import greedy_policy
-from driftwise.theory.tuning import partition_period
+from driftwise.theory.metric_tuning import partition_period
 
 
 class PartitionState(NamedTuple):
