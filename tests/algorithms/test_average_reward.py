@@ -315,6 +315,24 @@ def test_tuned_windows_and_phases_are_those_of_the_papers():
     assert made.reward_radius.widening == Phases((4, 20, 56), tuple(shares))
 
 
+def test_phases_of_the_paper_count_the_variation_of_transitions_as_often_as_the_diameter():
+    river = dw.environments.continuing_river_swim(drift=dw.drift.Abrupt((10_000,)))
+    moves, diameter = river.variation(20_000), river.diameter(20_000)
+    run: dict[str, Any] = dict(num_episodes=20_000, variation=moves.total, variations=moves)
+    phased = dw.algorithms.variation_ucrl.tuned
+    printed = moves.reward_budget + diameter * moves.transition_budget
+    for variation, phases, more in (
+        (moves.total, 68, {}),
+        (printed, 289, dict(tuning="paper", diameter=diameter)),
+    ):
+        ends = np.cumsum([int(np.ceil((i / variation) ** 2)) for i in range(1, phases + 1)])
+        assert ends[-2] < 20_000 <= ends[-1]
+        made = phased(river.spec, **run, **more)
+        assert made.forgetting == dw.forgetting.RestartAt(tuple(ends[:-1].tolist()))
+    with pytest.raises(ValueError, match=r"^diameter must be given for tuning='paper', got None$"):
+        phased(river.spec, **run, tuning="paper")
+
+
 def test_what_does_not_fit_is_refused():
     algorithms = dw.algorithms
     with pytest.raises(ValueError, match=r"^spec must have horizon 1, that of problems without episodes"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
+    require_choice,
     require_count,
     require_kind,
     require_number,
@@ -156,8 +157,7 @@ def swucrl2_cw(
       delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
-    Processes: The Blessing of (More) Optimism", ICML 2020, Algorithm 1 and Theorem 1
-    [likely: the constants of the radii].
+    Processes: The Blessing of (More) Optimism", ICML 2020, Algorithm 1 and Theorem 1.
 
     Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played, where the printed
     loop could not go on. A tuned window is never longer than the run.
@@ -176,17 +176,30 @@ def swucrl2_cw(
 
 
 def variation_ucrl_tuning(
-    spec: Spec, *, num_episodes: int, variation: float, variations: Variation
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    variations: Variation,
+    tuning: Literal["ours", "paper"] = "ours",
+    diameter: float | None = None,
 ) -> dict[str, Any]:
     """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
 
-    They are `environment.variation(num_episodes)`, and V is their `total`, less for longer phases.
+    They are `environment.variation(num_episodes)`. `tuning="ours"`: V is their `total` `V_r + V_p`, given as
+    `variation`, less for longer phases. `"paper"`: V is `V_r + D V_p` with the `diameter` D,
+    `environment.diameter(num_episodes)`.
     """
     moves = require_kind("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
         expected = f"have {num_episodes - 1} moves, one less than num_episodes"
         got = f"{len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
         raise ArgumentError("variations", expected, variations, got)
+    if require_choice("tuning", tuning, ("ours", "paper")) == "paper":
+        if diameter is None:
+            raise ArgumentError("diameter", "be given for tuning='paper'", diameter)
+        bound = require_number("diameter", diameter, above=0)
+        variation = float(moves.reward_budget + bound * moves.transition_budget)
     restarts = growing_phases(num_episodes=num_episodes, variation=variation)
     phases = [*itertools.pairwise((0, *restarts, num_episodes))]
     reward, transition = (
@@ -201,7 +214,7 @@ def variation_ucrl_tuning(
     tunes=("restarts", "reward_widening", "transition_widening"),
     forgetting="restarts at growing intervals",
     exploration="optimism over widened L1 balls",
-    bound="D S A^(1/2) V^(1/3) T^(2/3)",
+    bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
     paper="Ortner, Gajane & Auer 2019",
 )
 def variation_ucrl(
@@ -226,11 +239,17 @@ def variation_ucrl(
       transition_widening: $V_p \ge 0$, that of transitions.
       delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
 
-    Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019
-    [likely: the constants of the radii and the lengths of the phases, which are from memory].
+    The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
+    $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for
+    $V = V_r + V_p$, unless told otherwise: a phase of θ steps loses $DS\sqrt{A\theta}$, and $\theta D$ times
+    its own variation at most; both sum to the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
 
-    Deviations from the paper: those of `ucrl2`; moves from one phase to the next are no part of a phase's
-    variation, since no estimate mixes samples from both sides.
+    Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019,
+    Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) - \sum_t r_t$, against the best policy for all
+    T steps; regret is against the gain of each step here.
+
+    Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
+    no part of a phase's variation, since no estimate mixes samples from both sides.
     """
     sizes, (delta, scale, most) = (spec.num_states, spec.num_actions), _checked(**optimism)
     logarithm = np.log(16 * sizes[0] * sizes[1] / delta)
