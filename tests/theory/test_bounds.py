@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import re
@@ -261,10 +262,13 @@ def test_what_is_ours_is_of_one_proof():
         assert unsplit.total < split.total
 
 
-def test_bounds_on_mdps_that_forget_are_about_values_that_are_not_negative():
+def test_bounds_on_mdps_are_about_values_that_are_not_negative():
+    spec = Spec(num_states=2, num_actions=2, dim=3, horizon=2)
     for bound in BOUNDS.values():
-        if bound.problem == "linear MDP" and bound.status in ("corrected", "ours"):
+        if bound.problem == "linear MDP" and bound.side == "upper":
             assert bound.options["clip"] == "tight", bound.name
+            made = inspect.signature(ALGORITHMS[bound.algorithm].tuned).bind_partial(spec, **bound.options)
+            assert made.arguments["clip"] == "tight"
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,19 @@ def test_blocks_and_rates_of_borl():
     assert len(tuning.borl_rates(dim=4, num_episodes=1)) == 1
 
 
+def test_memories_of_those_that_choose_reach_to_a_variation_of_one():
+    for dim, num_episodes in ((1, 10**4), (4, 10**4), (9, 10**6)):
+        sizes: dict[str, Any] = dict(dim=dim, num_episodes=num_episodes)
+        slowest = max(tuning.borl_rates(**sizes))
+        assert slowest == pytest.approx(tuning.opt_wlsvi_rate(**sizes, horizon=3, variation=1.0), rel=1e-12)
+        length = bandit_tuning.bob_block_length(**sizes)
+        longest = max(bandit_tuning.bob_windows(length))
+        assert longest == length == pytest.approx(dim * np.sqrt(num_episodes))
+        assert longest >= bandit_tuning.bandit_window(**sizes, variation=1.0)
+    for name in ("opt_wlsvi_borl", "ada_lsvi_ucb_restart", "bob"):
+        assert "max(Δ, 1)^(1/4) K^(3/4) + d^" in ALGORITHMS[name].bound
+
+
 @pytest.mark.parametrize("variation", [1.0, 3.0, 40.0, 100.0])
 def test_some_rate_of_borl_is_within_a_factor_of_two_of_the_tuned_one(variation):
     wanted = -np.log(tuning.opt_wlsvi_rate(**SIZES, variation=variation))

@@ -57,7 +57,8 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
     Args:
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
-      clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.
+      clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the bound is about: its proof
+        needs values that are not negative.
 
     Reference: Jin, Yang, Wang & Jordan, "Provably Efficient Reinforcement Learning with Linear Function
     Approximation", COLT 2020, Algorithm 1.
@@ -82,7 +83,7 @@ def sw_lsvi_ucb_tuning(
     tunes=("length", "radius"),
     forgetting="sliding window",
     exploration="UCB",
-    paper="LSVI-UCB on a window, as SW-UCB (Cheung et al. 2019) for bandits",
+    paper="Zhong, Yang, Wang & Szepesvári 2021 for linear kernel MDPs",
 )
 def sw_lsvi_ucb(
     spec: Spec, *, length: Numeric, radius: Numeric, **regression: Unpack[Regression]
@@ -94,9 +95,10 @@ def sw_lsvi_ucb(
       radius, ridge, clip: as of `lsvi_ucb`.
 
     Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu,
-    AISTATS 2019).
+    AISTATS 2019). Zhong, Yang, Wang & Szepesvári, "Optimistic Policy Optimization is Provably Efficient in
+    Non-stationary MDPs", 2021, have an SW-LSVI-UCB for linear kernel MDPs.
 
-    Deviations from the paper: those of `lsvi_ucb`.
+    Deviations from the papers: linear MDPs instead of linear kernel ones; those of `lsvi_ucb`.
     """
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
 

