@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import stat
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +21,8 @@ from driftwise.base.validation import ArgumentError
 
 FORMAT = 2  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
+LARGEST_HEADER = 100_000_000  # bytes that a safetensors file may have
+TYPES = ("BOOL", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
 
 Tensors = dict[str, np.ndarray]
 
@@ -39,14 +45,15 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     """
     content = read(path)
     kind = content.description.get("kind")
-    if kind not in LOADERS:
+    if not isinstance(kind, str) or kind not in LOADERS:
         raise _refused(path, f"it is of a {kind!r}, and known are {', '.join(LOADERS)}")
     try:
-        return LOADERS[kind](content, features)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+        with np.errstate(all="ignore"):
+            return LOADERS[kind](content, features)
+    except Exception as error:  # whatever a description and numbers that do not belong together lead to
         if isinstance(error, ArgumentError) and error.argument == "features":  # the caller's mistake
             raise
-        raise _refused(path, f"the agent in it cannot be made ({error!r})") from error
+        raise _refused(path, f"the agent in it cannot be made ({_short(error)})") from error
 
 
 def write(path: str | os.PathLike[str], content: AgentFile) -> None:
@@ -68,26 +75,57 @@ def write(path: str | os.PathLike[str], content: AgentFile) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> AgentFile:
-    """The content that `write` has written; any other file is refused."""
-    from safetensors import SafetensorError, safe_open
+    """The content that `write` has written; any other file is refused, and by its header if that tells."""
+    from safetensors import safe_open
 
-    with Path(path).open("rb"):  # a file that is missing or not readable is the system's error
-        pass
-    try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no mapping
-    except (SafetensorError, OSError, KeyError, TypeError) as error:
-        raise _refused(path, f"it is truncated, damaged or no safetensors file ({error})") from None
-    if metadata.get("product") != PRODUCT:
+    header = _header(path)
+    metadata = header.pop("__metadata__", None)
+    if not isinstance(metadata, dict) or metadata.get("product") != PRODUCT:
         raise _refused(path, "it was not written by driftwise.online")
     if metadata.get("format") != str(FORMAT):
         found = f"format {metadata.get('format')} of driftwise {metadata.get('driftwise')}"
         raise _refused(path, f"it has {found}, and this version reads format {FORMAT}")
-    described = metadata.get("description", "")
-    if metadata.get("checksum") != _checksum(described, tensors):
+    types = [each.get("dtype") for each in header.values() if isinstance(each, dict)]
+    for unknown in (each for each in types if each not in TYPES):
+        raise _refused(path, f"it has a tensor of type {unknown!r}, and known are {', '.join(TYPES)}")
+    try:
+        with safe_open(path, framework="np") as file:  # which checks all sizes against the file
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no mapping
+        described = metadata["description"]
+        fits = metadata["checksum"] == _checksum(described, tensors)
+        description = json.loads(described)
+    except Exception as error:  # whatever a reader stumbled over
+        raise _damaged(path, error) from None
+    if not fits:
         raise _refused(path, "its checksum does not fit its content")
-    return AgentFile(json.loads(described), tensors)
+    if not isinstance(description, dict):
+        raise _refused(path, f"its description is no table: {_short(description)}")
+    return AgentFile(description, tensors)
+
+
+def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header of a safetensors file: a table of its tensors, and the metadata."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe would be to wait for who writes to it
+        raise _refused(path, "it is no regular file")
+    with Path(path).open("rb") as file:
+        length, room = int.from_bytes(file.read(8), "little"), os.fstat(file.fileno()).st_size - 8
+        if not 0 < length <= min(room, LARGEST_HEADER):
+            raise _damaged(path, f"a header of {length} bytes, where there are {max(room, 0)}")
+        content = file.read(length)
+    try:
+        header = json.loads(content, object_pairs_hook=_table)
+    except (RecursionError, ValueError) as error:
+        raise _damaged(path, error) from None
+    if not isinstance(header, dict):
+        raise _damaged(path, "a header that is no table")
+    return header
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a name twice in the header")
+    return table
 
 
 def to_tensors(name: str, tree: Any) -> Tensors:
@@ -97,7 +135,33 @@ def to_tensors(name: str, tree: Any) -> Tensors:
 
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
     """The tree that `to_tensors` wrote, which is as `like` but for its numbers."""
-    return with_leaves(like, [tensors[f"{name}.{i}"] for i in range(len(leaves(like)))])
+    numbers = count()
+    return map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
+
+
+def checked_tensor(tensors: Tensors, name: str, like: Any) -> np.ndarray:
+    """A tensor of the shape and the kind of numbers of `like`, finite, and not below 0 if it counts."""
+    array, (shape, kind) = tensors[name], (np.shape(like), np.asarray(like).dtype.kind)
+    if array.shape != shape or array.dtype.kind != kind:
+        found = f"{array.dtype} {array.shape}"
+        raise ArgumentError(name, f"be of shape {shape} and type {np.asarray(like).dtype}", array, found)
+    return require_sound(name, array)
+
+
+def require_sound(name: str, array: np.ndarray) -> np.ndarray:
+    """An array of finite numbers, none below 0 if they are integers."""
+    bad = ~np.isfinite(array) if array.dtype.kind == "f" else array < 0
+    if bad.any():
+        expected = "be finite" if array.dtype.kind == "f" else "count from 0"
+        raise ArgumentError(name, expected, array[bad].flat[0].item())
+    return array
+
+
+def require_room(tensors: Tensors, num: int) -> None:
+    """Refuse an agent whose description asks for more numbers than its file has, before they take memory."""
+    found = sum(each.size for each in tensors.values())
+    if num > found:
+        raise ArgumentError("sizes", f"be those of the {found} numbers in the file", num, f"at least {num}")
 
 
 def pack(name: str, arrays: Sequence[np.ndarray]) -> Tensors:
@@ -110,10 +174,12 @@ def pack(name: str, arrays: Sequence[np.ndarray]) -> Tensors:
 
 def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
     """The arrays that were packed."""
-    shapes = tensors[f"{name}.shapes"].tolist()
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-    parts = np.split(tensors[f"{name}.values"], ends[:-1])
-    return [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]
+    shapes, values = tensors[f"{name}.shapes"], require_sound(name, tensors[f"{name}.values"])
+    sizes = [math.prod(shape) for shape in require_sound(f"{name}.shapes", shapes).tolist()]
+    if sum(sizes) != values.size:
+        raise ArgumentError(f"{name}.shapes", f"be of {values.size} numbers", shapes, f"{sum(sizes)}")
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    return [part.reshape(shape).copy() for part, shape in zip(parts, shapes.tolist(), strict=True)]
 
 
 def leaves(tree: Any) -> list[np.ndarray]:
@@ -123,15 +189,38 @@ def leaves(tree: Any) -> list[np.ndarray]:
     return found
 
 
-def with_leaves(like: Any, arrays: Iterable[np.ndarray]) -> Any:
-    """A tree as `like` with other arrays."""
+def with_leaves(like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> Any:
+    """A tree as `like`, which is of one arm, with arrays that are of `num_arms`."""
     following = iter(arrays)
-    return map_tree(lambda _: next(following), like)
+
+    def fitting(leaf: Any) -> np.ndarray:
+        array, wanted = next(following), np.asarray(leaf)
+        lengths = zip(array.shape, wanted.shape, strict=True)
+        if array.dtype.kind != wanted.dtype.kind or any(
+            have != want and (have, want) != (num_arms, 1) for have, want in lengths
+        ):
+            found = f"{array.dtype} {array.shape}"
+            raise ArgumentError(
+                "plans", f"be of {num_arms} arms, as {wanted.dtype} {wanted.shape}", array, found
+            )
+        return array
+
+    return map_tree(fitting, like)
 
 
 def _refused(path: str | os.PathLike[str], why: str) -> ArgumentError:
     given = os.fspath(path)
     return ArgumentError("path", "be an agent's file that is whole", given, f"{given!r}: {why}")
+
+
+def _damaged(path: str | os.PathLike[str], reason: Any) -> ArgumentError:
+    return _refused(path, f"it is truncated, damaged or no safetensors file ({_short(reason)})")
+
+
+def _short(reason: Any) -> str:
+    """The words of an error, or of a value, in one line."""
+    words = f"{type(reason).__name__}: {reason}" if isinstance(reason, Exception) else str(reason)
+    return textwrap.shorten(words, 300, placeholder=" …")
 
 
 def _checksum(described: str, tensors: Tensors) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.agent import Agent
+from driftwise.base.validation import ArgumentError, require_array
 from driftwise.online.limits import LARGEST_REWARD
 
 RECENT, OLDER = 50, 1000  # samples that the two averages remember
@@ -36,6 +37,14 @@ class Gauge:
     older: float = 0.0
     variance: float = 0.0
     recent_bonus: float = 0.0
+
+    @classmethod
+    def from_array(cls, numbers: np.ndarray) -> Gauge:
+        """The gauge that `to_array` wrote; other numbers are a `ValueError`."""
+        gauge = cls(*require_array("gauge", numbers, (5,)).tolist())
+        if gauge.count < 0 or gauge.variance < 0:
+            raise ArgumentError("gauge", "have a count and a variance of at least 0", gauge)
+        return gauge
 
     def observe(self, error: float, bonus: float) -> None:
         """Take in one error of prediction, and the bonus that exploration had added to the prediction."""

@@ -16,7 +16,7 @@ from driftwise.algorithms import build
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_array, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_kind
 from driftwise.online import files
 from driftwise.online.bandits.deciders import decider_of, looks_at_arms
 from driftwise.online.bandits.pending import Pending
@@ -152,10 +152,13 @@ class Bandit:
             raise ArgumentError("features", f"be left out for a {KIND}", features)
         given = {name: value for name, value in file.description.items() if name != "kind"}
         bandit, tensors = object.__new__(cls), file.tensors
-        bandit._start(**given | {"agent": from_config(given["agent"])})
+        agent = require_kind("agent", from_config(given["agent"]), Agent)
+        require_kind("algorithm", given["algorithm"], str)
+        files.require_room(tensors, agent.spec.dim**2)
+        bandit._start(**given | {"agent": agent})
         bandit._pending.restore(tensors, bandit._decider.choose(np.zeros((1, bandit._dim)), 0))
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
-        bandit._gauge = Gauge(*tensors["gauge"].tolist())
+        bandit._gauge = Gauge.from_array(tensors["gauge"])
         return bandit
 
 

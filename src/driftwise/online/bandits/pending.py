@@ -6,9 +6,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError
+from driftwise.base.validation import ArgumentError, require_array, require_number
 from driftwise.online.bandits.deciders import Choice
-from driftwise.online.files import Tensors, leaves, pack, unpack, with_leaves
+from driftwise.online.files import Tensors, leaves, pack, require_sound, unpack, with_leaves
+
+LARGEST_ARM = 2**53  # which a float counts
 
 
 class Pending:
@@ -62,14 +64,32 @@ class Pending:
 
     def restore(self, tensors: Tensors, like: Choice) -> None:
         """Take over the decisions of `to_tensors`, which are as `like` but for their numbers."""
-        self.num_made, self.num_expired = tensors["pending.counts"].tolist()
-        self.expired = OrderedDict.fromkeys(tensors["pending.expired"].tolist())
-        ids, numbers = tensors["pending.ids"].tolist(), tensors["pending.numbers"].tolist()
-        columns = [unpack(f"plans.{i}", tensors) for i in range(len(leaves(like.planned)) if ids else 0)]
-        for place, (number, (arm, index, bonus)) in enumerate(zip(ids, numbers, strict=True)):
-            planned = with_leaves(like.planned, [column[place] for column in columns])
-            features = tensors["pending.features"][place].copy()
-            self.waiting[number] = Choice(int(arm), index, bonus, features, planned)
+        counts, expired, ids = (
+            require_sound(name, tensors[name]).astype(np.int64, casting="safe")
+            for name in ("pending.counts", "pending.expired", "pending.ids")
+        )
+        self.num_made, self.num_expired = counts.tolist()
+        for name, each in (("pending.expired", expired), ("pending.ids", ids)):
+            bounded = np.concatenate([[-1], each, [self.num_made]])
+            if len(each) > self.max_pending or not (np.diff(bounded) > 0).all():
+                raise ArgumentError(
+                    name, f"ascend to less than {self.num_made}", each, f"{len(each)} of them"
+                )
+        if self.num_expired + len(ids) > self.num_made:
+            raise ArgumentError("pending.counts", "not be more than were made", self.num_expired)
+        self.expired = OrderedDict.fromkeys(expired.tolist())
+        numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
+        features = tensors["pending.features"].reshape(-1, len(like.features))
+        features = require_array("pending.features", features, (len(ids), None))
+        columns = [unpack(f"plans.{i}", tensors) for i in range(len(leaves(like.planned)) if len(ids) else 0)]
+        for place, (number, (arm, index, bonus)) in enumerate(
+            zip(ids.tolist(), numbers.tolist(), strict=True)
+        ):
+            arrays = [column[place] for column in columns]
+            num_arms = len(arrays[0]) if arrays else LARGEST_ARM  # the first are the features of all
+            require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
+            planned = with_leaves(like.planned, arrays, num_arms=num_arms)
+            self.waiting[number] = Choice(int(arm), index, bonus, features[place].copy(), planned)
 
     def _expire(self, number: int) -> None:
         del self.waiting[number]

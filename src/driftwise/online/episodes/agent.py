@@ -15,7 +15,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.random import keys_of
 from driftwise.base.types import FeatureTable, Spec
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
 from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
@@ -207,16 +207,18 @@ class EpisodicAgent:
     def restored(cls, file: files.AgentFile, features: FeatureMap | None = None) -> EpisodicAgent:
         """The agent of a file."""
         (description, tensors), made = file, cls.__new__(cls)
-        agent = from_config(description["agent"])
+        agent = require_kind("agent", from_config(description["agent"]), Agent)
+        spec = agent.spec
+        files.require_room(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
         made._start(agent, states, known, plan_every=description["plan_every"], seed=description["seed"])
-        made.num_episodes = description["num_episodes"]
+        made.num_episodes = require_count("num_episodes", description["num_episodes"], at_least=0)
         if made.num_episodes % made.plan_every:
             like = _plan_of(None, agent.plan(made._state, made._table, random.key(0)))
             made.plan = _plan_of(agent, files.from_tensors("plan", like, tensors))
         made._state = files.from_tensors("state", made._state, tensors)
-        made._gauge = Gauge(*tensors["gauge"].tolist())
+        made._gauge = Gauge.from_array(tensors["gauge"])
         return made
 
     def _learn(self, played: OpenEpisode, num_predicted: int) -> None:

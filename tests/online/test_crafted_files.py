@@ -1,0 +1,274 @@
+"""Files that were made to be loaded wrongly: each is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from driftwise.online import EpisodicAgent, files, load
+from tests.examples import PARAMETERS, SPEC
+from tests.examples import make as make_environment
+from tests.online.streams import lead, make
+
+Header = dict[str, Any]
+SENTENCE = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "agent.safetensors"
+
+
+def saved(path: Path, name: str = "d_lin_ucb") -> None:
+    """A bandit with decisions that wait, and some that have expired."""
+    bandit = make(name, max_pending=4)
+    lead(bandit, 25, seed=1)
+    bandit.save(path)
+
+
+def refused(path: Path, why: str) -> None:
+    with pytest.raises(ValueError, match=SENTENCE + why + r"[^\n]*$"):
+        load(path)
+
+
+def parts_of(path: Path) -> tuple[Header, bytes]:
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    return json.loads(content[8:end]), content[end:]
+
+
+def with_header(path: Path, header: bytes, body: bytes = b"") -> None:
+    path.write_bytes(len(header).to_bytes(8, "little") + header + body)
+
+
+HEADERS = {
+    "no header": b"",
+    "not JSON": b"{]",
+    "not text": b"\xff\xfe\xfd",
+    "a list": b"[1, 2]",
+    "a number": b"17",
+    "nested deeply": b"[" * 100_000,
+    "tables nested deeply": b'{"a":' * 100_000,
+    "a name twice": b'{"a": 1, "a": 2}',
+    "an endless number": b'{"a": ' + b"9" * 5000 + b"}",
+}
+
+
+@pytest.mark.parametrize("how", HEADERS)
+def test_a_header_that_is_none_is_refused(how, path):
+    with_header(path, HEADERS[how])
+    refused(path, "truncated, damaged or no safetensors file")
+
+
+@pytest.mark.parametrize("length", [0, 1 << 20, 100_000_001, 1 << 31, 1 << 63, (1 << 64) - 1])
+def test_a_header_is_not_longer_than_its_file(length, path):
+    path.write_bytes(length.to_bytes(8, "little") + b"{}")
+    refused(path, f"truncated, damaged or no safetensors file .a header of {length} bytes, where there are 2")
+
+
+def changed_header(header: Header, how: str) -> None:
+    metadata, tensor = header["__metadata__"], header["state.0"]
+    first, last = tensor["data_offsets"]
+    changes: dict[str, Callable[[], Any]] = {
+        "no metadata": lambda: header.pop("__metadata__"),
+        "metadata that is a list": lambda: header.update(__metadata__=["driftwise.online"]),
+        "metadata of numbers": lambda: metadata.update(description=7),
+        "no product": lambda: metadata.pop("product"),
+        "no description": lambda: metadata.pop("description"),
+        "no checksum": lambda: metadata.pop("checksum"),
+        "a format of 3": lambda: metadata.update(format="3"),
+        "a type of 8 bits": lambda: tensor.update(dtype="F8_E4M3"),
+        "a type of 16 bits": lambda: tensor.update(dtype="BF16"),
+        "a type of no kind": lambda: tensor.update(dtype="PICKLE"),
+        "a type that is a table": lambda: tensor.update(dtype={}),
+        "a shape below 0": lambda: tensor.update(shape=[-1, 2, 2]),
+        "a shape that overflows": lambda: tensor.update(shape=[1 << 32, 1 << 32, 1 << 32]),
+        "a shape of a fraction": lambda: tensor.update(shape=[1.5, 2, 2]),
+        "a shape that is a word": lambda: tensor.update(shape="all"),
+        "a shape too large": lambda: tensor.update(shape=[1, 2000, 2000]),
+        "offsets that overlap": lambda: tensor.update(data_offsets=[0, last - first]),
+        "offsets beyond the file": lambda: tensor.update(data_offsets=[first + (1 << 40), last + (1 << 40)]),
+        "offsets backwards": lambda: tensor.update(data_offsets=[last, first]),
+        "offsets of one": lambda: tensor.update(data_offsets=[first]),
+        "a tensor that is a number": lambda: header.update({"state.0": 3}),
+        "a tensor without offsets": lambda: tensor.pop("data_offsets"),
+    }
+    changes[how]()
+
+
+DAMAGED = "truncated, damaged or no safetensors file"
+CHANGES = {
+    "no metadata": "was not written by driftwise.online",
+    "metadata that is a list": "was not written by driftwise.online",
+    "metadata of numbers": DAMAGED,
+    "no product": "was not written by driftwise.online",
+    "no description": DAMAGED,
+    "no checksum": DAMAGED,
+    "a format of 3": "has format 3 of driftwise",
+    "a type of 8 bits": "has a tensor of type 'F8_E4M3', and known are BOOL, I32",
+    "a type of 16 bits": "has a tensor of type 'BF16', and known are",
+    "a type of no kind": "has a tensor of type 'PICKLE', and known are",
+    "a type that is a table": "has a tensor of type {}, and known are",
+    "a shape below 0": DAMAGED,
+    "a shape that overflows": DAMAGED,
+    "a shape of a fraction": DAMAGED,
+    "a shape that is a word": DAMAGED,
+    "a shape too large": DAMAGED,
+    "offsets that overlap": DAMAGED,
+    "offsets beyond the file": DAMAGED,
+    "offsets backwards": DAMAGED,
+    "offsets of one": DAMAGED,
+    "a tensor that is a number": DAMAGED,
+    "a tensor without offsets": DAMAGED,
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_header_of_something_else_is_refused(how, path):
+    saved(path)
+    header, body = parts_of(path)
+    changed_header(header, how)
+    with_header(path, json.dumps(header).encode(), body)
+    refused(path, CHANGES[how])
+
+
+def test_a_large_file_of_somebody_else_is_refused_by_its_header(path, monkeypatch):
+    save_file({"weights": np.zeros(1)}, path, {"product": "another"})
+    with path.open("ab") as file:
+        file.truncate(1 << 34)  # which on most disks takes no room
+    monkeypatch.setattr(files, "_checksum", None)
+    refused(path, "was not written by driftwise.online")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes")
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_only_a_regular_file_is_opened(kind, path):
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    refused(path, "is no regular file")
+
+
+def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> None:
+    """The file after a change of its description or its tensors, with a checksum that fits."""
+    description, tensors = files.read(path)
+    change(description, tensors)
+    files.write(path, files.AgentFile(description, tensors))
+
+
+def put(name: str, value: Any, at: Any = ...) -> Callable[[Any, dict[str, np.ndarray]], None]:
+    def change(_: Any, tensors: dict[str, np.ndarray]) -> None:
+        tensors[name] = tensors[name].copy()
+        tensors[name][at] = value
+
+    return change
+
+
+def instead(name: str, array: Any) -> Callable[[Any, dict[str, np.ndarray]], None]:
+    return lambda _, tensors: tensors.update({name: np.asarray(array)})
+
+
+def told(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
+    return lambda description, _: description.update(changes)
+
+
+def agent_told(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
+    return lambda description, _: description["agent"].update(changes)
+
+
+def nested(depth: int) -> Any:
+    config: Any = {}
+    for _ in range(depth):
+        config = {"type": "Spec", "dim": config}
+    return config
+
+
+HUGE = {"type": "Spec", "num_states": 1, "num_actions": 1, "dim": 10**9, "horizon": 1}
+CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
+    "no kind": lambda description, _: description.pop("kind"),
+    "a kind that is a list": told(kind=[]),
+    "a kind of nobody": told(kind="oracle"),
+    "no agent": lambda description, _: description.pop("agent"),
+    "an agent that is a number": told(agent=3),
+    "an agent that is another part": told(agent={"type": "NoForgetting"}),
+    "an agent of no type": told(agent={"type": []}),
+    "an agent nested deeply": told(agent=nested(400)),
+    "a name too many": told(more=1),
+    "a seed below 0": told(seed=-1),
+    "a seed that is a word": told(seed="0"),
+    "an algorithm that is a list": told(algorithm=[]),
+    "no room for what waits": told(max_pending=1),
+    "an agent of a billion dimensions": agent_told(spec=HUGE),
+    "an agent of more dimensions": agent_told(spec=HUGE | {"dim": 4}),
+    "an agent of other parts": agent_told(forgetting={"type": "SlidingWindow", "length": 10**9}),
+    "a rate above 1": agent_told(forgetting={"type": "ExponentialWeights", "rate": 2.0}),
+    "no state": lambda _, tensors: tensors.pop("state.0"),
+    "a state that is not finite": put("state.0", np.nan, (0, 0, 0)),
+    "a state that is infinite": put("state.2", np.inf),
+    "a state of other numbers": lambda _, tensors: tensors.update(
+        {"state.0": tensors["state.0"].astype(bool)}
+    ),
+    "a state of another shape": instead("state.0", np.eye(4)[None]),
+    "a clock below 0": put("state.4", -1),
+    "a gauge of two": instead("gauge", [1.0, 2.0]),
+    "a gauge without numbers": put("gauge", np.nan),
+    "a gauge of fewer than none": put("gauge", -1.0),
+    "counts below 0": put("pending.counts", -5),
+    "counts of three": instead("pending.counts", np.array([1, 2, 3])),
+    "counts that are fractions": instead("pending.counts", [25.5, 0.5]),
+    "more expired than made": put("pending.counts", 10**12, 1),
+    "fewer made than wait": put("pending.counts", 1, 0),
+    "ids twice": lambda _, tensors: put("pending.ids", tensors["pending.ids"][0])(_, tensors),
+    "ids without numbers": instead("pending.numbers", np.zeros((0, 3))),
+    "indices that are not finite": put("pending.numbers", np.inf),
+    "an arm below 0": put("pending.numbers", -1.0, (0, 0)),
+    "features of another length": instead("pending.features", np.zeros((4, 7))),
+    "features that are not finite": put("pending.features", np.nan),
+}
+PLANNED: dict[str, Callable[[Any, Any], Any]] = {
+    "plans of fewer": instead("plans.0.shapes", np.array([[1, 2]])),
+    "plans of a shape below 0": put("plans.0.shapes", -1),
+    "plans of huge shapes": put("plans.0.shapes", 1 << 62),
+    "plans of no shape": instead("plans.0.shapes", np.zeros((0, 2), dtype=np.int64)),
+    "plans of fractions": instead("plans.0.shapes", np.full((4, 2), 0.5)),
+    "plans that are not finite": put("plans.2.values", np.nan),
+    "an arm that was not offered": put("pending.numbers", 4.0, (0, 0)),
+}
+
+
+@pytest.mark.parametrize("how", [*CRAFTED, *PLANNED])
+def test_numbers_that_are_no_agent_are_refused(how, path):
+    saved(path, "d_lin_ucb" if how in CRAFTED else "d_lin_ts")
+    resealed(path, {**CRAFTED, **PLANNED}[how])
+    refused(path, "(the agent in it cannot be made|it is of a) ")
+
+
+EPISODIC: dict[str, Callable[[Any, Any], Any]] = {
+    "a number of episodes below 0": told(num_episodes=-1),
+    "a number of episodes that is a word": told(num_episodes="many"),
+    "a plan that is missing": told(num_episodes=5, plan_every=2),
+    "a long horizon": lambda description, _: description["agent"]["spec"].update(horizon=10**12),
+    "many states": lambda description, _: description["agent"]["spec"].update(num_states=10**12),
+    "other states": lambda description, _: description["agent"]["spec"].update(num_states=2),
+    "a state that is not finite": put("state.0", np.nan),
+    "a gauge of two": instead("gauge", [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("how", EPISODIC)
+def test_numbers_that_are_no_episodic_agent_are_refused(how, path):
+    features = make_environment().features
+    agent = EpisodicAgent("opt_wlsvi", features=features, horizon=SPEC.horizon, **PARAMETERS["opt_wlsvi"])
+    agent.save(path)
+    resealed(path, EPISODIC[how])
+    refused(path, "the agent in it cannot be made ")
