@@ -35,7 +35,8 @@ def hard_instance(
     $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$ in every anchor.
 
     With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
-    in the corridor $x_1 \dots x_{H+1}$ and $(0, 0, 1)$ in $x_{H+2}$, which pays; `dim` is $m + 2$.
+    in the corridor $x_1 \dots x_{H+1}$ and $(0, 0, 1)$ in $x_{H+2}$, which pays; `dim` is $m + 2$. Measures
+    are signed: with $m = 1$ they exceed what radii assume, and a warning says so (`LinearMdp.mu_bound`).
 
     Args:
       gap: $\epsilon$, at most $1/(mH)$, which is what it is unless given.
