@@ -8,14 +8,23 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.audit import LEMMAS, audit_agent, audit_study, builtin_experiments, worst_of
+from driftwise.analysis.audit import (
+    LEMMAS,
+    audit_agent,
+    audit_study,
+    audit_tight_cases,
+    builtin_experiments,
+    worst_of,
+)
 from driftwise.analysis.audit.findings import Finding, beyond_chance
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
 from driftwise.analysis.audit.subject import Subject, bias_bound
+from driftwise.base.part import part
+from driftwise.base.types import Array, Moments, Radius
 from driftwise.environments import random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
-from driftwise.parts.exploration import Greedy
+from driftwise.parts.exploration import Greedy, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation.simulator import simulate
@@ -43,7 +52,8 @@ def violated(found: dict[str, Finding]) -> set[str]:
 def test_nothing_is_violated_with_the_radius_of_theory(name: str, drift: str) -> None:
     found = audited(agent(name), make(drift=PROVEN[drift]), beta_scale=1.0)
     assert violated(found) == set()
-    assert found.keys() == LEMMAS.keys() - {"reward_concentration"}  # rewards are seen without noise
+    missing = {"reward_concentration", "failures"}  # no noise, and no δ of the radius' own
+    assert found.keys() == LEMMAS.keys() - missing
     assert 0 < found["key_lemma"].worst_ratio < 1
 
 
@@ -55,6 +65,83 @@ def test_nothing_is_violated_by_bandits_with_true_noise(name: str, drift: str) -
     assert violated(found) == set()
     assert 0.1 < found["concentration"].worst_ratio < 1
     assert found["concentration"].runs == 3
+
+
+@pytest.mark.parametrize("name", ["epsilon_greedy", "greedy", "lin_ts"])
+def test_bandits_that_explore_otherwise_do_what_they_say(name: str) -> None:
+    found = audited(agent(name), make_bandit(noise_scale=0.3))
+    assert violated(found) == set()
+    assert {"index", "policy", "action"} <= found.keys()
+
+
+def test_every_tight_case_is_attained() -> None:
+    audit = audit_tight_cases()
+    assert {finding.verdict for finding in audit.findings} == {"attained"}
+    assert {finding.group for finding in audit.findings} == {"mathematics"}
+    tested = {finding.statement for finding in audit.findings}
+    sure = {name for name, lemma in LEMMAS.items() if lemma.kind == "always"}
+    assert sure - {"failures"} <= tested  # what holds always can be attained; failures are all spent or not
+
+
+def test_the_sharp_bias_is_twice_the_root_of_d_smaller_where_only_moves_count() -> None:
+    weights, moves = np.ones(6), np.full((6, 1), 1e-6)
+    printed, sharp = (bias_bound(weights, moves, dim, 1.0, 1.0) for dim in (9, 0.25))
+    assert printed == pytest.approx(2 * 3 * sharp)
+
+
+def test_a_bound_above_the_trivial_one_says_nothing() -> None:
+    found = audited(agent("opt_wlsvi"), make(drift=STATIONARY), beta_scale=1.0)
+    assert found["theorem"].verdict == "says nothing here"
+    assert found["theorem"].silent == found["theorem"].checked == 1
+    bandit = audited(agent("lin_ucb"), make_bandit(STATIONARY, noise_scale=0.3))
+    assert bandit["sum_of_widths"].verdict == "holds"
+    assert bandit["sum_of_widths"].silent == 0
+
+
+def test_mathematics_is_what_the_agent_cannot_break() -> None:
+    groups = {name: lemma.group for name, lemma in LEMMAS.items()}
+    assert [name for name, group in groups.items() if group == "mathematics"] == [
+        "linear_q",
+        "reward_bias",
+        "transition_bias",
+        "sharp_reward_bias",
+        "sharp_transition_bias",
+        "reward_variance",
+        "reward_concentration",
+    ]
+
+
+def test_a_radius_that_is_a_number_is_held_against_theorys() -> None:
+    environment, sizes = make(drift=STATIONARY), dict(dim=SPEC.dim, horizon=SPEC.horizon)
+    whole = lsvi_ucb_radius(**sizes, num_episodes=NUM_EPISODES, delta=0.05)
+    for share in (0.25, 1.0, 3.0):
+        found = audited(ALGORITHMS["lsvi_ucb"](SPEC, radius=share * whole), environment)
+        assert found["optimism"].radius_share == pytest.approx(share)
+        assert violated(found) == set()
+        assert ("× theory's" in found["optimism"].reading) == (share < 1)
+        assert found["surprises"].radius_share is None
+
+
+def test_theorys_radius_has_the_true_noise() -> None:
+    """An agent that is told too little noise has a radius below theory's."""
+    found = audited(agent("lin_ucb"), make_bandit(STATIONARY, noise_scale=0.9))
+    assert found["optimism"].radius_share is not None
+    assert 1 / 3 < found["optimism"].radius_share < 1
+
+
+@part
+class StrangeRadius(Radius):
+    """A radius of someone else."""
+
+    def at(self, moments: Moments) -> Array:
+        return moments.gram[..., 0, 0] * 0 + 1.0
+
+
+def test_a_radius_of_someone_else_is_not_held_against_a_formula() -> None:
+    strange = LeastSquares(BANDIT, ExponentialWeights(RATE), Ucb(StrangeRadius()), clip="none")
+    found, skipped = audit_agent(strange, make_bandit(noise_scale=0.3), num_episodes=5)
+    assert "value" in {each.statement for each in found}
+    assert ("radius", "no formula of its radius is known here") in {each[2:] for each in skipped}
 
 
 @pytest.mark.parametrize("drift", PROVEN)
@@ -182,7 +269,7 @@ def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None
     checked = {each.environment: each.checked for each in audit.findings if each.statement == "determinant"}
     assert checked == {"half": 20 * 3, "whole": 40 * 3}
     assert audit.sizes == ("20 (half) + 40 (whole) episodes", "1 run", "seed 0", "checked every episode")
-    longer = audit_study(prepare(parts, num_episodes=600, num_runs=1))
+    longer = audit_study(prepare(parts, num_episodes=402, num_runs=1))
     assert longer.strides == {"half": 2, "whole": 3}
     assert longer.sizes[-1] == "about 200 episodes of each checked at most"
 

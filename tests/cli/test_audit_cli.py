@@ -9,11 +9,28 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.analysis.audit import LEMMAS
+from driftwise.parts.exploration import uniform_policy
+from tests.breaking import planned
 from tests.browser import find_chromium, probe
 
 SHORT = ["--episodes", "20", "--stride", "5"]
 OWN_RADIUS = ["audit", "quickstart", *SHORT, "--agent", "LSVI-UCB"]  # far below theory's
 THEORY = [*OWN_RADIUS, "--beta-scale", "1"]
+LOOK = """
+const gaps = [...document.querySelectorAll("td.number + td:not(.number)")].map((cell) => {
+  const [number, word] = [cell.previousElementSibling, cell].map((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(each);
+    return range.getBoundingClientRect();
+  });
+  return word.left - number.right;
+});
+return {
+  figures: document.querySelectorAll(".figure .heatmaplayer").length,
+  gaps: gaps.length,
+  closest: Math.min(...gaps),
+};
+"""
 
 
 def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) -> None:
@@ -22,14 +39,33 @@ def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) ->
     assert all(name in said.out for name in LEMMAS)
     assert "violated" not in said.out
     assert "audit-mdp: 20 episodes, 1 run, seed 0, checked every 5 episodes" in said.out
+    parts = said.out.split("audit-mdp:")[1].split("mathematics:")
+    assert "this agent:" in parts[0]
+    assert "optimism" in parts[0]
+    assert "reward_bias" in parts[1]
+    assert "tight cases: 2 episodes" in said.out
     assert "D-LinUCB in gradual" in said.err.splitlines()
 
 
-def test_a_violation_is_told_and_is_the_exit_code(capsys: pytest.CaptureFixture) -> None:
+def test_a_violation_is_told_and_is_the_exit_code(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(lambda plan: plan._replace(policy=uniform_policy(plan.q)))(monkeypatch)
     assert main(OWN_RADIUS) == 1
     lines = capsys.readouterr().out.splitlines()
-    (told,) = (line for line in lines if line.startswith("violated: concentration by LSVI-UCB"))
-    assert told.endswith("in 1 of 1 run (at most 0.05 of all runs may)")
+    (told,) = (line for line in lines if line.startswith("violated: policy by LSVI-UCB"))
+    assert told.endswith("in 1 of 1 run (none may)")
+
+
+def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    assert main(OWN_RADIUS) == 0
+    out = capsys.readouterr().out
+    (told,) = (line for line in out.splitlines() if line.startswith("not promised: optimism by LSVI-UCB"))
+    assert told.endswith("fail; its radius is 0.0018 × theory's")
+    assert "not promised: radius is 0.0018 × theory's" in out.replace("\n", " ")
+    assert "violated:" not in out
 
 
 def test_the_radius_of_theory_can_be_asked_for(capsys: pytest.CaptureFixture) -> None:
@@ -113,10 +149,12 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_played(
 @pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_the_page_works_in_a_browser(tmp_path: Path, width: int, capsys: pytest.CaptureFixture) -> None:
-    assert main([*OWN_RADIUS, "--out", str(tmp_path / "audit")]) == 1  # ratios may be infinite too
-    look = "return { figures: document.querySelectorAll('.figure .heatmaplayer').length };"
+    assert main([*OWN_RADIUS, "--out", str(tmp_path / "audit")]) == 0
+    look = LOOK
     found = probe((tmp_path / "audit" / "audit.html").read_text(), look, tmp_path, width=width)
     assert found["figures"] == 1
+    assert found["gaps"] > 0
+    assert found["closest"] >= 20  # pixels between a number and the word beside it
     assert found["trouble"] == []
     assert found["requests"] == []
     assert found["overflow"] <= 0

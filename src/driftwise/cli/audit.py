@@ -52,8 +52,12 @@ def _audit(
     out: Annotated[str | None, word("DIR", "A folder for audit.json and a page, audit.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check every lemma on live runs, with the true model at hand; the exit code is 1 if one is violated."""
-    from driftwise.analysis.audit import audit_study, builtin_experiments
+    """Check what an agent does and what is proven of it on live runs, with the true model at hand.
+
+    The exit code is 1 if a statement is violated. Where the radius is below theory's nothing is promised, and
+    nothing violated.
+    """
+    from driftwise.analysis.audit import audit_study, audit_tight_cases, builtin_experiments
     from driftwise.analysis.audit.page import html_page
 
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
@@ -72,7 +76,8 @@ def _audit(
     folder = None if out is None else made_folder(out)
     options: dict[str, Any] = dict(stride=stride, delta=delta, beta_scale=beta_scale, agent=agent)
     options["progress"] = lambda environment, label: print(f"{label} in {environment}", file=sys.stderr)
-    audits = [check(audit_study, study, **options) for study in studies]
+    audits = [audit_tight_cases()] if file_or_name is None and agent is None else []
+    audits += [check(audit_study, study, **options) for study in studies]
     if as_json:
         print(json_text(audits))
     else:
@@ -85,11 +90,12 @@ def _audit(
 
 
 def _print_audit(audit: Audit) -> None:
-    from driftwise.analysis.audit import findings_table, worst_of
+    from driftwise.analysis.audit import findings_table, grouped, worst_of
 
     print(f"{audit.name}: {', '.join(audit.sizes)}")
-    if audit.findings:
-        print_table(findings_table(worst_of(audit.findings), "audit"))
+    for group, findings in grouped(audit.findings).items():
+        print(f"\n{group}:")
+        print_table(findings_table(worst_of(findings), "audit").without("about"))
     for finding in audit.violated:
         allowed = f"at most {finding.allowed:g} of all runs may" if finding.allowed else "none may"
         print(
@@ -97,6 +103,13 @@ def _print_audit(audit: Audit) -> None:
             f"{finding.violations:,} of {finding.checked:,}, in {finding.failing_runs} of "
             f"{counted(finding.runs, 'run')} ({allowed})"
         )
+    for finding in audit.findings:
+        if finding.verdict == "not promised":
+            print(
+                f"not promised: {finding.statement} by {finding.agent} in {finding.environment}: "
+                f"{finding.violations:,} of {finding.checked:,} fail; "
+                f"its radius is {finding.radius_share:.2g} × theory's"
+            )
     for skipped in audit.skipped:
         if not skipped.statement:
             print(f"skipped: {skipped.agent} in {skipped.environment}: {skipped.why}")

@@ -1,4 +1,4 @@
-"""The audit: each statement of the theory, checked on live runs with the true model at hand."""
+"""The audit: what an algorithm does and what is proven of it, checked on live runs with the true model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from driftwise.analysis.audit.auditing import (
     Skipped,
     audit_agent,
     audit_study,
+    audit_tight_cases,
     builtin_experiments,
 )
-from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
+from driftwise.analysis.audit.findings import Finding, findings_table, grouped, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS, Lemma
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "Skipped",
     "audit_agent",
     "audit_study",
+    "audit_tight_cases",
     "builtin_experiments",
     "findings_table",
+    "grouped",
     "worst_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -9,8 +10,10 @@ from typing import NamedTuple
 
 from driftwise.analysis.audit.findings import Evidence, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.snapshot import Trace, views
+from driftwise.analysis.audit.reference import radius_share
+from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
 from driftwise.analysis.audit.subject import Subject
+from driftwise.analysis.audit.tight import DELTA, NUM_EPISODES, TIGHT_CASES
 from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
@@ -97,12 +100,16 @@ def audit_agent(
             return (), (Skipped(*where, "", "theory's radius for it depends on a noise_scale, not given"),)
     lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
     evidence = [Evidence(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
+    promised = any(each.lemma.kind == "promised" for each in evidence)
+    share = math.inf  # of theory's radius
     for run in range(num_runs):
         for view in views(subject, seed=seed, run=run, stride=stride):
+            if promised and isinstance(view, Snapshot):
+                share = min(share, radius_share(view))
             for each in evidence:
                 if each.lemma.whole_run == isinstance(view, Trace):
-                    each.add(run, each.lemma.check(view))
-    found = tuple(each.finding(*where, subject.delta) for each in evidence)
+                    each.look(run, view)
+    found = tuple(each.finding(*where, subject.delta, share) for each in evidence)
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
 
 
@@ -142,6 +149,13 @@ def audit_study(
     strides = {label: stride or _stride(length) for label, length in lengths.items()}
     sizes = lengths, strides, study.num_runs, study.seed
     return Audit(study.experiment.name, *sizes, delta, tuple(findings), tuple(skipped))
+
+
+def audit_tight_cases() -> Audit:
+    """The tight cases of the statements, done by hand and by the machine."""
+    findings = tuple(case.finding() for case in TIGHT_CASES)
+    sizes = {"by hand": NUM_EPISODES}, {"by hand": 1}, 1, 0
+    return Audit("tight cases", *sizes, DELTA, findings, ())
 
 
 def builtin_experiments() -> tuple[Experiment, ...]:

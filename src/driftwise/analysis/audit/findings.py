@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -33,6 +34,7 @@ class Finding:
     where: str
     formula: str
     kind: str
+    group: str  # what a violation puts in doubt: this agent, or mathematics
     checked: int  # inequalities, over all runs
     worst_ratio: float  # left over right side; infinite where the right one is 0 and the left is not
     median_ratio: float
@@ -41,12 +43,21 @@ class Finding:
     runs: int
     failing_runs: int  # with a violation
     allowed: float  # probability that a run may fail with
-    verdict: str  # holds, loose by 10^x, vacuous (no left side is above 0), or violated
+    silent: int  # inequalities whose right side is no less than what holds without any proof
+    radius_share: float | None  # of theory's radius, at the least, where the statement rests on it
+    verdict: str  # holds, attained, loose by 10^x, vacuous, says nothing here, not promised, or violated
 
     @property
     def violated(self) -> bool:
         """Whether it fails more often than chance allows."""
         return self.verdict == "violated"
+
+    @property
+    def reading(self) -> str:
+        """The verdict, and the share of theory's radius where that is less than one."""
+        if self.radius_share is None or self.radius_share >= 1:
+            return self.verdict
+        return f"{self.verdict}: radius is {rounded(self.radius_share, 2)} × theory's"
 
 
 class Evidence:
@@ -55,6 +66,14 @@ class Evidence:
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
         self.lemma = lemma
         self._sides: list[list[Arrays]] = [[] for _ in range(num_runs)]
+        self._silent = 0
+
+    def look(self, run: int, view: Any) -> None:
+        """Check the statement on a `Snapshot` or a `Trace`."""
+        left, right = np.broadcast_arrays(*self.lemma.check(view))
+        if self.lemma.trivial is not None:
+            self._silent += int(np.sum(right >= np.broadcast_to(self.lemma.trivial(view), right.shape)))
+        self.add(run, (left, right))
 
     def add(self, run: int, sides: Sides) -> None:
         """Keep both sides; of an identity, its residual and the tolerance."""
@@ -63,15 +82,52 @@ class Evidence:
             left, right = np.abs(left - right), TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
         self._sides[run].append((np.ravel(left), np.ravel(np.broadcast_to(right, left.shape))))
 
-    def finding(self, environment: str, agent: str, delta: float) -> Finding:
-        """Counts, ratios and the verdict over all checks."""
-        together = [_joined(sides) for sides in self._sides]
-        broken = [_broken(*sides) for sides in together]
-        left, right = _joined(together)
-        failing, allowed = sum(map(bool, broken)), delta if self.lemma.kind == "probable" else 0.0
+    def finding(self, environment: str, agent: str, delta: float, radius_share: float | None) -> Finding:
+        """Counts, ratios and the verdict over all checks.
+
+        `radius_share` is the least share of theory's radius that the agent had.
+        """
+        broken = [_broken(*_joined(sides)) for sides in self._sides]
+        likely, exact = self.lemma.kind in ("probable", "promised"), self.lemma.kind == "identity"
+        failing, allowed = sum(map(bool, broken)), delta if likely else 0.0
+        share = radius_share if self.lemma.kind == "promised" else None
+        ratios = self._ratios
+        if beyond_chance(failing, len(broken), allowed):
+            verdict = "violated" if share is None or share >= 1 else "not promised"
+        elif self._silent == ratios.size:
+            verdict = "says nothing here"
+        else:
+            verdict = "holds" if exact else _tightness(float(ratios.max()))
+        return self._finding(
+            environment,
+            agent,
+            self.lemma.group,
+            violations=sum(broken),
+            failing_runs=failing,
+            allowed=allowed,
+            radius_share=share,
+            verdict=verdict,
+        )
+
+    def tight_finding(self, environment: str, agent: str, share: float) -> Finding:
+        """Whether the largest ratio of left to right side is exactly the given one."""
+        missed = int(abs(float(self._ratios.max()) - share) > TOLERANCE)
+        verdict = "violated" if missed else "attained"
+        counts = dict(violations=missed, failing_runs=missed, allowed=0.0, radius_share=None)
+        return self._finding(environment, agent, "mathematics", **counts, verdict=verdict)
+
+    @property
+    def _ratios(self) -> np.ndarray:
+        left, right = self._together
         with np.errstate(divide="ignore", invalid="ignore"):  # a left side that is 0 but for rounding is 0
-            ratios = np.where(left > TOLERANCE, left / np.maximum(right, 0.0), 0.0)
-        worst = float(ratios.max())
+            return np.where(left > TOLERANCE, left / np.maximum(right, 0.0), 0.0)
+
+    @property
+    def _together(self) -> Arrays:
+        return _joined([_joined(sides) for sides in self._sides])
+
+    def _finding(self, environment: str, agent: str, group: str, **counted: Any) -> Finding:
+        ratios, (left, right) = self._ratios, self._together
         return Finding(
             environment=environment,
             agent=agent,
@@ -79,23 +135,22 @@ class Evidence:
             where=self.lemma.where,
             formula=self.lemma.formula,
             kind=self.lemma.kind,
+            group=group,
             checked=left.size,
-            worst_ratio=worst,
+            worst_ratio=float(ratios.max()),
             median_ratio=float(np.median(ratios)),
             median_margin=float(np.round(np.median(right - left), ROUNDED) + 0.0),  # no −0
-            violations=sum(broken),
-            runs=len(together),
-            failing_runs=failing,
-            allowed=allowed,
-            verdict=_verdict(self.lemma.kind, worst, failing, len(together), allowed),
+            runs=len(self._sides),
+            silent=self._silent,
+            **counted,
         )
 
 
 def findings_table(findings: Sequence[Finding], name: str) -> Table:
     """A row for each finding: how often it was checked, how tight it is, and its verdict."""
-    columns = words("statement", "in the paper")
+    columns = words("statement", "about", "in the paper", "verdict")
     columns += numbers("checked", "violations", "worst ratio", "median ratio", "median margin")
-    columns += words("worst for", "verdict")
+    columns += words("worst for")
     return Table.of(name, columns, map(_row, findings))
 
 
@@ -104,12 +159,19 @@ def _row(finding: Finding) -> tuple[Cell | str, ...]:
     sizes = finding.worst_ratio, finding.median_ratio, finding.median_margin
     return (
         finding.statement,
+        finding.group,
         finding.where,
+        finding.reading,
         *(Cell.of("{:,}".format, count) for count in (finding.checked, finding.violations)),
         *(Cell("–", (0.0,)) if exact else Cell(rounded(size, 2), (size,)) for size in sizes),
         f"{finding.agent}, {finding.environment}",
-        finding.verdict,
     )
+
+
+def grouped(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
+    """Findings by what a violation puts in doubt, this agent first."""
+    groups = sorted({each.group for each in findings}, reverse=True)
+    return {group: tuple(each for each in findings if each.group == group) for group in groups}
 
 
 def read_findings(folder: Path) -> tuple[Finding, ...]:
@@ -136,10 +198,8 @@ def beyond_chance(failing: int, runs: int, allowed: float) -> bool:
     return failing > 0 and bool(binom.sf(failing - 1, runs, allowed) <= allowed)
 
 
-def _verdict(kind: str, worst: float, failing: int, runs: int, allowed: float) -> str:
-    if beyond_chance(failing, runs, allowed):
-        return "violated"
-    if kind == "identity" or worst >= TIGHT:
+def _tightness(worst: float) -> str:
+    if worst >= TIGHT:
         return "holds"
     return f"loose by 10^{math.floor(-math.log10(worst))}" if worst > 0 else "vacuous"
 

@@ -9,8 +9,15 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from driftwise.analysis.audit.subject import Subject
+from driftwise.base.types import Radius
 from driftwise.base.validation import ArgumentError, nearest
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import (
+    RandomisedUcb,
+    Thompson,
+    TruncatedThompson,
+    Ucb,
+    Unperturbed,
+)
 from driftwise.parts.forgetting import (
     ExponentialWeights,
     NoForgetting,
@@ -18,8 +25,12 @@ from driftwise.parts.forgetting import (
     RestartAt,
     SlidingWindow,
 )
+from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 
-Kind = Literal["identity", "always", "probable"]
+# An identity and what holds always may never fail. What is probable may fail with chance δ. What is promised
+# may too, and is promised only where the radius is at least theory's.
+Kind = Literal["identity", "always", "probable", "promised"]
+Group = Literal["this agent", "mathematics"]  # what a violation would put in doubt
 Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast; of an identity, equals
 
 # conditions of statements, and what to say where they are not met
@@ -29,6 +40,29 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
     "successors": (lambda subject: subject.spec.horizon > 1, "there is only one step"),
     "noise": (lambda subject: subject.noise_scale > 0, "rewards are seen without noise"),
     "exact_rewards": (lambda subject: subject.noise_scale == 0, "rewards are noisy"),
+    "known_index": (
+        lambda subject: isinstance(
+            subject.agent.exploration, Ucb | RandomisedUcb | Thompson | TruncatedThompson | Unperturbed
+        ),
+        "no formula of this exploration's index is known here",
+    ),
+    "known_radius": (
+        lambda subject: (
+            isinstance(subject.own_radius, ConfidenceRadius | LocalVariationRadius)
+            or not isinstance(subject.own_radius, Radius)
+        ),
+        "no formula of its radius is known here",
+    ),
+    "radius": (
+        lambda subject: isinstance(
+            subject.agent.exploration, Ucb | RandomisedUcb | Thompson | TruncatedThompson
+        ),
+        "the exploration has no radius",
+    ),
+    "confidence": (
+        lambda subject: isinstance(subject.own_radius, ConfidenceRadius),
+        "the radius is not made for a δ of its own",
+    ),
     "potential": (
         lambda subject: isinstance(
             subject.agent.forgetting,
@@ -47,8 +81,10 @@ class Lemma:
     where: str  # in the paper
     kind: Kind
     needs: tuple[str, ...]
+    group: Group
     whole_run: bool  # whether `check` takes a `Trace`, not a `Snapshot`
     check: Callable[[Any], Sides]
+    trivial: Callable[[Any], ArrayLike] | None  # a bound on the left side that needs no proof
 
     @property
     def formula(self) -> str:
@@ -63,14 +99,21 @@ class Lemma:
 LEMMAS: dict[str, Lemma] = {}
 
 
-def lemma(where: str, kind: Kind, *needs: str, whole_run: bool = False) -> Callable:
+def lemma(
+    where: str,
+    kind: Kind,
+    *needs: str,
+    group: Group = "this agent",
+    whole_run: bool = False,
+    trivial: Callable[[Any], ArrayLike] | None = None,
+) -> Callable:
     """Enter a function of a `Snapshot` (or of a `Trace`) as a statement of the paper, under its name."""
     for need in needs:
         if need not in CONDITIONS:
             raise ArgumentError("needs", "name conditions", need, f"{need!r}{nearest(need, CONDITIONS)}")
 
     def enter(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
-        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, whole_run, check)
+        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, whole_run, check, trivial)
         return check
 
     return enter

@@ -7,30 +7,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from driftwise.analysis.audit.auditing import Audit
-from driftwise.analysis.audit.findings import Finding, findings_table, worst_of
+from driftwise.analysis.audit.findings import Finding, findings_table, grouped, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.page import Article, Figure, Page, Section, axis, plotly_text, write_html
 from driftwise.analysis.statistics.wording import counted, rounded
 from driftwise.analysis.table import Table, words
 
 READING = (
-    "Worst ratio: the largest left side over its right side; above 1 the statement fails. A bound is loose "
-    "by 10^x where even the worst ratio is below 10^−x, and vacuous where no left side is above 0. "
-    "Identities are held to 1e-8. Statements that may fail with probability δ are violated if so many of the "
-    "runs fail that the chance of it would be at most δ; all others if they fail once."
+    "Statements about this agent fail if it does not do what it says; those of mathematics test the lemmas "
+    "and the models, which it cannot break. Worst ratio: the largest left side over its right side; above 1 "
+    "the statement fails. A bound says nothing here if it is above what holds without any proof (HK for the "
+    "theorem), is loose by 10^x where even the worst ratio is below 10^−x, and vacuous where no left side is "
+    "above 0. Identities are held to 1e-8. Statements that may fail with probability δ are violated if so "
+    "many of the runs fail that the chance of it would be at most δ; all others if they fail once. Where the "
+    "radius is below theory's, optimism and what follows from it are not promised. In a tight case, done by "
+    "hand, exactly the ratio that is known has to be attained."
 )
 
 
 def html_page(audits: Sequence[Audit]) -> str:
     """An article for each audit, its tightest statements first, then every agent in every environment."""
     audited = [finding for audit in audits for finding in audit.findings]
-    rows = [(name, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
-    statements = Table.of("statements", words("statement", "in the paper", "what it says"), rows)
+    rows = [(name, lemma.group, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
+    statements = Table.of("statements", words("statement", "about", "in the paper", "what it says"), rows)
     return write_html(
         Page(
             title="audit",
             kicker=" · ".join(audit.name for audit in audits),
-            heading="Every lemma, checked on live runs",
+            heading="What is proven, and what is done, on live runs",
             lead=_lead(audited),
             parts=[*map(_article, audits), Article("", [Section("The statements", [statements])])],
         )
@@ -40,21 +44,29 @@ def html_page(audits: Sequence[Audit]) -> str:
 def _lead(findings: Sequence[Finding]) -> str:
     violated = sum(finding.violated for finding in findings)
     checked = sum(finding.checked for finding in findings)
-    loose = [each.statement for each in worst_of(findings) if each.verdict.startswith("loose")]
-    text = f"{counted(checked, 'check')} of {counted(len(findings), 'statement')} about an agent: "
+    text = f"{counted(checked, 'check')} of {counted(len(findings), 'statement')}: "
     text += f"{violated} violated. " if violated else "none is violated beyond chance. "
-    return text + (f"Loose even at their worst: {', '.join(loose)}." if loose else "")
+    said = {"says nothing here": "Above what holds anyway", "not promised": "Not promised by a small radius"}
+    for verdict, meaning in said.items():
+        named = dict.fromkeys(each.statement for each in findings if each.verdict == verdict)
+        text += f"{meaning}: {', '.join(named)}. " if named else ""
+    return text
 
 
 def _article(audit: Audit) -> Article:
-    pairs = dict.fromkeys((finding.environment, finding.agent) for finding in audit.findings)
+    groups = grouped(audit.findings)
+    own, shared = groups.get("this agent", ()), groups.get("mathematics", ())
+    pairs = dict.fromkeys((finding.environment, finding.agent) for finding in own)
     sections = []
     if pairs:
         sections.append(Section("How tight the statements are", [_heat_map(audit, list(pairs)), READING]))
+    if shared:
+        table = findings_table(worst_of(shared) if own else shared, "mathematics")
+        sections.append(Section("Mathematics", [table.without("about")]))
     for environment, agent in pairs:
-        own = [each for each in audit.findings if (each.environment, each.agent) == (environment, agent)]
-        table = findings_table(own, f"{agent}, {environment}").without("in the paper", "worst for")
-        sections.append(Section(f"{agent} in {environment}", [table]))
+        found = [each for each in own if (each.environment, each.agent) == (environment, agent)]
+        table = findings_table(found, f"{agent}, {environment}").without("about", "in the paper", "worst for")
+        sections.append(Section(f"This agent: {agent} in {environment}", [table]))
     if audit.skipped:
         rows = [(each.environment, each.agent, each.statement or "all", each.why) for each in audit.skipped]
         table = Table.of("skipped", words("environment", "agent", "statement", "why"), rows)
@@ -74,7 +86,7 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> Figure:
         "y": [plotly_text(statement) for statement in statements],
         "z": [[math.log10(ratio) if 0 < ratio < math.inf else None for ratio in row] for row in grid],
         "text": [[rounded(ratio, 2) for ratio in row] for row in grid],
-        "colorbar": {"title": {"text": "log₁₀"}},
+        "colorbar": {"title": {"text": "log₁₀", "side": "right"}},
         "hovertemplate": "%{y}<br>%{x}: worst ratio %{text}<extra></extra>",
     }
     layout = {"xaxis": axis(""), "yaxis": axis("", autorange="reversed")}

@@ -1,4 +1,4 @@
-"""Two views of a run of the NumPy engine: a snapshot before an episode, and the trace of all of them."""
+"""Two views of a run of the NumPy engine: a snapshot of an episode, and the trace of all of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from driftwise.analysis.audit.subject import Subject
+from driftwise.base import random
 from driftwise.base.arrays import spd_inverse
-from driftwise.base.types import Episode, FeatureTable, Model, Moments, Plan
+from driftwise.base.types import Episode, FeatureTable, Key, Model, Moments, Plan
 from driftwise.environments import planning
-from driftwise.parts.exploration import Ucb, radius_at
+from driftwise.parts.exploration import radius_at
 from driftwise.simulation.play import play
 
 
@@ -33,10 +34,10 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Episode `t` before it is played.
+    """Episode `t` as it is planned and played.
 
-    Sums over the history are the definition; `moments` and `plan` are what the algorithm has instead. Pairs
-    (s, a) are rows, those of actions that are there.
+    Sums over the history before it are the definition; `moments` and `plan` are what the algorithm has
+    instead. Pairs (s, a) are rows, those of actions that are there.
     """
 
     subject: Subject
@@ -45,6 +46,23 @@ class Snapshot:
     moments: Moments
     plan: Plan
     table: FeatureTable
+    episode: Episode
+    run_key: Key
+
+    @cached_property
+    def plan_key(self) -> Key:
+        """The address of what the plan drew."""
+        return random.keys_of(self.run_key, self.t)[1]
+
+    @cached_property
+    def luck(self) -> np.ndarray:
+        """The random numbers that actions were drawn with, `[H]`."""
+        return random.uniform(random.keys_of(self.run_key, self.t)[2], self.subject.spec.horizon, float)
+
+    @cached_property
+    def steps_left(self) -> np.ndarray:
+        """`H − h + 1`, `[H]`."""
+        return np.arange(self.subject.spec.horizon, 0, -1)
 
     @cached_property
     def model(self) -> Model:
@@ -77,6 +95,17 @@ class Snapshot:
         return spd_inverse(self.gram)
 
     @cached_property
+    def own_inverse(self) -> np.ndarray:
+        """`Λ⁻¹` of the algorithm."""
+        return spd_inverse(self.moments.gram)
+
+    @cached_property
+    def learnt(self) -> np.ndarray:
+        """`Λ⁻¹ Σ ω φ (r + V(s'))`, `[H, d]`, as defined."""
+        summed = self.weighted(self.history.rewards + self.targets_ahead)
+        return (self.inverse @ summed[..., None])[..., 0]
+
+    @cached_property
     def width(self) -> np.ndarray:
         """`√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
         return self.norms(self.subject.width_matrix(self.inverse, self.gram_sq))
@@ -87,10 +116,8 @@ class Snapshot:
 
     @cached_property
     def radius(self) -> np.ndarray:
-        """`β` of each step, `[H]`; 0 for explorations without one."""
-        exploration = self.subject.agent.exploration
-        radius = radius_at(exploration.radius, self.moments) if isinstance(exploration, Ucb) else np.zeros(1)
-        return np.broadcast_to(radius[..., 0], len(self.gram))
+        """The algorithm's `β` of each step, `[H]`; 0 for explorations without one."""
+        return np.broadcast_to(radius_at(self.subject.own_radius, self.moments)[..., 0], len(self.gram))
 
     @cached_property
     def features(self) -> np.ndarray:
@@ -150,9 +177,14 @@ class Snapshot:
         return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
 
     @cached_property
-    def biases(self) -> tuple[np.ndarray, np.ndarray]:
-        """`bias_r` and `bias_P`, `[H]` each."""
-        return self.subject.biases(self.t)
+    def biases(self) -> np.ndarray:
+        """`bias_r` and `bias_P`, `[2, H]`."""
+        return self.subject.all_biases[self.t]
+
+    @cached_property
+    def sharp_biases(self) -> np.ndarray:
+        """The same with the sharper constant."""
+        return self.subject.biases(self.t, sharp=True)
 
     @cached_property
     def bias(self) -> np.ndarray:
@@ -182,7 +214,7 @@ class Trace:
     @cached_property
     def bias(self) -> float:
         """`Σ_{t,h} bias_r + bias_P`."""
-        return float(sum(np.sum(self.subject.biases(t)) for t in range(self.subject.num_episodes)))
+        return float(self.subject.all_biases.sum())
 
 
 def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
@@ -197,10 +229,12 @@ def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> 
         kernels=np.zeros((*sizes, spec.num_states)),
     )
     regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
+    run_key = random.fold(random.key(seed), run)
     played_run = play(subject.agent, subject.environment, num_episodes=num_episodes, seed=seed, run=run)
     for t, played in enumerate(played_run):
         episode, record = played.episode, played.record
-        snapshot = Snapshot(subject, t, history.before(t), played.before, played.plan, played.features)
+        view = played.before, played.plan, played.features, episode, run_key
+        snapshot = Snapshot(subject, t, history.before(t), *view)
         if t % stride == 0 or t == num_episodes - 1:
             yield snapshot
         regret[t] = record.optimal - record.value
@@ -216,7 +250,7 @@ def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> 
 def _widths(snapshot: Snapshot, episode: Episode) -> np.ndarray:
     """`√(φᵀMφ)` of the pairs played, with the algorithm's own matrices: `[H]`."""
     moments, phi = snapshot.moments, episode.features
-    matrix = snapshot.subject.width_matrix(spd_inverse(moments.gram), moments.gram_sq)
+    matrix = snapshot.subject.width_matrix(snapshot.own_inverse, moments.gram_sq)
     return np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
 
 

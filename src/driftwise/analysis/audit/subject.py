@@ -11,10 +11,16 @@ import numpy as np
 
 from driftwise.base.types import Model, Spec
 from driftwise.environments import LinearBandit, LinearMdp
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.exploration import RandomisedUcb, Thompson, TruncatedThompson, Ucb
+from driftwise.parts.forgetting import (
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import LocalVariationRadius
+from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 
 COIN = 0.5  # a coin is 1/2-sub-Gaussian
@@ -30,10 +36,18 @@ class Subject:
     delta_of_numbers: float  # what a radius that is a number was made for
 
     @property
+    def own_radius(self) -> Any:
+        """What the agent multiplies widths or draws with: a part, or a number; 0 if it does neither."""
+        exploration = self.agent.exploration
+        if isinstance(exploration, Ucb | RandomisedUcb):
+            return exploration.radius
+        return exploration.scale if isinstance(exploration, Thompson | TruncatedThompson) else 0.0
+
+    @property
     def delta(self) -> float:
         """δ that the radius was made for."""
-        radius = getattr(self.agent.exploration, "radius", None)
-        return float(getattr(radius, "delta", self.delta_of_numbers))
+        radius = self.own_radius
+        return float(radius.delta if isinstance(radius, ConfidenceRadius) else self.delta_of_numbers)
 
     @property
     def spec(self) -> Spec:
@@ -50,6 +64,58 @@ class Subject:
         if self.environment.rewards == "bernoulli":
             return COIN
         return self.environment.noise_scale if isinstance(self.environment, LinearBandit) else 0.0
+
+    @property
+    def most_reward(self) -> float:
+        """The largest mean of a reward: 1 in MDPs, S in bandits."""
+        return 1.0 if isinstance(self.environment, LinearMdp) else self.theta_bound
+
+    @property
+    def most_loss(self) -> float:
+        """The size of the smallest mean of a reward."""
+        return 0.0 if isinstance(self.environment, LinearMdp) else self.theta_bound
+
+    @property
+    def most_regret(self) -> float:
+        """The most that a policy can lose in an episode."""
+        return self.spec.horizon * (self.most_reward + self.most_loss)
+
+    @cached_property
+    def epochs(self) -> np.ndarray:
+        """How often everything was dropped before each episode, `[K+1]`."""
+        ticks = range(1, self.num_episodes + 1)
+        dropped = [not self.agent.forgetting.weights(tick).any() for tick in ticks]
+        return np.concatenate([[0], np.cumsum(dropped)])
+
+    @cached_property
+    def events(self) -> np.ndarray:
+        """Which deviation inequality covers each episode, `[K+1]`.
+
+        One covers an epoch in which all weights are one; any other weights ask for one in every episode.
+        """
+        forgetting = self.agent.forgetting
+        alike = isinstance(forgetting, NoForgetting | PeriodicRestart | RestartAt)
+        alike |= isinstance(forgetting, ExponentialWeights) and forgetting.rate == 1
+        alike |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
+        return self.epochs if alike else np.arange(self.num_episodes + 1)
+
+    def failure(self, t: int) -> float:
+        """`δ'`, the chance of failure that a `ConfidenceRadius` leaves to episode `t`.
+
+        A share of δ if it knows their number; else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
+        """
+        part = self.own_radius
+        if part.shares > 0:
+            return float(part.delta / part.shares)
+        current = 1 + (t if part.spread == "rounds" else int(self.epochs[t]))
+        return float(part.delta / (2 * current * (1 + np.log(current)) ** 2))
+
+    @cached_property
+    def total_failure(self) -> float:
+        """The chance that any deviation inequality of a `ConfidenceRadius` fails, by the union bound."""
+        events = self.events[: self.num_episodes]
+        chances = np.array([self.failure(t) for t in range(self.num_episodes)])
+        return float(sum(chances[events == event].max() for event in np.unique(events)))
 
     def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
         """Matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` for explorations that make no use of `Λ̃`.
@@ -94,14 +160,25 @@ class Subject:
             of_transitions[s] = _mass(then.mu - now.mu)
         return of_rewards, of_transitions
 
-    def biases(self, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """`bias_r(t, h)` and `bias_P(t, h)`, each `[H]`."""
-        weights = self.agent.forgetting.weights(t)
-        of_rewards, of_transitions = (
-            bias_bound(weights, moves[:t], self.spec.dim, self.ridge, bound)
-            for moves, bound in zip(self.moves, (self.theta_bound, self.mu_bound), strict=True)
-        )
-        return of_rewards, of_transitions
+    @cached_property
+    def all_biases(self) -> np.ndarray:
+        """The biases of all episodes, `[K, 2, H]`."""
+        return np.array([self.biases(t) for t in range(self.num_episodes)])
+
+    def biases(self, t: int, *, sharp: bool = False) -> np.ndarray:
+        """`bias_r(t, h)` and `bias_P(t, h)`, `[2, H]`; sharp with `1/4` in the place of d."""
+        weights, dim = self.agent.forgetting.weights(t), 0.25 if sharp else self.spec.dim
+        bounded = zip(self.moves, (self.theta_bound, self.mu_bound), strict=True)
+        return np.array([bias_bound(weights, moves[:t], dim, self.ridge, bound) for moves, bound in bounded])
+
+    def mdp_radius(self, scale: float = 1.0) -> float:
+        """Theory's radius for linear MDPs, with `scale` for the constant that it leaves open."""
+        sizes: dict[str, Any] = dict(dim=self.spec.dim, horizon=self.spec.horizon)
+        sizes |= dict(num_episodes=self.num_episodes, delta=self.delta, beta_scale=scale)
+        forgetting = self.agent.forgetting
+        if isinstance(forgetting, ExponentialWeights):
+            return opt_wlsvi_radius(**sizes, rate=forgetting.rate)
+        return lsvi_ucb_radius(**sizes)
 
     def with_theory_radius(self, scale: float) -> Subject | None:
         """The subject with `scale` times the radius of theory instead of the agent's own.
@@ -109,26 +186,23 @@ class Subject:
         A radius that is made of formulas changes its scale alone. `None` for a bandit whose radius is a
         number: that of theory depends on a noise scale, which is not given.
         """
-        exploration, forgetting = self.agent.exploration, self.agent.forgetting
+        exploration = self.agent.exploration
         if not isinstance(exploration, Ucb):
             return self
         radius: Any = exploration.radius
-        if hasattr(radius, "scale"):
+        if isinstance(radius, ConfidenceRadius):
             radius = dataclasses.replace(radius, scale=scale)
         elif isinstance(self.environment, LinearBandit):
             return None
         else:
-            sizes: dict[str, Any] = dict(dim=self.spec.dim, horizon=self.spec.horizon)
-            sizes |= dict(num_episodes=self.num_episodes, delta=self.delta, beta_scale=scale)
-            weighted = isinstance(forgetting, ExponentialWeights)
-            beta = opt_wlsvi_radius(**sizes, rate=forgetting.rate) if weighted else lsvi_ucb_radius(**sizes)
+            beta = self.mdp_radius(scale)
             local = isinstance(radius, LocalVariationRadius)
             radius = dataclasses.replace(radius, radius=beta) if local else beta
         exploration = dataclasses.replace(exploration, radius=radius)
         return dataclasses.replace(self, agent=dataclasses.replace(self.agent, exploration=exploration))
 
 
-def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: int, ridge: float, bound: float) -> np.ndarray:
+def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float, bound: float) -> np.ndarray:
     r"""$\min_W \sqrt{\tfrac d\lambda \sum_{\tau\ge t-W}\omega_\tau}\sum_{s\ge t-W}\|\theta_s-\theta_{s+1}\|
     + \tfrac{2S}\lambda\sum_{\tau<t-W}\omega_\tau$: the bias lemma for any weights, `[H]` from moves `[t, H]`.
 

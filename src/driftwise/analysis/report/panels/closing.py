@@ -15,9 +15,9 @@ from driftwise.analysis.statistics.wording import counted
 from driftwise.experiments import EXPERIMENTS
 
 READING = (
-    "Every statement of the theory on live runs with the true model at hand, for the agent and environment "
-    "that come closest to a violation. Worst ratio: the largest left side over its right side; above 1 the "
-    "statement fails. The page audit.html beside this one has all agents in all environments."
+    "What agents do and what is proven of them on live runs, with the true model at hand, for the agent and "
+    "environment that come closest to a violation. Worst ratio: the largest left side over its right side; "
+    "above 1 the statement fails. The page audit.html beside this one has all agents in all environments."
 )
 
 
@@ -27,7 +27,7 @@ def audit(report: Report) -> Section | None:
     if not findings:
         return None
     violated = sum(finding.violated for finding in findings)
-    text = f"{counted(len(findings), 'statement')} about an agent somewhere, {violated or 'none'} violated."
+    text = f"{counted(len(findings), 'statement')}, {violated or 'none'} violated."
     table = findings_table(worst_of(findings), "audit").without("median ratio", "median margin")
     return Section("Audit", [text, table, READING])
 

@@ -1,0 +1,9 @@
+"""The statements, in the order of tables; the modules enter them as they are imported."""
+
+from __future__ import annotations
+
+from driftwise.analysis.audit.lemma import LEMMAS, Lemma
+
+from driftwise.analysis.audit.lemmas import regression, planning, algebra, confidence, runs, mathematics  # isort: skip
+
+__all__ = ["LEMMAS", "Lemma", "algebra", "confidence", "mathematics", "planning", "regression", "runs"]

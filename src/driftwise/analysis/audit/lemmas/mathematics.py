@@ -1,0 +1,89 @@
+"""Statements about the model and the lemmas alone: the agent chooses the history, and cannot break them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from driftwise.analysis.audit import lemma as entry
+from driftwise.analysis.audit.lemma import Sides
+from driftwise.analysis.audit.lemmas.confidence import log_failures, played, self_normalised
+from driftwise.analysis.audit.reference import log_determinant
+from driftwise.analysis.audit.snapshot import Snapshot
+
+lemma = partial(entry.lemma, group="mathematics")
+
+
+@lemma("Lemma 1", "identity", "successors")
+def linear_q(run: Snapshot) -> Sides:
+    """Q^π = φᵀ (θ + μ V^π), held against a backward induction with the kernel P = Φμ."""
+    backed_up = run.backed_up(run.policy_values)
+    values, action_values = np.zeros(run.subject.spec.num_states), np.zeros_like(backed_up)
+    for h in reversed(range(len(backed_up))):
+        action_values[h] = run.features @ run.model.theta[h] + run.features @ run.model.mu[h] @ values
+        values = played(run, action_values)[h]
+    return backed_up, action_values
+
+
+@lemma("Lemma 2", "always")
+def reward_bias(run: Snapshot) -> Sides:
+    """|r − r̄| ≤ bias_r."""
+    return _reward_drift(run), run.biases[0][:, None]
+
+
+@lemma("Lemma 2", "always", "successors")
+def transition_bias(run: Snapshot) -> Sides:
+    """|[(P − P̄) f](s, a)| ≤ H bias_P for the worst f with |f| ≤ H."""
+    horizon = run.subject.spec.horizon
+    return horizon * _transition_drift(run), horizon * run.biases[1][:, None]
+
+
+@lemma("Lemma 2, sharp", "always")
+def sharp_reward_bias(run: Snapshot) -> Sides:
+    r"""|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller.
+
+    For a move in the direction $u$ after the episode $s$, let $A = \sum_{\tau\le s}\omega\phi\phi^\top$ and
+    $z = \Lambda^{-1}x$. Then $x^\top\Lambda^{-1}Au = z^\top Au \le \sqrt{z^\top Az}\sqrt{u^\top Au}$, where
+    $u^\top Au \le \sum\omega$ and $z^\top Az \le z^\top(\Lambda - \lambda I)z
+    = x^\top(\Lambda^{-1} - \lambda\Lambda^{-2})x \le 1/(4\lambda)$, as $1/m - \lambda/m^2 \le 1/(4\lambda)$.
+    Ours.
+    """
+    return _reward_drift(run), run.sharp_biases[0][:, None]
+
+
+@lemma("Lemma 2, sharp", "always", "successors")
+def sharp_transition_bias(run: Snapshot) -> Sides:
+    """|[(P − P̄) f](s, a)| ≤ H bias_P with the same change, for the worst f with |f| ≤ H."""
+    horizon = run.subject.spec.horizon
+    return horizon * _transition_drift(run), horizon * run.sharp_biases[1][:, None]
+
+
+@lemma("App. C.1", "always", "exact_rewards", trivial=lambda run: run.subject.theta_bound)
+def reward_variance(run: Snapshot) -> Sides:
+    """|r̂ − r̄| ≤ √λ S ‖φ‖ in the norm of Λ⁻¹ Λ̃ Λ⁻¹, with S = √d."""
+    widths = run.norms(run.inverse @ run.gram_sq @ run.inverse)
+    learnt = (run.inverse @ run.weighted(run.history.rewards)[..., None])[..., 0]
+    away = np.abs((learnt - run.average_model.theta) @ run.features.T)
+    return away, np.sqrt(run.subject.ridge) * run.subject.theta_bound * widths
+
+
+@lemma("Lemma 10", "probable", "noise")
+def reward_concentration(run: Snapshot) -> Sides:
+    """‖Σ ω φ (r − φᵀθ_τ)‖ ≤ σ √(2 log(2KH/δ) + log det(Λ̃/λ)) in the norm of Λ̃⁻¹.
+
+    The lemma holds at each t; for all (t, h) at once δ is divided by their number.
+    """
+    deviation = self_normalised(run, run.history.rewards - run.history.means)
+    information = log_determinant(run.gram_sq, run.subject.ridge)
+    return deviation, run.subject.noise_scale * np.sqrt(2 * log_failures(run) + information)
+
+
+def _reward_drift(run: Snapshot) -> np.ndarray:
+    """`|r − r̄|`, `[H, N]`."""
+    return np.abs((run.model.theta - run.average_model.theta) @ run.features.T)
+
+
+def _transition_drift(run: Snapshot) -> np.ndarray:
+    """`|P − P̄|(S)`, `[H, N]`."""
+    return np.abs(run.features @ (run.model.mu - run.average_model.mu)).sum(-1)

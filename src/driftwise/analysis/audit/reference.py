@@ -1,0 +1,143 @@
+"""The plan as Algorithm 1 has it, recomputed from the history in plain NumPy.
+
+Nothing here calls the code that is audited: a mistake there would be a mistake here.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.base import random
+from driftwise.environments import LinearMdp
+from driftwise.parts.exploration import (
+    EpsilonGreedy,
+    RandomisedUcb,
+    Thompson,
+    TruncatedThompson,
+    Ucb,
+    Uniform,
+)
+from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
+
+ROUNDING = 1e-9  # of sums of probabilities
+once = lru_cache(maxsize=1)  # several statements look at one snapshot
+TIED = np.finfo(float).eps ** (2 / 3)  # indices so close to the best, relative to it, are tied with it
+
+
+@once
+def radius(run: Snapshot) -> np.ndarray:
+    """The radius that the agent's part describes, `[H]`."""
+    subject, horizon = run.subject, run.subject.spec.horizon
+    part = subject.own_radius
+    if isinstance(part, ConfidenceRadius):
+        samples = max(np.square(run.weights).sum(), part.samples)
+        information = log_determinant(run.gram, subject.ridge)
+        if part.information == "count":
+            information = counted_information(samples, subject.spec.dim, subject.ridge)
+        failure = math.log(1 / subject.failure(run.t))
+        deviation = part.noise_scale * np.sqrt(2 * failure + information)
+        return np.broadcast_to(part.scale * (math.sqrt(subject.ridge) * part.norm_bound + deviation), horizon)
+    if isinstance(part, LocalVariationRadius):
+        return np.full(horizon, part.radius + local_drift(run, part))
+    return np.full(horizon, float(part))
+
+
+def theory_radius(run: Snapshot) -> np.ndarray:
+    """The radius for which theory promises anything, `[H]`: with the true σ and S.
+
+    δ is spread as the agent does it if that covers all episodes, else evenly. For linear MDPs the constant
+    that theory leaves open is one.
+    """
+    subject, part = run.subject, run.subject.own_radius
+    confidence = isinstance(part, ConfidenceRadius)
+    if isinstance(subject.environment, LinearMdp) and not confidence:
+        drift = local_drift(run, part) if isinstance(part, LocalVariationRadius) else 0.0
+        return np.full(subject.spec.horizon, subject.mdp_radius() + drift)
+    evenly = subject.delta / len(np.unique(subject.events[: subject.num_episodes]))
+    covered = confidence and subject.total_failure <= subject.delta * (1 + ROUNDING)
+    failure = math.log(1 / (subject.failure(run.t) if covered else evenly))
+    information = counted_information(np.square(run.weights).sum(), subject.spec.dim, subject.ridge)
+    if confidence and part.information == "determinant":
+        information = log_determinant(run.gram_sq, subject.ridge)
+    deviation = subject.noise_scale * np.sqrt(2 * failure + information)
+    return np.broadcast_to(math.sqrt(subject.ridge) * subject.theta_bound + deviation, subject.spec.horizon)
+
+
+def radius_share(run: Snapshot) -> float:
+    """The agent's radius over theory's, at the least of all steps; one where they differ by rounding."""
+    share = float(np.min(run.radius / theory_radius(run)))
+    return 1.0 if abs(share - 1) < ROUNDING else share
+
+
+def local_drift(run: Snapshot, part: LocalVariationRadius) -> float:
+    """`√(d Σω) (B_θ + H B_μ)` with the variation of the current epoch."""
+    epoch = min(run.subject.epochs[run.t], len(part.reward_variation) - 1)
+    drifted = part.reward_variation[epoch] + run.subject.spec.horizon * part.transition_variation[epoch]
+    return math.sqrt(run.subject.spec.dim * run.weights.sum()) * drifted
+
+
+def counted_information(samples: float, dim: int, ridge: float) -> float:
+    """`d log(1 + n/(λd))`."""
+    return dim * math.log(1 + samples / (ridge * dim))
+
+
+def log_determinant(gram: np.ndarray, ridge: float) -> np.ndarray:
+    """`log det(Λ/λ)`."""
+    return np.linalg.slogdet(gram / ridge)[1]
+
+
+@once
+def bonus(run: Snapshot) -> np.ndarray:
+    """The perturbation of `φᵀw` of every pair, `[H, N]`."""
+    exploration = run.subject.agent.exploration
+    if isinstance(exploration, Ucb):
+        return radius(run)[:, None] * run.width
+    if isinstance(exploration, RandomisedUcb):
+        (draw,) = random.normal(run.plan_key, 1, float)
+        return (abs(draw) if exploration.sign == "folded" else draw) * radius(run)[:, None] * run.width
+    if isinstance(exploration, Thompson | TruncatedThompson):
+        shape = run.gram.shape[:2]
+        draws = random.normal(run.plan_key, math.prod(shape), float).reshape(shape)
+        shift = run.inverse @ np.linalg.cholesky(run.gram_sq) @ draws[..., None]
+        drawn = radius(run)[:, None] * (shift[..., 0] @ run.features.T)
+        return drawn if isinstance(exploration, Thompson) else _trusted(run, exploration, drawn)
+    return np.zeros((len(run.gram), len(run.features)))
+
+
+def _trusted(run: Snapshot, exploration: TruncatedThompson, drawn: np.ndarray) -> np.ndarray:
+    """The draw where `‖φ‖` in the norm of `Λ⁻¹` is small, and the most that can be had where it is not."""
+    norms, gap = run.norms(run.inverse), exploration.upper - exploration.lower
+    doubt = np.clip((norms - exploration.lower) / gap, 0, 1) if gap > 0 else 1.0 * (norms > exploration.lower)
+    most = run.steps_left[:, None] - run.learnt @ run.features.T
+    return doubt * most + (1 - doubt) * drawn
+
+
+def clipped(run: Snapshot, values: np.ndarray) -> np.ndarray:
+    """Values `[H, S]` in the range that the agent's `clip` says."""
+    horizon = run.subject.spec.horizon
+    lowest, highest = {
+        "paper": (-np.inf, horizon),
+        "tight": (0.0, run.steps_left[:, None]),
+        "range": (0.0, horizon),
+        "none": (-np.inf, np.inf),
+    }[run.subject.agent.clip]
+    return np.minimum(np.maximum(values, lowest), highest)
+
+
+@once
+def policy(run: Snapshot) -> np.ndarray:
+    """Action probabilities that follow from the index, `[H, S, A]`."""
+    q, exploration = run.plan.q, run.subject.agent.exploration
+    best = q.max(-1, keepdims=True)
+    greedy, anything = _alike(q >= best - TIED * np.maximum(np.abs(best), 1.0)), _alike(np.isfinite(q))
+    if isinstance(exploration, EpsilonGreedy):
+        return (1 - exploration.epsilon) * greedy + exploration.epsilon * anything
+    return anything if isinstance(exploration, Uniform) else greedy
+
+
+def _alike(chosen: np.ndarray) -> np.ndarray:
+    return chosen / chosen.sum(-1, keepdims=True)

@@ -1,0 +1,245 @@
+"""Agents that are broken on purpose, each in one place, and the statement of the audit that finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms import build
+from driftwise.analysis.audit import audit_agent, audit_tight_cases, snapshot, subject
+from driftwise.analysis.audit.lemmas import runs
+from driftwise.base.agent import Agent
+from driftwise.environments import planning
+from driftwise.parts import exploration, radii
+from driftwise.parts.exploration import (
+    EpsilonGreedy,
+    RandomisedUcb,
+    TruncatedThompson,
+    Ucb,
+    greedy_policy,
+    uniform_policy,
+)
+from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import ConfidenceRadius
+from tests.breaking import (
+    Break,
+    anything,
+    around,
+    decay,
+    first_of_ties,
+    forgetful_of_successors,
+    forgetting,
+    kept,
+    learnt,
+    nothing,
+    planned,
+    restart,
+    scaled,
+    second_best,
+    seen,
+    stale,
+    too_slow,
+    with_inverse,
+    without_ridge,
+    without_root,
+)
+from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
+
+NUM_EPISODES, STRIDE = 14, 5
+
+
+@dataclass(frozen=True)
+class Sabotage:
+    """What is broken, in words; the statement that finds it; the agent; and how it is broken."""
+
+    name: str
+    statement: str
+    agent: str | Callable[[], Agent]  # of the examples, or made here; "" for tight cases
+    by: Break
+
+    def built(self) -> Agent:
+        return agent(self.agent) if isinstance(self.agent, str) else self.agent()
+
+    def violated(self) -> set[str]:
+        """The statements that are violated."""
+        if self.agent == "":
+            return {finding.statement for finding in audit_tight_cases().violated}
+        chosen = self.built()
+        bandit = chosen.spec.horizon == 1
+        environment = make_bandit(STATIONARY, noise_scale=0.3) if bandit else make(drift=STATIONARY)
+        found, _ = audit_agent(chosen, environment, num_episodes=NUM_EPISODES, stride=STRIDE)
+        return {finding.statement for finding in found if finding.violated}
+
+
+def bandit(**options: Any) -> Callable[[], Agent]:
+    return lambda: build(BANDIT, "d_lin_ucb", rate=0.9, noise_scale=0.3, **options)
+
+
+def bold() -> Agent:
+    """Values are at the top."""
+    return build(SPEC, "opt_wlsvi", rate=0.9, radius=10.0)
+
+
+MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
+SABOTAGES = (
+    Sabotage("β halved", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 0.5)),
+    Sabotage("β doubled", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 2.0)),
+    Sabotage("β without √λS", "radius", "d_lin_ucb", around(ConfidenceRadius, "at", without_ridge)),
+    Sabotage("β without d log(…)", "radius", "sw_lin_ucb", scaled(radii, "counted_information", 0.0)),
+    Sabotage("β with half of log det", "radius", "lin_ucb", scaled(radii, "_log_determinant", 0.5)),
+    Sabotage(
+        "β with δ in the place of δ/K",
+        "radius",
+        "weight_ucb",
+        around(radii, "log_failure", lambda right: lambda delta, shares, *args: right(delta, 1.0, *args)),
+    ),
+    Sabotage("the published δ, spent in every round", "failures", bandit(confidence="published"), nothing),
+    Sabotage("δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), nothing),
+    Sabotage(
+        "Σω in the place of Σω²",
+        "count_recursion",
+        "d_lin_ucb",
+        learnt(lambda after: after._replace(weight_sq=after.weight)),
+    ),
+    Sabotage(
+        "Λ̃ rebuilt from Λ, as in public code of D-LinUCB",
+        "gram_sq_recursion",
+        MDP,
+        learnt(lambda after: after._replace(gram_sq=after.gram)),
+    ),
+    Sabotage(
+        "Λ̃ decays by η, not η²",
+        "gram_sq_recursion",
+        MDP,
+        decay(too_slow),
+    ),
+    Sabotage(
+        "the ridge decays with the samples",
+        "gram_recursion",
+        MDP,
+        decay(lambda before, after, rate: dict(gram=after.gram - kept(before, rate) + rate * before.gram)),
+    ),
+    Sabotage(
+        "the newest sample decays at once",
+        "gram_recursion",
+        "d_lin_ucb",
+        decay(
+            lambda before, after, rate: dict(gram=after.gram - (1 - rate) * (after.gram - kept(before, rate)))
+        ),
+    ),
+    Sabotage(
+        "another rate",
+        "gram_recursion",
+        MDP,
+        forgetting(ExponentialWeights, lambda own: ExponentialWeights(0.8)),
+    ),
+    Sabotage(
+        "the rate squared",
+        "gram_recursion",
+        MDP,
+        forgetting(ExponentialWeights, lambda own: ExponentialWeights(own.rate**2)),
+    ),
+    Sabotage(
+        "cross does not decay",
+        "cross_recursion",
+        MDP,
+        decay(lambda before, after, rate: dict(cross=after.cross + (1 - rate) * before.cross)),
+    ),
+    Sabotage(
+        "a window with one sample too many",
+        "gram_recursion",
+        "sw_lsvi_ucb",
+        forgetting(SlidingWindow, lambda own: SlidingWindow(own.length + 1)),
+    ),
+    Sabotage(
+        "a window with one sample too few",
+        "gram_recursion",
+        "sw_lin_ucb",
+        forgetting(SlidingWindow, lambda own: SlidingWindow(own.length - 1)),
+    ),
+    Sabotage("a restart one episode late", "gram_recursion", "lsvi_ucb_restart", restart(-1)),
+    Sabotage("a restart one episode early", "gram_recursion", "restart_lin_ucb", restart(1)),
+    Sabotage(
+        "successors of another step", "cross_recursion", MDP, seen(successors=lambda by: np.roll(by, 1))
+    ),
+    Sabotage("rewards of another step", "cross_recursion", MDP, seen(rewards=lambda by: np.roll(by, 1))),
+    Sabotage(
+        "features of another step", "gram_recursion", MDP, seen(features=lambda by: np.roll(by, 1, axis=0))
+    ),
+    Sabotage("a plan that is one episode old", "fresh_plan", MDP, around(LeastSquares, "plan", stale)),
+    Sabotage("a plan that is one round old", "fresh_plan", "d_lin_ucb", around(LeastSquares, "plan", stale)),
+    Sabotage(
+        "w off by a tenth", "estimator", MDP, planned(lambda plan: plan._replace(weights=1.1 * plan.weights))
+    ),
+    Sabotage(
+        "targets without V(s')", "estimator", MDP, around(LeastSquares, "plan", forgetful_of_successors)
+    ),
+    Sabotage(
+        "the index without its bonus",
+        "index",
+        MDP,
+        planned(lambda plan: plan._replace(q=plan.q - plan.bonus)),
+    ),
+    Sabotage("the index times three", "index", "lin_ucb", planned(lambda plan: plan._replace(q=3 * plan.q))),
+    Sabotage("Λ⁻¹ in the place of Λ⁻¹Λ̃Λ⁻¹", "bonus", MDP, around(Ucb, "perturb", with_inverse)),
+    Sabotage("a bonus without its root", "bonus", MDP, around(Ucb, "perturb", without_root)),
+    Sabotage("no bonus", "bonus", MDP, scaled(Ucb, "perturb", 0.0)),
+    Sabotage(
+        "V cut at H/2",
+        "value",
+        bold,
+        around(LeastSquares, "clipped", lambda right: lambda self, values, top: right(self, values, top / 2)),
+    ),
+    Sabotage(
+        "V not cut",
+        "value",
+        bold,
+        around(LeastSquares, "clipped", lambda right: lambda self, values, top: values),
+    ),
+    Sabotage(
+        "V as the mean over actions",
+        "value",
+        MDP,
+        planned(lambda plan: plan._replace(values=plan.q.mean(-1))),
+    ),
+    Sabotage(
+        "a uniform policy", "policy", MDP, planned(lambda plan: plan._replace(policy=uniform_policy(plan.q)))
+    ),
+    Sabotage(
+        "the worst action", "policy", MDP, planned(lambda plan: plan._replace(policy=greedy_policy(-plan.q)))
+    ),
+    Sabotage("the first of tied actions", "policy", "lin_ucb", planned(first_of_ties)),
+    Sabotage(
+        "ε twice as large",
+        "policy",
+        EPSILON,
+        around(
+            EpsilonGreedy, "policy", lambda right: lambda self, q: right(EpsilonGreedy(2 * self.epsilon), q)
+        ),
+    ),
+    Sabotage("actions that are not the plan's", "action", MDP, around(Agent, "act", anything)),
+    Sabotage("the second best action", "action", MDP, around(Agent, "act", second_best)),
+    Sabotage("a draw twice as wide", "bonus", DRAWN, scaled(exploration, "drawn", 2.0)),
+    Sabotage(
+        "a draw that may be negative",
+        "bonus",
+        "d_rand_lin_ucb",
+        around(
+            RandomisedUcb,
+            "perturb",
+            lambda right: lambda self, *args: right(replace(self, sign="signed"), *args),
+        ),
+    ),
+    Sabotage("a draw that is never doubted", "index", "opt_rlsvi", scaled(TruncatedThompson, "doubt", 0.0)),
+    Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
+    Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
+    Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(runs, "_width_bound", 0.5)),
+    Sabotage(
+        "a theorem without the drift", "theorem", "", lambda patch: patch.setattr(snapshot.Trace, "bias", 0.0)
+    ),
+    Sabotage("V^π off by a hundredth", "linear_q", MDP, scaled(planning, "policy_values", 1.01)),
+)
