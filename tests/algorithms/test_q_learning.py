@@ -10,24 +10,29 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms import q_ucb, restart_q_ucb
-from driftwise.algorithms.tabular.q_learning import OptimisticQLearning, StagedQLearning
+from driftwise.algorithms import q_ucb, q_ucb_bernstein, restart_q_ucb, restart_q_ucb_freedman
+from driftwise.algorithms.tabular.q_ucb import BernsteinBonus, HoeffdingBonus, OptimisticQLearning
+from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
+from driftwise.algorithms.tabular.spread import no_spread
+from driftwise.algorithms.tabular.stages import FreedmanBound, HoeffdingBound
 from driftwise.base.agent import Agent
 from driftwise.base.random import key
 from driftwise.base.types import Episode
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments.drift import Abrupt
 from driftwise.simulation.play import play
-from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
+from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import q_ucb as plain_q
+from tests.reference import q_ucb_bernstein as plain_bernstein
 from tests.reference import restart_q_ucb as plain_staged
+from tests.reference import restart_q_ucb_freedman as plain_freedman
 
 ENVIRONMENTS = ["random_linear_mdp", "combination_lock"]
 
 
 def assert_are_the_tables(agent: Agent, environment: Any, tables: Any) -> None:
-    played = list(play(agent, environment, 120, seed=2))
-    for one, (q, v) in zip(played, tables([one.episode for one in played], SPEC), strict=True):
+    played = list(play(agent, environment, 200, seed=2))
+    for one, (q, v) in zip(played, tables([one.episode for one in played], environment.spec), strict=True):
         np.testing.assert_allclose(one.plan.q, q, rtol=0, atol=1e-8)
         np.testing.assert_allclose(one.plan.values, v, rtol=0, atol=1e-8)
     assert max(np.abs(one.plan.q - played[0].plan.q).max() for one in played) > 0.1
@@ -60,6 +65,59 @@ def test_restart_q_ucb_is_the_algorithm_of_its_paper(parameters, name):
 
     agent = restart_q_ucb(SPEC, **parameters, log_term=1.7)
     assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        dict(scale=0.3, variance_scale=0.02),
+        dict(scale=0.3, variance_scale=0.0005, clip="tight"),
+        dict(scale=100.0, variance_scale=0.01),  # the variance decides at once
+    ],
+)
+def test_q_ucb_bernstein_is_the_algorithm_of_its_paper(parameters, name):
+    clip = parameters.get("clip", "paper")
+    numbers = {key: value for key, value in parameters.items() if key != "clip"}
+
+    def tables(played: Any, spec: Any) -> Any:
+        return plain_bernstein.tables(played, spec, **numbers, log_term=1.7, tight=clip == "tight")
+
+    agent = q_ucb_bernstein(SPEC, **numbers, log_term=1.7, clip=clip)
+    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        dict(period=1000, scale=0.0, reference_after=5),
+        dict(period=1000, scale=20.0, reference_after=1),
+        dict(period=1000, scale=50.0, reference_after=1000),
+        dict(period=70, scale=50.0, reference_after=12, drift_bonus=0.01),
+        dict(period=70, scale=0.02, reference_after=12, log_term=1.7),
+    ],
+)
+def test_restart_q_ucb_freedman_is_the_algorithm_of_its_paper(parameters, name):
+    def tables(played: Any, spec: Any) -> Any:
+        return plain_freedman.tables(played, spec, **numbers)
+
+    numbers = {"log_term": 1e-6} | parameters  # so small that references matter within the run
+    agent = restart_q_ucb_freedman(SPEC, **numbers)
+    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
+
+
+def test_restart_q_ucb_freedman_is_that_of_its_paper_where_variances_decide():
+    """In longer episodes: Hoeffding's bonus grows with H, the variance of a reference does not."""
+    sizes: dict[str, Any] = dict(num_states=3, num_actions=2, dim=6, horizon=8, concentration=0.5)
+    environment = dw.environments.random_linear_mdp(**sizes, drift=DRIFTS["abrupt"], rewards="bernoulli")
+    parameters: dict[str, Any] = dict(period=1000, scale=100.0, log_term=1e-6, reference_after=16)
+
+    def tables(played: Any, spec: Any) -> Any:
+        return plain_freedman.tables(played, spec, **parameters)
+
+    agent = restart_q_ucb_freedman(environment.spec, **parameters)
+    assert_are_the_tables(agent, environment, tables)
 
 
 def test_stages_grow_by_a_share_of_the_horizon():
@@ -112,7 +170,10 @@ def test_a_grid_is_its_points():
         np.testing.assert_allclose(together.values[i], alone.values, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize(("algorithm", "scale"), [(q_ucb, 0.05), (restart_q_ucb, 0.05)])
+@pytest.mark.parametrize(
+    ("algorithm", "scale"),
+    [(q_ucb, 0.05), (q_ucb_bernstein, 0.2), (restart_q_ucb, 0.05)],
+)
 def test_they_are_optimistic_with_a_share_of_the_bonus_of_theory(algorithm, scale):
     still = make("latent_chains", STATIONARY)
 
@@ -134,15 +195,74 @@ def test_restarts_beat_remembering_where_the_lock_changes():
 
 
 def test_tuned_forms_use_the_logarithms_and_epochs_of_their_papers():
-    """`D = (SA)^(−1/3) Δ^(2/3) H^(−2/3) T^(1/3)` epochs of `K/D` episodes."""
-    assert q_ucb.tuned(SPEC, num_episodes=1000, delta=0.1, beta_scale=0.3) == OptimisticQLearning(
-        SPEC, 0.3, math.log(12 * 3000 / 0.1)
-    )
-    epochs = 12 ** (-1 / 3) * 8 ** (2 / 3) * 3 ** (-2 / 3) * 3000 ** (1 / 3)
-    assert restart_q_ucb.tuned(
-        SPEC, num_episodes=1000, variation=8.0, delta=0.1, beta_scale=0.3, drift_bonus=0.2
-    ) == StagedQLearning(SPEC, math.ceil(1000 / epochs), 0.3, math.log(2 * 12 * 3000 / 0.1), 0.2)
-    assert restart_q_ucb.tuned(SPEC, num_episodes=1000, variation=0.0).period == 1000
+    """`D = (SA)^(−1/3) Δ^(2/3) T^(1/3)` epochs of `K/D` episodes; for Hoeffding `H^(2/3)` times fewer."""
+    given: dict[str, Any] = dict(num_episodes=1000, delta=0.1, beta_scale=0.3)
+    log = math.log(12 * 3000 / 0.1)
+    assert q_ucb.tuned(SPEC, **given) == OptimisticQLearning(SPEC, HoeffdingBonus(0.3, log))
+    assert q_ucb_bernstein.tuned(SPEC, **given) == OptimisticQLearning(SPEC, BernsteinBonus(0.3, 0.3, log))
+    epochs = 12 ** (-1 / 3) * 8 ** (2 / 3) * 3000 ** (1 / 3)
+    plain = HoeffdingBound(0.3, math.log(2 * 12 * 3000 / 0.1), 0.2)
+    given |= dict(variation=8.0, drift_bonus=0.2)
+    period = math.ceil(1000 / (epochs * 3 ** (-2 / 3)))
+    assert restart_q_ucb.tuned(SPEC, **given) == StagedQLearning(SPEC, period, plain)
+    freedman = FreedmanBound(plain, math.ceil(0.005 * 12 * 3**6 * plain.log_term))
+    tuned = restart_q_ucb_freedman.tuned(SPEC, **given, reference_scale=0.005)
+    assert tuned == StagedQLearning(SPEC, math.ceil(1000 / epochs), freedman)
+    for algorithm in (restart_q_ucb, restart_q_ucb_freedman):
+        assert algorithm.tuned(SPEC, num_episodes=1000, variation=0.0).period == 1000
+
+
+def test_a_reference_that_takes_longer_than_the_run_is_never_set():
+    tuned = restart_q_ucb_freedman.tuned(SPEC, num_episodes=1000, variation=1.0)
+    assert tuned.bound == FreedmanBound(HoeffdingBound(1.0, math.log(2 * 12 * 3000 / 0.05)), 1001)
+
+
+def test_the_two_summands_of_q_are_estimate_and_bonus():
+    """At the last step nothing is ahead: there Q less its bonus is the Q of one without bonuses."""
+    for agent in (q_ucb(SPEC, scale=0.3), q_ucb_bernstein(SPEC, scale=0.3, variance_scale=0.01)):
+        curious = list(play(agent, make(), 60, seed=1))
+        plain = plain_q.tables([one.episode for one in curious], SPEC, scale=0.0, log_term=1.0)
+        for one, (q, _) in zip(curious, plain, strict=True):
+            visited = one.plan.bonus[-1] < 3
+            np.testing.assert_allclose((one.plan.q - one.plan.bonus)[-1][visited], q[-1][visited], atol=1e-9)
+
+
+def test_references_only_lower_q():
+    """On one trajectory Freedman's Q is nowhere above Hoeffding's, and below it somewhere."""
+    parameters: dict[str, Any] = dict(period=1000, scale=50.0, log_term=1e-6)
+    agent = restart_q_ucb_freedman(SPEC, **parameters, reference_after=3)
+    played = list(play(agent, make(), 120, seed=2))
+    plain = plain_staged.tables([one.episode for one in played], SPEC, **parameters)
+    above = [q - one.plan.q for one, (q, _) in zip(played, plain, strict=True)]
+    assert np.min(above) >= -1e-12
+    assert np.max(above) > 0.01
+
+
+def test_references_need_ten_thousand_visits_for_each_unit_of_the_logarithm():
+    """Even without any variance `2b̄ < b` takes `ň > ι(10H/(H−1))⁴`; half as many more will do."""
+    least = 1.7 * (10 * 3 / 2) ** 4
+
+    def bound(size: float, total: float) -> np.ndarray:
+        part, size_of_all = FreedmanBound(HoeffdingBound(1.0, 1.7), 1), np.full((3, 1, 1), size)
+        memory = part.init(np.ones_like(size_of_all))._replace(count=np.full_like(size_of_all, total))
+        return part.bound(memory, size_of_all)[1] - part.plain.bound(memory.plain, size_of_all)[1]
+
+    assert (bound(least, 1e12) == 0).all()
+    assert (bound(1.5 * least, 1e12) < 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_running_variance_is_that_of_the_numbers_and_never_negative(dtype):
+    """Numbers near 10 whose variance is 1e-6: a difference of sums has lost it in float32, sign and all."""
+    numbers = (10 + 1e-3 * np.random.default_rng(0).standard_normal(2000)).astype(dtype)
+    spread, one = no_spread(np.zeros((1, 1, 2), dtype)), np.array([[[1.0, 0.0]]], dtype)
+    for i, value in enumerate(numbers):
+        spread = spread.met(np.full((1, 1, 1), value, dtype), one, np.full((1, 1, 2), i + 1, dtype))
+    assert spread.squares.dtype == dtype
+    assert spread.mean[0, 0, 0] == pytest.approx(np.mean(numbers, dtype=np.float64), abs=2e-5)
+    variance = np.var(numbers, dtype=np.float64)
+    assert spread.squares[0, 0, 0] / len(numbers) == pytest.approx(variance, rel=0.02)
+    assert spread.mean[0, 0, 1] == spread.squares[0, 0, 1] == 0
 
 
 @pytest.mark.parametrize(
@@ -154,6 +274,14 @@ def test_tuned_forms_use_the_logarithms_and_epochs_of_their_papers():
         (
             lambda: restart_q_ucb(SPEC, period=3, scale=1, drift_bonus=-1),
             r"^drift_bonus must be a number of at least 0, got -1$",
+        ),
+        (
+            lambda: q_ucb_bernstein(SPEC, scale=1, variance_scale=-1),
+            r"^variance_scale must be a number of at least 0, got -1$",
+        ),
+        (
+            lambda: restart_q_ucb_freedman(SPEC, period=3, scale=1, reference_after=0),
+            r"^reference_after must be an integer of at least 1, got 0$",
         ),
     ],
 )

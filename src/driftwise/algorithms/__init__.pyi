@@ -29,8 +29,10 @@ from driftwise.algorithms.metric.kernel_ucbvi import kernel_ucbvi as kernel_ucbv
 from driftwise.algorithms.registry import ALGORITHMS as ALGORITHMS
 from driftwise.algorithms.registry import Algorithm as Algorithm
 from driftwise.algorithms.registry import build as build
-from driftwise.algorithms.tabular.q_learning import q_ucb as q_ucb
-from driftwise.algorithms.tabular.q_learning import restart_q_ucb as restart_q_ucb
+from driftwise.algorithms.tabular.q_ucb import q_ucb as q_ucb
+from driftwise.algorithms.tabular.q_ucb import q_ucb_bernstein as q_ucb_bernstein
+from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb as restart_q_ucb
+from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb_freedman as restart_q_ucb_freedman
 from driftwise.algorithms.tabular.ucbvi import ucbvi as ucbvi
 from driftwise.algorithms.uniform import uniform as uniform
 from driftwise.algorithms.unknown_variation.borl import ada_lsvi_ucb_restart as ada_lsvi_ucb_restart

@@ -114,6 +114,13 @@ class Moments(NamedTuple):
     memory: Any  # what the forgetting needs besides
 
 
+def values_ahead(values: Array, successors: Array) -> Array:
+    """Values `[H, S]` of step h+1 at the state that followed step h, 0 after the last: `[H]`."""
+    xp = values.__array_namespace__()
+    reached = values[xp.arange(1, len(successors)), successors[:-1]]
+    return xp.concat([reached, xp.zeros_like(values[:1, 0])])
+
+
 class Plan(NamedTuple):
     """The plan of an episode. Q is not clipped; the values of an optimistic agent are."""
 
@@ -131,9 +138,7 @@ class Plan(NamedTuple):
 
     def values_ahead(self, successors: Array) -> Array:
         """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""
-        xp = self.values.__array_namespace__()
-        reached = self.values[xp.arange(1, len(successors)), successors[:-1]]
-        return xp.concat([reached, xp.zeros_like(self.values[:1, 0])])
+        return values_ahead(self.values, successors)
 
     def residuals(self, episode: Episode) -> tuple[Array, Array]:
         """Errors `r + V_{h+1}(s') − (Q − bonus)` of prediction in an episode, and its bonuses: `[H]` each."""

@@ -1,0 +1,211 @@
+"""RestartQ-UCB: optimistic Q-learning in stages, begun anew, with Hoeffding's or Freedman's bonus."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from driftwise.algorithms.registry import register
+from driftwise.algorithms.tabular.acting import greedy_plan, highest, require_all_actions
+from driftwise.algorithms.tabular.stages import FreedmanBound, HoeffdingBound, StageBound, Visit
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.part import member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.base.validation import require_number
+from driftwise.parts.regression import visited
+from driftwise.theory.tuning import tabular_log_term, tabular_period
+
+
+class StagedState(NamedTuple):
+    """Action values, and the running stage of each pair."""
+
+    q: Array  # [H, S, A]
+    bonus: Array  # [H, S, A] in the update that q comes from
+    memory: Any  # of the bound
+    count: Array  # [H, S, A] visits in the stage
+    length: Array  # [H, S, A] visits at which the stage ends
+    tick: Array  # episodes since the last restart
+
+
+@part
+class StagedQLearning(Agent):
+    """Q-learning in stages, begun anew after every `period` episodes: the agent of `restart_q_ucb`.
+
+    `bound` is the upper bound on Q at the end of a stage; `restart_q_ucb_freedman` has another one.
+    """
+
+    spec: Spec = member(Spec)
+    period: Numeric = number(at_least=1, integer=True)
+    bound: StageBound = member(StageBound)
+
+    def init(self, features: FeatureTable) -> StagedState:
+        require_all_actions(features)
+        return self._fresh(features.values)
+
+    def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
+        return greedy_plan(state.q, state.bonus, state.q)
+
+    def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
+        xp, horizon = namespace(state.q), self.spec.horizon
+        here = visited(self.spec, episode)
+        count = state.count + here
+        visit = Visit(here, count, plan.values_ahead(episode.successors), episode)
+        memory = self.bound.update(state.memory, visit)
+        over = (here > 0) & (count == state.length)
+        estimate, bonus = self.bound.bound(memory, xp.where(over, count, 1.0))
+        falls = over & (estimate + bonus < state.q)
+        q = xp.where(falls, estimate + bonus, state.q)
+        learnt = StagedState(
+            q=q,
+            bonus=xp.where(falls, bonus, state.bonus),
+            memory=self.bound.renewed(memory, over, xp.max(q, axis=-1)),
+            count=xp.where(over, 0.0, count),
+            length=xp.where(over, count + xp.floor(count / horizon), state.length),
+            tick=state.tick + 1,
+        )
+        return where_tree(learnt.tick == self.period, self._fresh(state.q), learnt)
+
+    def _fresh(self, like: Array) -> StagedState:
+        xp = namespace(like)
+        q = highest(self.spec, like, tight=True)
+        first = xp.full_like(q, self.spec.horizon)
+        return StagedState(q, q, self.bound.init(q), xp.zeros_like(q), first, xp.asarray(0, dtype=xp.int64))
+
+
+def restart_q_ucb_tuning(
+    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
+) -> dict[str, Any]:
+    r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
+
+    The paper has $\iota = \log(2/\delta)$; here $\delta$ is spread over all pairs and steps.
+
+    `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
+    $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that moves within them do.
+    """
+    return _tuned(spec, 4, num_episodes, variation, delta, beta_scale)
+
+
+def restart_q_ucb_freedman_tuning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    reference_scale: float = 1.0,
+) -> dict[str, Any]:
+    r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota = \log(2SAT/\delta)$ and $N_0 = c\,SAH^6\iota$.
+
+    The paper has $\iota = \log(2/\delta)$; here $\delta$ is spread over all pairs and steps. The proof of
+    UCB-Advantage spreads it over $4T(H^2T^3 + 3)$ statements, which takes about three times this $\iota$.
+
+    `reference_scale` is $c$, a large enough constant in the paper. For the other arguments see
+    `restart_q_ucb`; here epochs cost $\sqrt{H^2SATD}$.
+    """
+    tuned = _tuned(spec, 2, num_episodes, variation, delta, beta_scale)
+    scale = require_number("reference_scale", reference_scale, above=0)
+    needed = scale * spec.num_states * spec.num_actions * spec.horizon**6 * tuned["log_term"]
+    never = num_episodes + 1  # no state has more visits at a step
+    return dict(**tuned, reference_after=max(1, math.ceil(min(needed, never))))
+
+
+def _tuned(
+    spec: Spec, power: int, num_episodes: int, variation: float, delta: float, beta_scale: float
+) -> dict[str, Any]:
+    return dict(
+        period=tabular_period(spec, num_episodes=num_episodes, variation=variation, power=power),
+        scale=require_number("beta_scale", beta_scale, at_least=0),
+        log_term=tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta),
+    )
+
+
+@register(
+    tuning=restart_q_ucb_tuning,
+    tunes=("period", "scale", "log_term"),
+    forgetting="periodic restart",
+    exploration="UCB",
+    bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK",
+    paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
+)
+def restart_q_ucb(
+    spec: Spec, *, period: Numeric, scale: Numeric, log_term: Numeric = 1.0, drift_bonus: Numeric = 0.0
+) -> StagedQLearning:
+    r"""Restarted Q-learning with upper confidence bounds, of Hoeffding's type.
+
+    In every epoch $Q_h$ starts at $H-h+1$. The visits of $(s, a)$ at step $h$ make up stages of
+    $e_1 = H$, $e_{i+1} = \lfloor(1 + \tfrac1H)e_i\rfloor$ visits. When one of $n$ visits is over,
+    $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a), \frac1n\sum_{\text{stage}} \bigl(r + V_{h+1}(s')\bigr)
+      + c\bigl(\sqrt{H^2\iota/n} + \sqrt{\iota/n}\bigr) + 2b_\Delta\Bigr\}, \qquad
+      V_h(s) \leftarrow \max_a Q_h(s,a).$$
+
+    Args:
+      period: episodes in an epoch.
+      scale: $c \ge 0$, one in the paper.
+      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
+      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
+        that is unknown.
+
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
+    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1; its Theorem 2 is the bound without
+    knowledge of the variation within epochs, $b_\Delta = 0$ [likely; constants were not checked against the
+    print].
+
+    Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random.
+    """
+    return StagedQLearning(spec, period, HoeffdingBound(scale, log_term, drift_bonus))
+
+
+@register(
+    tuning=restart_q_ucb_freedman_tuning,
+    tunes=("period", "scale", "log_term", "reference_after"),
+    forgetting="periodic restart",
+    exploration="UCB, Freedman",
+    bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough",
+    paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
+)
+def restart_q_ucb_freedman(
+    spec: Spec,
+    *,
+    period: Numeric,
+    scale: Numeric,
+    reference_after: Numeric,
+    log_term: Numeric = 1.0,
+    drift_bonus: Numeric = 0.0,
+) -> StagedQLearning:
+    r"""Restarted Q-learning with upper confidence bounds, of Freedman's type.
+
+    `restart_q_ucb` with reference values besides. $V^\mathrm{ref}_h(s)$ is $H$ until the $N_0$-th visit of
+    $s$ at step $h$ in the epoch, and then the $V_h(s)$ of that time. When a stage of $\check n$ visits is
+    over, after $n$ in the epoch,
+    $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a),
+      \frac{\check r}{\check n} + \frac{\check v}{\check n} + c\,b + 2b_\Delta,
+      \frac{\check r}{\check n} + \frac{\mu_\mathrm{ref}}n + \frac{\check\mu}{\check n}
+      + 2c\,\bar b + 4b_\Delta\Bigr\}.$$
+    In the stage $\check r$ sums rewards, $\check v$ next values and $\check\mu$ what these differ from
+    $V^\mathrm{ref}_{h+1}(s')$; $\mu_\mathrm{ref}$ sums $V^\mathrm{ref}_{h+1}(s')$ over the epoch. With the
+    variances $\nu_\mathrm{ref}$ and $\check\nu$ of the last two,
+    $$b = \sqrt{H^2\iota/\check n} + \sqrt{\iota/\check n}, \qquad
+      \bar b = 2\sqrt{\frac{\nu_\mathrm{ref}\iota}n} + 2\sqrt{\frac{\check\nu\iota}{\check n}}
+      + 5\Bigl(\frac{H\iota}n + \frac{H\iota}{\check n} + \frac{H\iota^{3/4}}{n^{3/4}}
+      + \frac{H\iota^{3/4}}{\check n^{3/4}}\Bigr) + \sqrt{\frac\iota{\check n}}.$$
+    $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
+
+    Args:
+      period: episodes in an epoch.
+      scale: $c \ge 0$, one in the paper.
+      reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
+      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
+      drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
+
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
+    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2 [from memory; its constants were not checked
+    against the print]. Stages, sums, $N_0$ and where $V^\mathrm{ref}$ is set are those of Zhang, Zhou & Ji,
+    "Almost Optimal Model-Free Reinforcement Learning via Reference-Advantage Decomposition", NeurIPS 2020,
+    Algorithm 1, which were checked.
+
+    Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
+    differences of sums, which rounding can make negative.
+    """
+    plain = HoeffdingBound(scale, log_term, drift_bonus)
+    return StagedQLearning(spec, period, FreedmanBound(plain, reference_after))
