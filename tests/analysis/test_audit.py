@@ -21,7 +21,7 @@ from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
 from driftwise.analysis.audit.subject import Subject, bias_bound
 from driftwise.base.part import part
 from driftwise.base.types import Array, Moments, Radius
-from driftwise.environments import random_linear_mdp
+from driftwise.environments import hard_instance, random_linear_mdp
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Greedy, Ucb
@@ -357,3 +357,14 @@ def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match="must be") as error:
         audit_agent(ALGORITHMS["opt_wlsvi"](SPEC, rate=0.9, radius=1), make(), **options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name", ["opt_wlsvi", "lsvi_ucb"])
+def test_the_radius_of_theory_is_that_for_the_true_measures(name: str) -> None:
+    with pytest.warns(UserWarning, match="need its mu_bound"):
+        environment = hard_instance(num_signs=1, horizon=2)
+    run: dict[str, Any] = dict(num_episodes=20, variation=0.0, mu_bound=environment.mu_bound)
+    tuned = ALGORITHMS[name].tuned(environment.spec, **run)
+    assert isinstance(tuned, LeastSquares)
+    assert isinstance(tuned.exploration, Ucb)
+    assert Subject(tuned, environment, 20, 0.05).mdp_radius() == tuned.exploration.radius

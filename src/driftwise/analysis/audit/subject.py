@@ -147,8 +147,9 @@ class Subject:
     @cached_property
     def mu_bound(self) -> float:
         """`√d`, or the ℓ2 norm of the masses `|μ^(l)|(S)` where signed measures exceed it."""
-        largest = max(float(_mass(self.model(t).mu).max()) for t in range(self.num_episodes))
-        return max(float(np.sqrt(self.spec.dim)), largest)
+        if isinstance(self.environment, LinearMdp):
+            return self.environment.mu_bound
+        return float(np.sqrt(self.spec.dim))
 
     @cached_property
     def moves(self) -> tuple[np.ndarray, np.ndarray]:
@@ -175,6 +176,7 @@ class Subject:
         """Theory's radius for linear MDPs, with `scale` for the constant that it leaves open."""
         sizes: dict[str, Any] = dict(dim=self.spec.dim, horizon=self.spec.horizon)
         sizes |= dict(num_episodes=self.num_episodes, delta=self.delta, beta_scale=scale)
+        sizes |= dict(mu_bound=self.mu_bound, ridge=self.ridge)
         forgetting = self.agent.forgetting
         if isinstance(forgetting, ExponentialWeights):
             return opt_wlsvi_radius(**sizes, rate=forgetting.rate)
