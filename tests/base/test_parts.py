@@ -122,6 +122,7 @@ def test_drifts_round_trip_through_json(drift):
 
 def test_similar_windows_share_a_ring_and_a_longer_one_gets_a_larger_ring():
     assert stack([SlidingWindow(3), SlidingWindow(100)]) == SlidingWindow((3, 100))
+    assert stack([SlidingWindow(3), SlidingWindow(3, capacity=64)]).capacity == 64
     assert [SlidingWindow(n).capacity for n in (1, 2, 3, 5, 8, 9)] == [1, 2, 4, 8, 8, 16]
     assert dataclasses.replace(SlidingWindow(5), length=20).capacity == 32
 

@@ -183,4 +183,5 @@ def test_arrays_are_copied_and_checked():
     assert not np.shares_memory(require_array("x", mine, (None, 3)), mine)
     refuses(lambda: require_array("x", mine, (3, 3)), "x must have shape (3, 3), got (2, 3)")
     refuses(lambda: require_array("x", [1.0, np.nan], (2,)), "x must be finite, got nan at index (1,)")
+    refuses(lambda: require_array("x", [[-np.inf, 0]], (1, 2)), "x must be finite, got -inf at index (0, 0)")
     refuses(lambda: require_array("x", {"a": 1}, (2,)), "x must be an array of numbers, got {'a': 1}")

@@ -205,6 +205,12 @@ def test_tied_actions_share_probability_whatever_the_rounding(scale):
     np.testing.assert_array_equal(greedy_policy(q), [[1 / 2, 0, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3, 0]])
 
 
+@pytest.mark.parametrize("best", [0.0, 1e-6, 0.1, 1.0])
+def test_below_one_values_tie_by_their_difference_alone(best):
+    """What is zero in the mathematics may be anything of the size of rounding, which is no share of zero."""
+    np.testing.assert_array_equal(greedy_policy(np.array([best, best - 1e-11, best - 1e-9])), [0.5, 0.5, 0])
+
+
 def test_rounding_level_differences_are_ties_in_single_precision_too():
     q = np.array([1.0, 1.0 - 1e-6, 1.0 - 1e-3], dtype=np.float32)
     policy = greedy_policy(q)

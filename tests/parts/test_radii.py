@@ -19,7 +19,7 @@ from driftwise.base.jax_backend import register_parts
 from driftwise.base.part import from_config, to_config
 from driftwise.base.types import Forgetting, Moments, Radius, Sample
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.parts.radii import ConfidenceRadius, Phases
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.confidence import log_failure
 
@@ -76,6 +76,12 @@ def test_numpy_and_jax_give_the_same_radius(radius):
     with jax.enable_x64(True):
         on_device = jax.tree.map(jnp.asarray, moments)
         np.testing.assert_allclose(radius.at(on_device), radius.at(moments), rtol=1e-13)
+
+
+def test_a_phase_has_its_number_from_its_first_tick_on():
+    phases = Phases((3, 7), (0.5, 0.25, 0.125))
+    found = [float(phases.at(np.asarray(tick))) for tick in range(10)]
+    assert found == 3 * [0.5] + 4 * [0.25] + 3 * [0.125]
 
 
 @pytest.mark.parametrize("radius", EXAMPLES, ids=str)
