@@ -69,7 +69,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "opt_wlsvi": dict(rate=0.9, radius=0.4),
     "opt_wlsvi_borl": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length="paper"),
     "q_ucb": dict(scale=0.05),
-    "q_ucb_bernstein": dict(scale=0.1, variance_scale=0.003),
+    # online there is one state more: with so small a logarithm its term in √(SA) does not matter
+    "q_ucb_bernstein": dict(scale=3e8, variance_scale=3e8, log_term=1e-20),
     "random_restart": dict(base=BASE, probability=0.1),
     "restart_q_ucb": dict(period=15, scale=0.05),
     "restart_q_ucb_freedman": dict(period=15, scale=30.0, log_term=1e-6, reference_after=4),
