@@ -175,6 +175,16 @@ def test_the_bound_on_widths_is_russacs() -> None:
     assert bound == pytest.approx(horizon * np.sqrt(NUM_EPISODES * potential))
 
 
+@pytest.mark.parametrize("period", [1, 2, NUM_EPISODES])
+def test_widths_of_the_last_episode_of_an_epoch_count(period: int) -> None:
+    found = audited(ALGORITHMS["lsvi_ucb_restart"](SPEC, period=period, radius=9.0), make())["sum_of_widths"]
+    potential = 2 * SPEC.dim * -(-NUM_EPISODES // period) * np.log1p(period / SPEC.dim)
+    assert not found.violated
+    assert found.median_margin / (1 - found.worst_ratio) == pytest.approx(
+        SPEC.horizon * np.sqrt(NUM_EPISODES * potential)
+    )
+
+
 def test_without_ucb_only_the_regression_is_checked() -> None:
     greedy = LeastSquares(SPEC, ExponentialWeights(RATE), Greedy())
     found, skipped = audit_agent(greedy, make(), num_episodes=10)

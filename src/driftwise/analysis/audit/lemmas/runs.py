@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.analysis.audit.lemma import Sides, lemma
 from driftwise.analysis.audit.snapshot import Trace
 from driftwise.analysis.audit.subject import Subject
-from driftwise.parts.forgetting import ExponentialWeights, RestartAt
+from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 
 
 @lemma("Lemma 10, fixed t", "always", "confidence", whole_run=True)
@@ -72,20 +72,19 @@ def _width_bound(subject: Subject) -> float:
     """
     spec, ridge, num_episodes = subject.spec, subject.ridge, subject.num_episodes
     forgetting = subject.agent.forgetting
-    heaviest = max(float(forgetting.weights(t).sum()) for t in range(num_episodes + 1))
-    information = np.log1p(heaviest / (ridge * spec.dim))
     if isinstance(forgetting, ExponentialWeights):
-        information += num_episodes * np.log(1 / forgetting.rate)
+        samples = forgetting.weights(num_episodes).sum()
+        information = num_episodes * np.log(1 / forgetting.rate) + np.log1p(samples / (ridge * spec.dim))
     else:
-        information *= _num_blocks(subject)
+        blocks = _blocks(subject)
+        information = len(blocks) * np.log1p(max(blocks) / (ridge * spec.dim))
     potential = 2 * max(1.0, 1 / ridge) * spec.dim * information
     return float(spec.horizon * np.sqrt(num_episodes * potential))
 
 
-def _num_blocks(subject: Subject) -> int:
-    """Stretches of the run such that in each nothing is forgotten that came in it."""
+def _blocks(subject: Subject) -> list[int]:
+    """Lengths of stretches of the run such that in each nothing is forgotten that came in it."""
     forgetting, num_episodes = subject.agent.forgetting, subject.num_episodes
-    if isinstance(forgetting, RestartAt):
-        return len(forgetting.changes) + 1
-    length = getattr(forgetting, "length", getattr(forgetting, "period", num_episodes))
-    return -(-num_episodes // min(length, num_episodes))
+    if isinstance(forgetting, SlidingWindow):
+        return [min(forgetting.length, num_episodes)] * -(-num_episodes // forgetting.length)
+    return np.bincount(subject.epochs[:num_episodes]).tolist()
