@@ -18,6 +18,7 @@ from driftwise.analysis.statistics import (
     growth_exponent,
     holm,
     interquartile_mean,
+    jackknife_interval,
     lowest,
     mean_interval,
     paired_difference,
@@ -25,6 +26,7 @@ from driftwise.analysis.statistics import (
     recovery_summary,
     recovery_times,
     regret_area,
+    scaling_exponent,
     sign_flip_test,
     t_test,
 )
@@ -488,12 +490,21 @@ def test_growth_is_the_least_squares_slope_on_the_last_part() -> None:
     np.testing.assert_allclose(growth_exponent(7 * curves, part=0.25), interval)
 
 
-def test_growth_interval_covers_the_exponent() -> None:
-    generator = np.random.default_rng(7)
-    episodes = np.arange(1, 65)
-    exponents = 0.6 + 0.1 * generator.normal(size=(200, 24, 1))
-    found = [growth_exponent((episodes / 48) ** powers, num_resamples=200) for powers in exponents]
-    assert np.mean([interval.low <= 0.6 <= interval.high for interval in found]) >= 0.85
+def test_growth_is_fitted_between_changes_from_each_change_on() -> None:
+    episodes = np.arange(1.0, 51)
+    regret = np.concatenate([episodes**0.5, 50**0.5 + 3 * episodes, 50**0.5 + 150 + episodes**0.25])
+    for each in growth_exponent(np.tile(regret, (3, 1)), changes=[50, 100]):
+        np.testing.assert_allclose(each, [0.5, 1.0, 0.25])
+
+
+def test_growth_is_not_fitted_to_points_that_reach_over_a_change() -> None:
+    curves = np.cumsum(draws(5, 10), axis=-1)
+    whole = growth_exponent(curves, lengths=np.full(10, 4), changes=[20])
+    assert np.isfinite(whole).all()
+    shifted = growth_exponent(curves, lengths=np.full(10, 4), changes=[18])  # within the fifth point
+    np.testing.assert_allclose(np.stack(shifted)[:, 1], np.stack(whole)[:, 1])
+    assert shifted.estimate[0] != pytest.approx(whole.estimate[0])
+    assert np.isnan(growth_exponent(curves, changes=[0])).any(axis=0).tolist() == [True, False]
 
 
 def test_growth_of_no_regret_is_undefined() -> None:
@@ -502,6 +513,46 @@ def test_growth_of_no_regret_is_undefined() -> None:
     assert some.estimate == pytest.approx(1)
     assert np.isnan([some.low, some.high]).all()
     assert np.isnan(growth_exponent(np.arange(1.0, 11)[None])[1:]).all()
+    assert np.isnan(growth_exponent(np.arange(1.0, 5)[None], part=0.2)).all()  # one point has no slope
+
+
+def test_the_jackknife_leaves_each_run_out_once() -> None:
+    samples = 1 + draws(6, 4) ** 2
+    rests = np.array([np.log(np.delete(samples, run, axis=0).mean(axis=0)).sum() for run in range(6)])
+    error = np.sqrt(5 / 6 * np.square(rests - rests.mean()).sum())
+    found = jackknife_interval(samples, lambda mean: np.log(mean).sum(axis=-1))
+    np.testing.assert_allclose(found.high - found.estimate, stats.t.ppf(0.975, 5) * error)
+    np.testing.assert_allclose(found.estimate - found.low, found.high - found.estimate)
+
+
+def test_the_jackknife_interval_of_a_mean_is_students() -> None:
+    samples = draws(7, 3)
+    mean, half_width = mean_interval(samples, 0.9)
+    found = jackknife_interval(samples, lambda mean: mean, 0.9)
+    np.testing.assert_allclose(np.stack(found), [mean, mean - half_width, mean + half_width])
+    assert np.isnan(jackknife_interval(samples[:1], lambda mean: mean)[1:]).all()
+
+
+SIZES = np.array([500.0, 1000, 2000, 4000, 8000])
+SCORES = {
+    "even": lambda rng, shape: 1 + 0.3 * rng.normal(size=shape),
+    "skewed": lambda rng, shape: np.exp(0.6 * rng.normal(size=shape) - 0.18),
+    "two kinds of runs": lambda rng, shape: np.where(rng.random(shape) < 0.3, 3.0, 1.0) / 1.6,
+    "summed up": lambda rng, shape: (
+        np.cumsum(rng.gamma(4.0, 0.25, shape) * [1, 1, 2, 4, 8], -1) / [1, 2, 4, 8, 16]
+    ),
+}
+
+
+@pytest.mark.parametrize("num_runs", [8, 32])
+@pytest.mark.parametrize("kind", SCORES)
+def test_the_interval_of_an_exponent_covers_at_its_level(kind: str, num_runs: int) -> None:
+    """Scores of mean n^0.75. Of 1,000 intervals 95 % cover, ± 2.1 % at three standard deviations; skewness
+    may cost another percent. A bootstrap of percentiles covers 87 % of the time with 8 runs."""
+    scores = SIZES**0.75 * SCORES[kind](np.random.default_rng(0), (1000, num_runs, len(SIZES)))
+    fits = np.array([scaling_exponent(each, SIZES) for each in scores])
+    covered = np.mean((fits[:, 1] <= 0.75) & (fits[:, 2] >= 0.75))
+    assert 0.92 <= covered <= 0.975
 
 
 # Refusals
@@ -552,7 +603,6 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
         (lambda: recovery_times(good, [1], tolerance=np.nan), "tolerance must be a finite number"),
         (lambda: recovery_summary(np.empty((0, 2))), "times must have at least one run"),
         (lambda: growth_exponent(good), "cumulative_regret must have shape (any, any), got (4,)"),
-        (lambda: growth_exponent(good[None], part=0.2), "part must take in at least two points"),
         (lambda: growth_exponent(np.empty((0, 4))), "cumulative_regret must have at least one run"),
     ],
 )

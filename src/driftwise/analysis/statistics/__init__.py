@@ -29,6 +29,7 @@ from driftwise.analysis.statistics.intervals import (
     Interval,
     bootstrap_interval,
     interquartile_mean,
+    jackknife_interval,
     mean_interval,
 )
 from driftwise.analysis.statistics.samples import ROUNDING, difference, equality, lowest
@@ -48,6 +49,7 @@ __all__ = [
     "growth_exponent",
     "holm",
     "interquartile_mean",
+    "jackknife_interval",
     "lowest",
     "mean_interval",
     "paired_difference",

@@ -5,12 +5,13 @@ Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Resu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.statistics.intervals import Interval, Resampling, bootstrap_interval
+from driftwise.analysis.statistics.intervals import Interval, jackknife_interval
 from driftwise.analysis.statistics.samples import require_curves, require_lengths, require_runs
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
@@ -56,13 +57,13 @@ def recovery_times(
 ) -> np.ndarray:
     """Episodes from each change until the smoothed regret of an episode is low again, `[..., changes]`.
 
-    `changes` are the episodes, from 0, that are the first of a new model. They cut the curve into segments;
-    a point with episodes on both sides of a change belongs to none. Within a segment the regret is smoothed
+    `changes` are the episodes, from 0, that are the first of a new model. They cut the curve into stretches;
+    a point with episodes on both sides of a change belongs to none. Within a stretch the regret is smoothed
     by the mean over the episodes of the last `smooth` points, of fewer at its start. The agent has recovered
-    at the first of `hold` consecutive points of the segment at which that is at most
+    at the first of `hold` consecutive points of the stretch at which that is at most
 
     - `threshold`, or
-    - `tolerance` plus the mean regret of the last `baseline` points of the segment before the change (fewer
+    - `tolerance` plus the mean regret of the last `baseline` points of the stretch before the change (fewer
       where it is shorter), for each curve its own.
 
     One of the two is given. The time is the number of episodes between the change and the beginning of that
@@ -72,22 +73,17 @@ def recovery_times(
     """
     regret = require_curves("regret", regret)
     lengths = require_lengths(lengths, regret.shape[-1])
-    ends = np.cumsum(lengths)
-    places = [require_count("changes", change, at_least=0) for change in changes]
-    if sorted(set(places)) != places or any(place >= ends[-1] for place in places):
-        raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
+    stretches = _stretches(lengths, changes)
     for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
         require_count(name, value)
     if (threshold is None) == (tolerance is None):
         raise ValueError(f"one of threshold and tolerance must be given, got {threshold!r} and {tolerance!r}")
     name, bound = ("tolerance", tolerance) if threshold is None else ("threshold", threshold)
     bound = require_number(name, bound)
-    starts = ends - lengths
-    borders = [0, *places, ends[-1]]
-    times = np.full((*regret.shape[:-1], len(places)), np.nan)
-    for number, (earlier, change, later) in enumerate(zip(borders, places, borders[2:], strict=False)):
-        before = np.flatnonzero((starts >= earlier) & (ends <= change))[-baseline:]
-        after = np.flatnonzero((starts >= change) & (ends <= later))
+    starts = np.cumsum(lengths) - lengths
+    times = np.full((*regret.shape[:-1], len(changes)), np.nan)
+    for number, (before, after) in enumerate(itertools.pairwise(stretches)):
+        before = before[-baseline:]
         if len(after) < hold or (threshold is None and len(before) == 0):
             continue
         limit = np.full(regret.shape[:-1], bound)
@@ -96,7 +92,7 @@ def recovery_times(
         limit += 1e-12 * np.abs(limit)  # equal but for rounding is equal
         low = _trailing_mean(regret[..., after], lengths[after], smooth) <= limit[..., None]
         held = np.lib.stride_tricks.sliding_window_view(low, hold, axis=-1).all(axis=-1)
-        waited = starts[after][np.argmax(held, axis=-1)] - change
+        waited = starts[after][np.argmax(held, axis=-1)] - changes[number]
         times[..., number] = np.where(held.any(axis=-1), waited, np.inf)
     return times
 
@@ -115,34 +111,45 @@ def recovery_summary(times: np.ndarray) -> Recovery:
 def growth_exponent(
     cumulative_regret: np.ndarray,
     *,
+    changes: Sequence[int] = (),
     lengths: Lengths = None,
     part: float = 0.5,
-    **resampling: Unpack[Resampling],
+    level: float = 0.95,
 ) -> Interval:
-    """Exponent `α` of `R_K ≈ C K^α`, fitted to the mean over runs of curves `[runs, points]`.
+    """Exponent `α` of `R ≈ C n^α` in each stretch between changes, `[stretches]`.
 
-    The slope of the least-squares line through `(log K, log mean R_K)` at the points in the last `part` of
-    the episodes, with an interval by bootstrap over runs. A fit over a finite stretch: it describes the
-    curve there, and proves no rate. NaN where the mean is zero somewhere on that part.
+    Curves are `[runs, points]`. `R` is the regret since the stretch began, `n` its episodes since then: a
+    power of all episodes has no meaning across a change. The slope of `scaling_exponent` at the points in the
+    last `part` of the stretch; it describes the curve there, and proves no rate. 1: as much regret in every
+    episode; near 0: hardly any more of it. NaN where the mean is not positive, and for stretches with fewer
+    than two points in that part. `changes` are as in `recovery_times`.
     """
     curves = require_array("cumulative_regret", cumulative_regret, (None, None))
     curves = require_runs("cumulative_regret", require_curves("cumulative_regret", curves))
-    episodes = np.cumsum(require_lengths(lengths, curves.shape[-1]))
+    lengths = require_lengths(lengths, curves.shape[-1])
     part = require_number("part", part, above=0, at_most=1)
-    last = episodes > (1 - part) * episodes[-1]
-    if last.sum() < 2:
-        raise ArgumentError("part", "take in at least two points", part, f"{part:g} with {last.sum()}")
-    return scaling_exponent(curves[:, last], episodes[last], **resampling)
+    curves = np.concatenate([np.zeros_like(curves[:, :1]), curves], axis=-1)  # point i is curves[:, i + 1]
+    fits = []
+    for stretch in _stretches(lengths, changes):
+        episodes = np.cumsum(lengths[stretch])
+        last = stretch[episodes > (1 - part) * episodes.max(initial=0)]
+        if len(last) < 2:
+            fits.append(Interval(*np.full((3,), np.nan)))
+            continue
+        regret = curves[:, last + 1] - curves[:, stretch[:1]]
+        fits.append(scaling_exponent(regret, episodes[-len(last) :], level=level))
+    return Interval(*np.array(fits).T)
 
 
 def scaling_exponent(
-    scores: np.ndarray, sizes: np.ndarray | Sequence[float], **resampling: Unpack[Resampling]
+    scores: np.ndarray, sizes: np.ndarray | Sequence[float], *, level: float = 0.95
 ) -> Interval:
     """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
 
-    The slope of the least-squares line through `(log n, log mean R)`, with an interval by bootstrap over
-    runs (of percentiles unless another `method` is given): what belongs to one run stays together. NaN where
-    the mean of some point is not positive.
+    The slope of the least-squares line through `(log n, log mean R)`, with a `jackknife_interval` over runs:
+    what belongs to one run stays together. What the interval is about is the slope of the *expected* score,
+    not the mean of the slopes of single runs, which weighs lucky runs more. NaN where the mean of some point
+    is not positive.
     """
     scores = require_runs("scores", require_array("scores", scores, (None, None)))
     sizes = require_array("sizes", sizes, (scores.shape[1],))
@@ -150,12 +157,20 @@ def scaling_exponent(
         raise ArgumentError("sizes", "be two or more different positive numbers", sizes.tolist())
     centred = np.log(sizes) - np.log(sizes).mean()
 
-    def slope(runs: np.ndarray) -> np.ndarray:
-        mean = runs.mean(axis=0)
+    def slope(mean: np.ndarray) -> np.ndarray:
         return np.log(np.where(mean > 0, mean, np.nan)) @ centred / (centred @ centred)
 
-    resampling.setdefault("method", "percentile")
-    return bootstrap_interval(scores, slope, **resampling)
+    return jackknife_interval(scores, slope, level)
+
+
+def _stretches(lengths: np.ndarray, changes: Sequence[int]) -> list[np.ndarray]:
+    """Points of the stretches that changes cut a curve into; one with episodes on both sides is in none."""
+    ends = np.cumsum(lengths)
+    places = [require_count("changes", change, at_least=0) for change in changes]
+    if sorted(set(places)) != places or any(place >= ends[-1] for place in places):
+        raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
+    borders = itertools.pairwise([0, *places, ends[-1]])
+    return [np.flatnonzero((ends - lengths >= first) & (ends <= last)) for first, last in borders]
 
 
 def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.ndarray:

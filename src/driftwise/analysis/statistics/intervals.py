@@ -116,6 +116,28 @@ def bootstrap_interval(
     return Interval(estimate[()], low, high)
 
 
+def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0.95) -> Interval:
+    """A smooth function of the mean over runs, `[..., points] → [...]`, and its Student-t interval.
+
+        θ ± t_{n−1, (1+level)/2} · √((n−1)/n Σᵢ (θ₋ᵢ − mean θ₋)²)
+
+    with `θ₋ᵢ` the function of the mean without run `i`. Of the mean itself that is `mean_interval`; unlike a
+    bootstrap it allows for how few runs its deviation comes from. Samples are `[runs, points]`. NaN for one
+    run, and where the function is not finite without some run.
+
+    Reference: Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 11.
+    """
+    samples, level = require_runs("samples", samples), require_level(level)
+    count, mean = len(samples), samples.mean(axis=0)
+    estimate = np.asarray(of_mean(mean))
+    if count == 1:
+        nothing = np.full(estimate.shape, np.nan)[()]
+        return Interval(estimate[()], nothing, nothing)
+    without_each = np.asarray(of_mean(mean + (mean - samples) / (count - 1)))
+    half_width = stdtrit(count - 1, (1 + level) / 2) * (count - 1) * standard_error(without_each)
+    return Interval(estimate[()], (estimate - half_width)[()], (estimate + half_width)[()])
+
+
 def _bias(resampled: np.ndarray, estimate: np.ndarray) -> np.ndarray:
     share = ((resampled < estimate).mean(axis=0) + (resampled <= estimate).mean(axis=0)) / 2
     half = 0.5 / len(resampled)  # all on one side: as if half a resample were on the other

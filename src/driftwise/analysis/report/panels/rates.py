@@ -152,7 +152,7 @@ def _sweep(along: str, fixed: str, points: list[_Point], *, named: bool) -> Swee
         )  # [runs, points]
         table = _table(points[0].data, label)
         bound, share = _declared(table), math.nan
-        means, fit = scores.mean(axis=0), scaling_exponent(scores, sizes, num_resamples=1000)
+        means, fit = scores.mean(axis=0), scaling_exponent(scores, sizes)
         if bound is not None and _about(bound, table):
             share = max(means / [bound.evaluate(_setting(point, table)).total for point in points])
         declared = None if bound is None else getattr(bound.exponents, along)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from driftwise.analysis.figures import moving_average
 from driftwise.analysis.page import MAX_POINTS, Figure, Section, axis, line, thinned
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import bootstrap_caution, change_marks, legend, over_episodes
+from driftwise.analysis.report.panels.common import change_marks, legend, over_episodes
 from driftwise.analysis.statistics import growth_exponent, mean_interval
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.simulation.results import Result
+
+FEWEST = 8  # points of a stretch whose growth is fitted
+MAX_STRETCHES = 4  # with a column each
 
 
 def regret(data: ReportData) -> Section:
@@ -78,19 +82,14 @@ def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def growth(data: ReportData) -> Section | None:
-    """Cumulative regret on logarithmic axes, and the exponent of every agent drawn."""
-    if len(data.lengths) < 4:
+    """Cumulative regret on logarithmic axes, and the exponents of every agent drawn."""
+    if len(data.lengths) < FEWEST:
         return None
-    kept = thinned(len(data.lengths))
-    lengths = np.diff(data.episodes[kept], prepend=0)
     places = np.unique(np.geomspace(1, len(data.lengths), MAX_POINTS).round().astype(int)) - 1
-    traces, rows = [], []
+    traces = []
     for index, label in enumerate(data.drawn):
-        curves = data.results[label].cumulative_regret
-        mean = curves[:, places].mean(axis=0)
+        mean = data.results[label].cumulative_regret[:, places].mean(axis=0)
         traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
-        fit = growth_exponent(curves[:, kept], lengths=lengths, num_resamples=500)
-        rows.append((label, Cell.of(with_interval, *map(float, fit))))
     layout = {
         "shapes": change_marks(data),
         "xaxis": axis("episode", type="log"),
@@ -98,13 +97,36 @@ def growth(data: ReportData) -> Section | None:
     }
     text = "Cumulative regret of every agent, both axes logarithmic"
     figure = Figure("growth", traces, layout, text, x=data.episodes[places])
-    table = Table.of("exponents", words("agent") + numbers("exponent α [95 %]"), rows)
+    return Section("How regret grows", [*legend(data), figure, *_exponents(data)])
+
+
+def _exponents(data: ReportData) -> list[Table | str]:
+    """The table of exponents in the longest stretches without a change, and how to read it."""
+    kept = thinned(len(data.lengths))
+    episodes = data.episodes[kept]
+    borders = [*itertools.pairwise([0, *data.changes, data.num_episodes])]
+    points = [np.sum((episodes > first) & (episodes <= last)) for first, last in borders]
+    fitted = [number for number in np.argsort(points, kind="stable") if points[number] >= FEWEST]
+    if not fitted:
+        return ["The environment changes too often for an exponent to be fitted between two changes."]
+    shown = sorted(fitted[-MAX_STRETCHES:])
+    rows = []
+    for label in data.drawn:
+        curves, lengths = data.results[label].cumulative_regret[:, kept], np.diff(episodes, prepend=0)
+        fit = growth_exponent(curves, changes=data.changes, lengths=lengths)
+        rows.append((label, *(Cell.of(with_interval, *(float(each[at]) for each in fit)) for at in shown)))
+    headings = (f"α in {borders[at][0] + 1:,} to {borders[at][1]:,} [95 %]" for at in shown)
+    table = Table.of("exponents", words("agent") + numbers(*headings), rows)
     note = (
-        "The exponent α of R ≈ C·Kᵅ, fitted to the last half of the episodes (of at most "
-        f"{MAX_POINTS} points of each curve), with an interval from 500 bootstrap resamples of the runs. It "
-        "describes that stretch and proves no rate; a change that falls into it may push α above 1."
-        f"{bootstrap_caution(data)}"
+        "The exponent α of R ≈ C·nᵅ, where R is the mean regret since the first of the episodes above the "
+        "column and n the episodes since then; fitted to the second half of them, with a jackknife interval "
+        "over the runs. 1: every episode costs as much as the one before; near 0: there is hardly any more "
+        "regret; above 1: episodes cost more and more. It describes that stretch and proves no rate."
     )
+    if data.changes:
+        note += " No fit crosses a change of the environment."
+    if len(shown) < len(borders):
+        note += f" Of {len(borders)} stretches between changes the table has the longest."
     if len(data.drawn) < len(data.labels):
         note += f" The table has the {len(data.drawn)} agents drawn."
-    return Section("How regret grows", [*legend(data), figure, table, note])
+    return [table, note]
