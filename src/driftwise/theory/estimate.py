@@ -9,7 +9,12 @@ $$\min_{\text{pieces}}\ \sum_{\text{pieces}} \mathrm{RSS}/\hat\sigma^2 + q\cdot(
 exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), with $q$ the $1-\alpha/m$
 quantile of $\chi^2$: what an extra piece is worth by chance, in one of $m$ places. Of each squared step
 between pieces the expected square of its noise is taken off. What is estimated is therefore the variation of
-a path in pieces: all of that of jumps, and of a slow drift a little less than the whole.
+a path in pieces: all of that of jumps, and of a path that moves all the time less than the whole.
+
+The interval is about more. Its lower end is that of jumps between pieces, which no path with these means
+falls short of. Its upper end is the largest of what the data does not exclude: a path that runs straight
+within each piece and turns round between windows, and a random walk, which moves in every round, to and fro.
+Whether pieces fit, and whether a walk is excluded, is tested and said.
 
 All this takes noise to be normal, with one covariance throughout. That of successors is not: it depends on
 the state and the action. So for transitions it is approximate, the more so the rarer some successors are: in
@@ -23,10 +28,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, fdtrc
+from scipy.special import chdtri
 
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
+from driftwise.theory.random_walk import Walk, random_walk
 
 ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
 MAX_WINDOWS = 40
@@ -38,8 +44,9 @@ class VariationEstimate:
     """The variation between the first and the last round of a log, and the path behind it.
 
     `low` is the lower end where the path jumps from piece to piece, zero if no drift explains the data as
-    well; `high` the upper end where it runs straight through their centres instead. Both by parametric
-    bootstrap, at `level`. What moves to and fro within a piece is not seen, and in neither.
+    well; `high_of_lines` the upper end where it runs straight within pieces instead; `high` that of a random
+    walk too, unless the data excludes one. All at `level`. What moves to and fro within a window, and more
+    regularly than a random walk, is not seen, and in none of them.
     """
 
     starts: np.ndarray  # [m] first round of each window
@@ -50,9 +57,16 @@ class VariationEstimate:
     plug_in: float
     variation: float
     low: float
-    high: float
+    high_of_lines: float
+    walk: Walk
     p_value: float  # of the windows differing as much without drift
+    p_pieces: float  # of them differing as much from the path in pieces
     level: float
+
+    @property
+    def high(self) -> float:
+        """The upper end of all paths that the data does not exclude."""
+        return self.high_of_lines if self.walk.excluded else max(self.high_of_lines, self.walk.high)
 
     @property
     def drifts(self) -> bool:
@@ -69,14 +83,24 @@ class VariationEstimate:
         """The variation of a run of another length that drifts at the same pace."""
         return self.variation * (require_count("num_episodes", num_episodes) - 1) / (self.num_rounds - 1)
 
+    @property
+    def fits(self) -> bool:
+        """Whether the data is compatible with the path in pieces."""
+        return self.p_pieces > 1 - self.level
+
     def __str__(self) -> str:
-        interval = f"[{self.low:.3g}, {self.high:.3g}] at {self.level:.0%}"
-        if not self.drifts:
-            return (
-                f"compatible with no drift (p = {self.p_value:.2g}); a variation up to {self.high:.3g} is too"
-            )
         num = len(self.changes) + 1
-        return f"variation {self.variation:.3g} {interval}, in {num} piece{'s' * (num != 1)}"
+        said = f"variation {self.variation:.3g} in {num} piece{'s' * (num != 1)}"
+        if not self.drifts:
+            said = f"compatible with no drift (p = {self.p_value:.2g})"
+        elif not self.fits:
+            said += f", which do not fit (p = {self.p_pieces:.1g}): it moves within them, and further"
+        said += (
+            f"; [{self.low:.3g}, {self.high_of_lines:.3g}] at {self.level:.0%} if it jumps or moves steadily"
+        )
+        if not self.walk.excluded:
+            said += f", up to {self.high:.3g} if it is a random walk, which the data does not exclude"
+        return said
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +132,10 @@ class MdpVariationEstimate:
     @property
     def low(self) -> float:
         return sum(each.low for each in self.steps)
+
+    @property
+    def high_of_lines(self) -> float:
+        return sum(each.high_of_lines for each in self.steps)
 
     @property
     def high(self) -> float:
@@ -199,8 +227,7 @@ def _estimate(
     inverse = np.linalg.inv(windows.gram)
     deviations = np.sqrt(np.square(windows.root).sum(0))
     errors = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))[..., None] * deviations
-    freedom = (num - 1) * dim * windows.rank
-    p_value = fdtrc(freedom, windows.num_residuals * windows.rank, partition.statistic(windows) / freedom)
+    p_value = partition.p_value(windows, np.arange(num) == 0)
     price = float(chdtri(dim * windows.rank, (1 - level) / num))
     examples = rng.normal(size=(NUM_EXAMPLES, dim, width))
 
@@ -209,7 +236,9 @@ def _estimate(
     logs = partition.resample(windows, fitted, rng, num_resamples)
     found = partition.pieces(windows, logs, price)
     jumps = [partition.jumps(windows, *each, norm, examples) for each in zip(logs, found, strict=True)]
-    ramps = [partition.ramps(windows, *each, norm) for each in zip(logs, found, strict=True)]
+    lines = partition.lines(windows, windows.cross, starts, norm).path
+    lines = partition.resample(windows, lines, rng, num_resamples)
+    reaches = partition.lines(windows, lines, starts, norm).variation
     variation = partition.jumps(windows, windows.cross, starts, norm, examples)
     return VariationEstimate(
         starts=window * np.arange(num),
@@ -220,8 +249,10 @@ def _estimate(
         plug_in=float(norm(np.diff(path, axis=0)).sum()),
         variation=variation,
         low=min(float(np.quantile(jumps, (1 - level) / 2)), variation) if p_value <= 1 - level else 0.0,
-        high=max(float(np.quantile(ramps, (1 + level) / 2)), variation),
-        p_value=float(p_value),
+        high_of_lines=max(float(np.quantile(reaches, (1 + level) / 2)), variation),
+        walk=random_walk(windows, norm, rng, level),
+        p_value=p_value,
+        p_pieces=partition.p_value(windows, starts),
         level=level,
     )
 

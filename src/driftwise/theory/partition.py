@@ -7,14 +7,17 @@ sum to one, and those of states that are never reached are 0.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
 
 from driftwise.base.validation import ArgumentError
 
 Norm = Callable[[np.ndarray], np.ndarray]  # steps [..., d, p] to [...]
+FEWEST_OF_A_LINE = 3  # windows
 ROUNDING = 1e-12  # of the targets' mean square: less noise than that is none
 
 
@@ -36,6 +39,7 @@ class Windows(NamedTuple):
     root: np.ndarray  # [p, p] Σ^{1/2}, symmetric
     rank: int  # directions of Σ with noise, at least one
     num_residuals: int  # behind Σ: samples less parameters
+    edges: np.ndarray  # [m + 1] first samples, and the number of all
 
     @property
     def whitener(self) -> np.ndarray:
@@ -60,7 +64,7 @@ def cut(features: np.ndarray, targets: np.ndarray, window: int) -> Windows:
     floor = ROUNDING * np.square(targets).mean() + np.finfo(float).tiny ** 0.5
     root = (directions * np.sqrt(np.maximum(sizes, floor))) @ directions.T
     rank = max(int(np.sum(sizes > floor)), 1)
-    return Windows(gram, cross, root, rank, num_residuals)
+    return Windows(gram, cross, root, rank, num_residuals, np.append(starts, len(features)))
 
 
 def explained(windows: Windows, cross: np.ndarray) -> np.ndarray:
@@ -69,12 +73,13 @@ def explained(windows: Windows, cross: np.ndarray) -> np.ndarray:
     return (white * np.linalg.solve(windows.gram, white)).sum((-2, -1))
 
 
-def statistic(windows: Windows) -> float:
-    r"""Gain of one parameter for each window over one for all: $\chi^2_{(m-1)d\,\mathrm{rank}\Sigma}$
-    without drift; directions without noise add nothing then, and next to infinity where they move.
+def misfit(windows: Windows, path: np.ndarray) -> float:
+    r"""Distance of the path `[m, d, p]` from least squares in each window, in units of noise.
+
+    $\chi^2$ for the true path; directions without noise add nothing then, and next to infinity elsewhere.
     """
-    whole = windows._replace(gram=windows.gram.sum(0)[None], cross=windows.cross.sum(0)[None])
-    return float(explained(windows, windows.cross).sum() - explained(whole, whole.cross).sum())
+    white = (np.linalg.solve(windows.gram, windows.cross) - path) @ windows.whitener
+    return float((white * (windows.gram @ white)).sum())
 
 
 def resample(windows: Windows, path: np.ndarray, rng: np.random.Generator, num: int) -> np.ndarray:
@@ -107,11 +112,23 @@ def pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
     return starts
 
 
+def p_value(windows: Windows, starts: np.ndarray) -> float:
+    """Chance of windows to differ as much from the pieces of theirs, if the path is in these pieces.
+
+    An F-test, on the careful side where the pieces were chosen to fit.
+    """
+    freedom = (len(starts) - int(starts.sum())) * windows.gram.shape[-1] * windows.rank
+    if freedom == 0:
+        return 1.0
+    path = fit(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
+    return float(fdtrc(freedom, windows.num_residuals * windows.rank, misfit(windows, path) / freedom))
+
+
 def fit(windows: Windows, cross: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parameter of every piece `[n, d, p]` and the inverse of its gram `[n, d, d]`, of one log."""
+    """The parameter of every piece `[..., n, d, p]` and the inverse of its gram `[n, d, d]`."""
     first = np.flatnonzero(starts)
     inverse = np.linalg.inv(np.add.reduceat(windows.gram, first, axis=0))
-    return inverse @ np.add.reduceat(cross, first, axis=0), inverse
+    return inverse @ np.add.reduceat(cross, first, axis=-3), inverse
 
 
 def jumps(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm, examples: np.ndarray) -> float:
@@ -123,16 +140,44 @@ def jumps(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm, e
     return float(np.sqrt(np.maximum(squares - noise, 0.0)).sum())
 
 
-def ramps(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -> float:
-    """The variation of straight lines through the centres of pieces, on to the ends of the log.
+class Lines(NamedTuple):
+    """A path of a straight line in each piece, of which one of fewer than three windows is level."""
 
-    One piece is read as two halves: a steady drift that goes unseen is no larger than what they allow.
+    path: np.ndarray  # [..., m, d, p] at the centres of windows
+    variation: np.ndarray  # [...]
+
+
+def lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -> Lines:
+    r"""Lines in the pieces of logs `[..., m, d, p]`, and the variation of a path that may run so within them.
+
+    That of the lines from edge to edge of their pieces and of the jumps between them; for a level piece also
+    a third of its second difference $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$: so much at most a smooth path,
+    as a parabola, goes further than the means of windows where it turns round.
     """
-    if starts.sum() == 1:
-        starts = np.isin(np.arange(len(starts)), [0, len(starts) // 2])
-    steps = norm(np.diff(fit(windows, cross, starts)[0], axis=0))
-    lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    ends = steps[0] * lengths[0] / (lengths[0] + lengths[1]) + steps[-1] * lengths[-1] / (
-        lengths[-1] + lengths[-2]
-    )
-    return float(steps.sum() + ends)
+    centres, edges = (windows.edges[1:] + windows.edges[:-1]) / 2, windows.edges
+    borders = np.append(np.flatnonzero(starts), len(starts))
+    level, _ = fit(windows, cross, starts)
+    path, moves, end = np.empty_like(cross), [], None
+    for number, (first, last) in enumerate(itertools.pairwise(borders)):
+        middle, slope = level[..., number, :, :], np.zeros_like(level[..., 0, :, :])
+        times = (centres[first:last] - centres[first:last].mean()) / edges[-1]
+        if last - first >= FEWEST_OF_A_LINE:
+            middle, slope = _line(windows.gram[first:last], cross[..., first:last, :, :], times)
+        elif 0 < number < len(borders) - 2:
+            moves.append(np.diff(level[..., number - 1 : number + 2, :, :], 2, axis=-3)[..., 0, :, :] / 3)
+        path[..., first:last, :, :] = middle[..., None, :, :] + times[:, None, None] * slope[..., None, :, :]
+        reach = (edges[[first, last]] - centres[first:last].mean()) / edges[-1]
+        if end is not None:
+            moves.append(middle + reach[0] * slope - end)
+        end = middle + reach[1] * slope
+        moves.append((reach[1] - reach[0]) * slope)
+    return Lines(path, norm(np.stack(moves)).sum(axis=0))
+
+
+def _line(gram: np.ndarray, cross: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Middle and slope `[..., d, p]` of least squares over windows at these times, of mean zero."""
+    design, dim = np.stack([np.ones_like(times), times]), gram.shape[-1]
+    whole = np.einsum("it,jt,tde->idje", design, design, gram).reshape(2 * dim, 2 * dim)
+    sums = [np.tensordot(cross, each, ([-3], [0])) for each in design]  # [..., d, p] each
+    found = np.linalg.solve(whole, np.concatenate(sums, axis=-2))
+    return found[..., :dim, :], found[..., dim:, :]
