@@ -78,6 +78,7 @@ def test_the_table_ranks_by_mean_regret_and_measures_recovery(tmp_path: Path) ->
     assert first["final_cumulative_regret"] == pytest.approx(data.scores[:, 0].mean())
     assert first["iqm_low_95"] <= first["iqm"] <= first["iqm_high_95"]
     assert first["recovery_after_30"] < third["recovery_after_30"] < 30
+    assert first["recovered_from_30"] == third["recovered_from_30"] == 1
     rows = final_table(report, IN_CSV).rows
     assert [value for cell in rows[1] for value in cell.numbers][1:] == [*second.values()]
 
@@ -188,6 +189,25 @@ def _lead(report: dict[str, ReportData]) -> str:
     return text
 
 
+def test_recovery_shows_how_many_runs_recovered_before_how_fast(tmp_path: Path) -> None:
+    """An agent half of whose runs recover at once has a short median, and half of it is not seen in that."""
+    (data,) = load_report_data(make_folder(tmp_path)).values()
+    after = data.episodes > 30
+    curves = {label: np.tile(9.0 * after, (8, 1)) for label in LABELS}
+    curves[LABELS[0]][:, data.episodes > 42] = 0  # all recover, though later
+    curves[LABELS[1]][:5, after] = 0  # five of eight do so at once
+    results = {
+        label: Result(-each, -each, np.zeros_like(each), data.lengths, None, {})
+        for label, each in curves.items()
+    }
+    changed = ReportData(data.manifest, data.environment_label, results)
+    table = final_table({"one": changed}, ("agent", "recovery"), ranked=False)
+    shares, texts = zip(*((row[1].numbers[0], row[1].text) for row in table.rows), strict=True)
+    assert shares == (1, 0.625, 0)
+    assert texts == ("100 % (12)", "62 % (0)", "0 %")
+    assert latex.number(texts[0]) == r"$100\,\%\ (12)$"
+
+
 def test_mean_recovery_is_over_the_changes_that_can_be_judged() -> None:
     cases = {
         (): math.nan,
@@ -204,7 +224,7 @@ def test_few_runs_and_agents_that_are_left_out_are_told(tmp_path: Path) -> None:
         html_page(load_report_data(make_folder(tmp_path / str(runs), ("a", "b"), runs=runs)))
         for runs in (9, 10)
     )
-    assert few.count("With 9 runs, which are few to resample") == 2  # the final table and the exponents
+    assert few.count("With 9 runs, which are few to resample") == 1  # of the final table
     assert "few to resample" not in enough
     assert "agents drawn." not in few
     many = make_folder(tmp_path / "many", tuple(f"agent {number}" for number in range(30)), runs=2)

@@ -48,7 +48,9 @@ def number(text: str) -> str:
     """A number, or several, as `wording` has it, in mathematics."""
     text = re.sub(r"(?<=\d),(?=\d)", "{,}", text)
     text = re.sub(r"e([+−])0*(\d+)", lambda found: rf" \cdot 10^{{{found[1].strip('+')}{found[2]}}}", text)
-    text = text.replace(" [", r"\ [")  # mathematics has no spaces of its own
+    for bracket in "[(":
+        text = text.replace(f" {bracket}", rf"\ {bracket}")  # mathematics has no spaces of its own
+    text = text.replace(" %", r"\,\%")
     return "--" if text == "–" else f"${''.join(SYMBOLS.get(character, character) for character in text)}$"
 
 

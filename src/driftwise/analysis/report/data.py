@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from driftwise.algorithms import uniform
 from driftwise.analysis.audit.findings import Finding, read_findings
-from driftwise.analysis.statistics import average_ranks, recovery_summary, recovery_times
+from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summary, recovery_times
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
@@ -129,14 +129,14 @@ class ReportData:
         return max(1, len(self.lengths) // 100)
 
     @cached_property
-    def recovery(self) -> np.ndarray:
-        """Median episodes until the regret after a change is under the threshold, `[agents, changes]`."""
+    def recovery(self) -> Recovery:
+        """Recovery of regret under the threshold after a change, over runs; arrays `[agents, changes]`."""
         threshold, width = self.recovery_threshold, self.smoothing
         if not self.changes or math.isnan(threshold):
-            return np.full((len(self.labels), len(self.changes)), math.nan)
+            return Recovery(*np.full((2, len(self.labels), len(self.changes)), math.nan))
         limits: dict[str, Any] = dict(lengths=self.lengths, threshold=threshold, smooth=width, hold=width)
         times = (recovery_times(each.regret, self.changes, **limits) for each in self.results.values())
-        return np.stack([recovery_summary(each).median for each in times])
+        return Recovery(*np.stack([recovery_summary(each) for each in times], axis=1))
 
 
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order

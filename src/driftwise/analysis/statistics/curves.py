@@ -19,10 +19,14 @@ Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
 
 
 class Recovery(NamedTuple):
-    """Recovery from each change, `[changes]`, over runs."""
+    """Recovery from each change, `[changes]`, over all runs.
 
-    median: np.ndarray  # episodes; infinite where half of the runs or more did not recover
+    One that does not recover counts as infinitely long, so a median alone is that of the quicker half: it may
+    be short where many runs never recover, and is to be read beside the share.
+    """
+
     share: np.ndarray  # of runs that recovered
+    median: np.ndarray  # episodes; infinite where half of the runs or more did not recover
 
 
 def regret_area(
@@ -98,14 +102,14 @@ def recovery_times(
 
 
 def recovery_summary(times: np.ndarray) -> Recovery:
-    """Median over runs of `recovery_times` `[runs, changes]`, and the share of runs that recovered."""
+    """Share of runs that recovered, of `recovery_times` `[runs, changes]`, and their median over all runs."""
     times = np.asarray(times, dtype=float)
     if times.ndim == 0 or len(times) == 0:
         raise ArgumentError("times", "have at least one run", times.shape, f"shape {times.shape}")
     unknown = np.isnan(times).any(axis=0)
     known = np.where(unknown, 0.0, times)
     median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
-    return Recovery(np.where(unknown, np.nan, median), np.where(unknown, np.nan, share))
+    return Recovery(np.where(unknown, np.nan, share), np.where(unknown, np.nan, median))
 
 
 def growth_exponent(

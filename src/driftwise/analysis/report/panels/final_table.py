@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.report.panels.common import bootstrap_caution
 from driftwise.analysis.statistics import bootstrap_interval, mean_interval, regret_area
-from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
+from driftwise.analysis.statistics.wording import percent, rounded, with_half_width, with_interval
 from driftwise.analysis.table import Cell, Column, Table
 from driftwise.simulation.results import EVENTS
 
@@ -50,7 +52,12 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         "final regret", ("final_cumulative_regret", "half_width_95"), f"final cumulative regret{interval}"
     )
     iqm = Column("IQM [95 %]", ("iqm", "iqm_low_95", "iqm_high_95"))
-    after = [Column(f"recovery after {change:,}", (f"recovery_after_{change}",)) for change in changes]
+    after = [
+        Column(
+            f"recovered from {change:,} (median)", (f"recovered_from_{change}", f"recovery_after_{change}")
+        )
+        for change in changes
+    ]
     counted = [Column(f"{event} in a run", (f"{event}_in_a_run",), f"{event}{mean}") for event in events]
     return {
         "environment": [
@@ -65,7 +72,8 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
             Measure(column, partial(_recovery, change)) for column, change in zip(after, changes, strict=True)
         ],
         "mean recovery": [
-            Measure(Column("mean recovery", ("mean_recovery",)), _mean_recovery) for _ in changes[:1]
+            Measure(Column("recovered (median), mean", ("mean_recovered", "mean_recovery")), _mean_recovery)
+            for _ in changes[:1]
         ],
         "events": [
             Measure(column, partial(_counts, event)) for column, event in zip(counted, events, strict=True)
@@ -81,17 +89,25 @@ def _areas(data: ReportData) -> list[Cell]:
 
 
 def _recovery(change: int, data: ReportData) -> list[Cell]:
-    times = (dict(zip(data.changes, times, strict=True)) for times in data.recovery)
-    return _cells(_short, (each.get(change, math.nan) for each in times))
+    if change not in data.changes:
+        return _cells(_recovered, *np.full((2, len(data.labels)), math.nan))
+    return _cells(_recovered, *(each[:, data.changes.index(change)] for each in data.recovery))
 
 
 def _mean_recovery(data: ReportData) -> list[Cell]:
-    return _cells(_short, map(mean_recovery, data.recovery))
+    return _cells(_recovered, *(map(mean_recovery, each) for each in data.recovery))
 
 
-def mean_recovery(times: Iterable[float]) -> float:
+def _recovered(share: float, median: float) -> str:
+    """The share of runs that recovered, and the median episodes until then: `75 % (120)`."""
+    if math.isnan(share):
+        return "–"
+    return f"{percent(share)} ({_short(median)})" if math.isfinite(median) else percent(share)
+
+
+def mean_recovery(values: Iterable[float]) -> float:
     """Mean over the changes that can be judged; infinite if one is never recovered from."""
-    judged = [time for time in times if not math.isnan(time)]
+    judged = [value for value in values if not math.isnan(value)]
     return sum(judged) / len(judged) if judged else math.nan
 
 
@@ -132,9 +148,11 @@ def _recovery_note(data: ReportData) -> str:
     averaged = f", averaged over {width} points," if width > 1 else ""
     held = " and stays there as long" if width > 1 else ""
     return (
-        f"Recovery: median episodes from a change until the regret of an episode{averaged} is down to "
-        f"{rounded(threshold, 3)}{held}. That is a quarter of the mean regret of random actions: the same "
-        "for all agents, and in every report on this environment with as many episodes, recorded as often. "
-        "0: the agent never rose above it. ∞: half of the runs or more do not recover until the next change "
-        "or the end. –: too little was recorded after the change to judge."
+        f"Recovered: the share of runs in which the regret of an episode{averaged} comes down to "
+        f"{rounded(threshold, 3)}{held} before the next change or the end, and the median episodes from the "
+        "change until then. A run that does not recover counts as infinitely long: the median is there where "
+        "more than half recover, and is one of the quicker runs where some do not, so read the share first. "
+        "The level is a quarter of the mean regret of random actions: the same for all agents, and in every "
+        "report on this environment with as many episodes, recorded as often. 100 % (0): the agent never "
+        "rose above it. –: too little was recorded after the change to judge."
     )
