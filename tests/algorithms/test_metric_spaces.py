@@ -106,6 +106,18 @@ def test_the_partition_is_the_tree_of_its_paper(environment, period):
         assert played[-1].carry.state.depth.max() >= 3  # squares of squares were cut
 
 
+def test_q_on_a_partition_less_its_bonus_is_the_estimate():
+    """At the last step nothing is ahead: there it is the Q of one without bonuses."""
+    environment = oil(rewards="bernoulli")
+    assert environment.positions is not None
+    played = played_by(adaptive_q_learning(environment.spec, radius=0.3, period=20), environment, 60)
+    episodes = [one.episode for one in played]
+    without = tree.action_values(episodes, environment.positions, radius=0.0, period=20)
+    for one, plain in zip(played, without, strict=True):
+        visited = one.plan.bonus[-1] < environment.spec.horizon
+        np.testing.assert_allclose((one.plan.q - one.plan.bonus)[-1][visited], plain[-1][visited], atol=1e-12)
+
+
 def test_a_square_is_cut_where_it_is_visited():
     environment = oil_discovery(num_states=8, num_actions=8, horizon=2, drift=STATIONARY)
     *_, last = play(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)

@@ -227,6 +227,24 @@ def test_the_two_summands_of_q_are_estimate_and_bonus():
             np.testing.assert_allclose((one.plan.q - one.plan.bonus)[-1][visited], q[-1][visited], atol=1e-9)
 
 
+def test_q_of_stages_less_its_bonus_is_the_mean_of_the_stage_it_comes_from():
+    """At the last step that is a mean of rewards; later stages that do not lower Q leave its bonus alone."""
+    environment = make(rewards="bernoulli")
+    played = list(play(restart_q_ucb(SPEC, period=1000, scale=0.1), environment, 200, seed=2))
+    ends, paid = sorted(plain_staged.ends_of_stages(3, 200)), {}
+    for one in played:
+        paid.setdefault((one.episode.states[-1], one.episode.actions[-1]), []).append(one.episode.rewards[-1])
+    estimates = (played[-1].plan.q - played[-1].plan.bonus)[-1]
+    ignored = 0
+    for (state, action), rewards in paid.items():
+        means = [np.mean(stage) for stage in np.split(rewards, ends) if len(stage)]
+        complete = means[: sum(end <= len(rewards) for end in ends)]
+        if complete:
+            assert np.abs(np.array(complete) - estimates[state, action]).min() < 1e-12
+            ignored += abs(complete[-1] - estimates[state, action]) > 0.1
+    assert ignored > 0
+
+
 def test_references_only_lower_q():
     """On one trajectory Freedman's Q is nowhere above Hoeffding's, and below it somewhere."""
     parameters: dict[str, Any] = dict(period=1000, scale=50.0, log_term=1e-6)

@@ -21,6 +21,7 @@ class PartitionState(NamedTuple):
     """The partition. All pairs of a square hold its values, so that cutting it changes a depth."""
 
     q: Array  # [H, N]
+    bonus: Array  # [H, N] all bonuses that q contains
     count: Array  # [H, N] visits of the square, and of those it was cut from
     depth: Array  # [H, N] cuts that led to it: its sides are 2^−depth long
     tick: Array  # episodes since the last restart
@@ -52,9 +53,8 @@ class AdaptiveQLearning(Agent):
         xp, spec = namespace(state.q), self.spec
         q = state.q.reshape((spec.horizon, spec.num_states, -1))
         values = xp.minimum(xp.max(q, axis=-1), spec.horizon)
-        bonus = self._bonus(xp.maximum(state.count, 1.0)).reshape(q.shape)
         weights = xp.zeros((spec.horizon, 0), dtype=q.dtype)
-        return Plan(weights, bonus, q, greedy_policy(q), values)
+        return Plan(weights, state.bonus.reshape(q.shape), q, greedy_policy(q), values)
 
     def update(
         self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
@@ -67,24 +67,24 @@ class AdaptiveQLearning(Agent):
         square = xp.maximum(xp.ceil(positions * sides), 1.0)  # [H, N, 2]
         here = xp.all(square == square[steps, pair][:, None], axis=-1)
 
-        goal = (episode.rewards + plan.values_ahead(episode.successors))[:, None] + self._bonus(count)
+        newest = self.radius / xp.sqrt(count)
+        goal = (episode.rewards + plan.values_ahead(episode.successors))[:, None] + newest
         share = (horizon + 1) / (horizon + count)
         learnt = PartitionState(
             q=xp.where(here, (1 - share) * state.q + share * goal, state.q),
+            bonus=xp.where(here, (1 - share) * state.bonus + share * newest, state.bonus),
             count=xp.where(here, count, state.count),
             depth=xp.where(here & (count >= sides[..., 0] ** 2), depth + 1, state.depth),
             tick=state.tick + 1,
         )
         return where_tree(learnt.tick == self.period, self._fresh(positions), learnt)
 
-    def _bonus(self, count: Array) -> Array:
-        return self.radius / namespace(count).sqrt(count)
-
     def _fresh(self, positions: Array) -> PartitionState:
         xp, horizon = namespace(positions), self.spec.horizon
         nothing = xp.zeros((horizon, len(positions)), dtype=positions.dtype)
         whole = xp.zeros((horizon, len(positions)), dtype=xp.int32)
-        return PartitionState(nothing + horizon, nothing, whole, xp.asarray(0, dtype=xp.int64))
+        most = nothing + horizon
+        return PartitionState(most, most, nothing, whole, xp.asarray(0, dtype=xp.int64))
 
 
 def tuning(
