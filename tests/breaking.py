@@ -118,6 +118,10 @@ def without_ridge(right: Callable) -> Callable:
     return lambda self, moments: right(self, moments) - np.sqrt(moments.ridge) * self.norm_bound
 
 
+def late(right: Callable) -> Callable:
+    return lambda self, moments: right(self, moments._replace(epoch=np.maximum(moments.epoch - 1, 0)))
+
+
 def with_inverse(right: Callable) -> Callable:
     def perturb(self: Ucb, inverse: Any, moments: Any, features: Any, key: Any) -> Any:
         return self.radius * exploration.width(inverse, moments, features, "single")

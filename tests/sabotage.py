@@ -24,7 +24,7 @@ from driftwise.parts.exploration import (
 )
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 from tests.breaking import (
     Break,
     anything,
@@ -34,6 +34,7 @@ from tests.breaking import (
     forgetful_of_successors,
     forgetting,
     kept,
+    late,
     learnt,
     nothing,
     planned,
@@ -84,6 +85,12 @@ def bold() -> Agent:
     return build(SPEC, "opt_wlsvi", rate=0.9, radius=10.0)
 
 
+def informed() -> Agent:
+    """The drift of every epoch is told."""
+    radius = LocalVariationRadius(0.4, SPEC.horizon, (0.1, 0.2, 0.4), (0.0, 0.1, 0.3))
+    return build(SPEC, "lsvi_ucb_restart", period=6, radius=radius)
+
+
 MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
 SABOTAGES = (
     Sabotage("β halved", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 0.5)),
@@ -96,6 +103,9 @@ SABOTAGES = (
         "radius",
         "weight_ucb",
         around(radii, "log_failure", lambda right: lambda delta, shares, *args: right(delta, 1.0, *args)),
+    ),
+    Sabotage(
+        "β with the drift of another epoch", "radius", informed, around(LocalVariationRadius, "at", late)
     ),
     Sabotage("the published δ, spent in every round", "failures", bandit(confidence="published"), nothing),
     Sabotage("δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), nothing),

@@ -74,6 +74,13 @@ def test_bandits_that_explore_otherwise_do_what_they_say(name: str) -> None:
     assert {"index", "policy", "action"} <= found.keys()
 
 
+@pytest.mark.parametrize("clip", ["paper", "tight", "range", "none"])
+def test_values_are_clipped_as_the_agent_says(clip: Any) -> None:
+    """A ridge of one hundredth and a radius of 2: some values are at the top, and some are not."""
+    clipped = LeastSquares(SPEC, ExponentialWeights(RATE), Ucb(2.0), ridge=1e-2, clip=clip)
+    assert violated(audited(clipped, make(), num_episodes=20)) & {"value", "index", "estimator"} == set()
+
+
 def test_every_tight_case_is_attained() -> None:
     audit = audit_tight_cases()
     assert {finding.verdict for finding in audit.findings} == {"attained"}
