@@ -199,10 +199,11 @@ def restart_q_ucb_freedman(
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
-    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2 [from memory; its constants were not checked
-    against the print]. Stages, sums, $N_0$ and where $V^\mathrm{ref}$ is set are those of Zhang, Zhou & Ji,
+    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2. Stages, sums, variances, $N_0$, where
+    $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ were checked against Zhang, Zhou & Ji,
     "Almost Optimal Model-Free Reinforcement Learning via Reference-Advantage Decomposition", NeurIPS 2020,
-    Algorithm 1, which were checked.
+    Algorithm 1 and Proposition 4: their UCB-Advantage is what it restarts. What it adds is from memory, the
+    last root of $\bar b$, for learnt rewards, and the factors of $\bar b$ and $b_\Delta$.
 
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
     differences of sums, which rounding can make negative.
