@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
 from driftwise.experiments import progress
@@ -101,16 +99,3 @@ def test_agents_of_several_environments_are_told_apart_whatever_their_names(
     for each in alike:
         work.report(each)
     assert (work.done, work.total) == (10, 10)
-
-
-def test_the_first_interrupt_is_answered_and_waits_for_a_look_the_second_does_not(
-    capsys: pytest.CaptureFixture,
-) -> None:
-    with progress.held_interrupts() as look:
-        look()
-        signal.raise_signal(signal.SIGINT)
-        assert capsys.readouterr().err == f"{progress.STOPPING}\n"
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            look()

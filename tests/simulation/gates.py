@@ -25,7 +25,7 @@ LISTENING = "0A"  # the state of a socket, in the kernel's tables
 
 @dataclass(frozen=True)
 class Gate(Drift):
-    """No drift, but the second chunk is so slow that a checkpoint follows it, and a third needs a file.
+    """No drift, but checkpoints after whatever is played at once, and a third chunk needs a file.
 
     It has the anchors that the example drift has, so that the compiled program is the same.
     """
@@ -35,9 +35,7 @@ class Gate(Drift):
     num_anchors = 2
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        checkpoints.SHARE = 1e9  # or a checkpoint would be put off where the disk is slow
-        if len(episodes) == CHUNK and episodes[0] == CHUNK:
-            time.sleep(checkpoints.SECONDS_BETWEEN + 0.1)
+        checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
         while episodes[0] >= 2 * CHUNK and not Path(self.path).exists():
             time.sleep(0.02)
         return np.tile([1.0, 0.0], (len(episodes), 1))

@@ -57,6 +57,22 @@ def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, c
         assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
 
 
+def test_whoever_stops_a_simulation_loses_nothing_that_was_played(path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 1e9)  # no checkpoint but the last
+    stood = []
+
+    def progress(done: int, total: int) -> None:
+        stood.append(done)
+        if done:
+            raise Killed
+
+    with pytest.raises(Killed):
+        simulate_from(path, fresh(), progress=progress)
+    seen = []
+    simulate_from(path, fresh(), progress=lambda done, total: seen.append(done))
+    assert 0 < seen[0] == stood[-1] < NUM_EPISODES
+
+
 def test_a_finished_simulation_is_read_and_not_run(path, monkeypatch):
     first = simulate_from(path, fresh())
     monkeypatch.setattr(Simulation, "advance", lambda self: pytest.fail("it was run again"))

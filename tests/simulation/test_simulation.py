@@ -47,6 +47,27 @@ def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
         first.advance()
 
 
+def test_whatever_is_played_at_once_and_wherever_it_is_taken_up_the_bits_are_the_same():
+    task = Task(agent("opt_wlsvi"), make(rewards="bernoulli"), **OPTIONS)
+    whole = played(Simulation(task)).result()
+    standing, simulation = [], Simulation(task)
+    for count in (1, 5, 100, 3, 3, 100, 2, 100):  # never beyond the end of a chunk, of which there are three
+        simulation._pace = 1 / (count + 0.5)  # a machine that plays so many in a second
+        simulation.advance(1.0)
+        standing.append(simulation.done)
+        simulation, before = Simulation(task), simulation
+        simulation.restore(through_a_file(before.checkpoint()))
+    assert standing == [1, 6, 16, 19, 22, 32, 34, 40]
+    for curve in ("returns", "values", "optimal_values"):
+        assert getattr(simulation.result(), curve).tobytes() == getattr(whole, curve).tobytes()
+
+
+def test_an_episode_is_the_least_that_is_played_at_once():
+    simulation = Simulation(Task(agent("opt_wlsvi"), make(), **OPTIONS))
+    simulation.advance(0.0)
+    assert simulation.done == 1
+
+
 def test_the_result_so_far_is_the_beginning_of_the_whole():
     environment = make()
     simulation = Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5))

@@ -48,7 +48,8 @@ def test_numbers_do_not_depend_on_the_chunks_and_progress_is_told_after_each(bas
         AGENT, ENVIRONMENT, **OPTIONS, chunk_size=16, progress=lambda done, total: told.append((done, total))
     )
     assert_same_numbers(base, chunked)
-    assert told == [(16, 40), (32, 40), (40, 40)]
+    assert {(16, 40), (32, 40), (40, 40)} <= {*told}  # and in between, as long as it takes
+    assert told == sorted({*told})
 
 
 def test_an_episode_does_not_depend_on_how_many_follow(base):

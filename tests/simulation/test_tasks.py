@@ -18,7 +18,7 @@ import pytest
 from driftwise.algorithms import opt_wlsvi
 from driftwise.base.part import part
 from driftwise.base.types import Array
-from driftwise.experiments.progress import STOPPING, held_interrupts
+from driftwise.experiments.stopping import STOPPING, held_signals
 from driftwise.parts.exploration import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.engines import Processes
@@ -160,7 +160,7 @@ def test_whoever_looks_can_stop_workers_that_have_nothing_to_tell(tmp_path):
         run_tasks([task], tmp_path / "tasks", engine=Processes(2), look=look)
     told: list[int] = []
     run_tasks([task], tmp_path / "tasks", progress=lambda number, done, total: told.append(done))
-    assert told[0] in (2 * CHUNK, 3 * CHUNK)  # it had opened the gate, and stopped after the chunk behind it
+    assert 2 * CHUNK <= told[0] <= 3 * CHUNK  # it had opened the gate, and stopped soon behind it
     assert told[-1] == 4 * CHUNK
 
 
@@ -178,7 +178,7 @@ def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
 
     insisting = threading.Thread(target=insist)
     insisting.start()
-    with held_interrupts() as look, pytest.raises(KeyboardInterrupt):
+    with held_signals() as look, pytest.raises(KeyboardInterrupt):
         run_tasks([task], folder, engine=Processes(1), look=look)
     over.set()
     insisting.join()
@@ -217,7 +217,8 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
     gate.touch()
     told: list[tuple[int, int, int]] = []
     run_tasks(tasks, folder, progress=lambda *news: told.append(news))
-    assert [done for number, done, _ in told if number == 0] == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
+    played = [done for number, done, _ in told if number == 0]
+    assert (played[0], played[-1]) == (2 * CHUNK, 4 * CHUNK)
     run_tasks(tasks, tmp_path / "whole")
     assert contents(folder) == contents(tmp_path / "whole")
 
@@ -248,7 +249,11 @@ def test_an_interrupt_while_workers_start_is_two_lines(tmp_path):
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert said.splitlines() == [STOPPING, "driftwise: interrupted: the same command goes on from here"]
+    assert said.splitlines()[0] == STOPPING
+    assert said.splitlines()[1:] in (
+        ["driftwise: interrupted"],  # nothing was played yet
+        ["driftwise: interrupted: the same command goes on from here"],
+    )
 
 
 EPISODES = 12_000

@@ -19,6 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from driftwise.cli.commands import run_command_line
 
         return run_command_line(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt as interrupt:
-        print(f"driftwise: interrupted{''.join(map(str, interrupt.args))}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("driftwise: interrupted", file=sys.stderr)
         return 130

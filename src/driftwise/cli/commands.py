@@ -17,6 +17,7 @@ import typer
 from driftwise.base.validation import require_choice
 from driftwise.cli import run, report, compare, tune, audit, replay, experiments  # noqa: F401
 from driftwise.cli.app import InputError, app, check
+from driftwise.experiments.stopping import Stopped
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
@@ -31,6 +32,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return finished.exit_code
     except InputError as error:
         return _say(f"error: {error}", code=2)
+    except Stopped as stopped:
+        return _say(str(stopped), code=stopped.code)
     except MemoryError as error:
         return _say(f"error: not enough memory: {error}", code=1)
     except BrokenPipeError:  # the reader has seen enough, as in `driftwise list | head -3`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,8 @@ from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, cou
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
-from driftwise.experiments.progress import held_interrupts, shown_progress
+from driftwise.experiments.progress import shown_progress
+from driftwise.experiments.stopping import held_signals
 
 if TYPE_CHECKING:
     from driftwise.simulation.engines import Engine
@@ -42,22 +44,24 @@ def _run(
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
-    chosen = _engine(engine, workers, address, device)
     if out is None:
         out = f"results/{study.experiment.name}"
-    from driftwise.analysis.figures import regret_png
-    from driftwise.experiments.saving import FILES, claimed, is_saved, save_outcomes
-    from driftwise.simulation.files import locked, output_folder, remove_leftovers
+    from driftwise.experiments.saving import FILES, claimed, has_checkpoints, is_saved, save_outcomes
 
-    with contextlib.ExitStack() as stack:
-        look = stack.enter_context(held_interrupts())
+    with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
+        look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
+        chosen = _engine(engine, workers, address, device)
+        from driftwise.analysis.figures import regret_png
+        from driftwise.simulation.files import locked, output_folder, remove_leftovers
+
+        look()
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), FILES))
             stack.enter_context(locked(folder))
             remove_leftovers(folder)
             kept = check(stack.enter_context, claimed(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, device=device, look=look)
-        with shown_progress(quiet) as progress, blaming_out(out), _telling_how_to_go_on():
+        with shown_progress(quiet) as progress, blaming_out(out), _blaming_what_ran():
             outcomes = run_study(study, **options, progress=progress)
         with blaming_out(out):
             saved = is_saved(folder, study, outcomes)
@@ -90,7 +94,7 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
 
 
 @contextlib.contextmanager
-def _telling_how_to_go_on() -> Iterator[None]:
+def _blaming_what_ran() -> Iterator[None]:
     from driftwise.simulation.checkpoints import CheckpointError
     from driftwise.simulation.running import EngineError
 
@@ -98,8 +102,6 @@ def _telling_how_to_go_on() -> Iterator[None]:
         yield
     except (CheckpointError, EngineError, FloatingPointError) as error:
         raise InputError(str(error)) from None
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(": the same command goes on from here") from None
 
 
 def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:

@@ -1,12 +1,10 @@
-"""While an experiment runs: bars on a terminal, now and then a line elsewhere, and a clean stop at Ctrl-C."""
+"""While an experiment runs: bars on a terminal, now and then a line elsewhere."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,38 +14,6 @@ from driftwise.experiments.running import Listener, Progress
 SECONDS_BETWEEN_LINES = 10
 SECONDS_OF_HISTORY = 60
 LINES_ON_A_TERMINAL = 20
-STOPPING = "driftwise: stopping after the current chunk; Ctrl-C again stops at once"
-
-
-@contextlib.contextmanager
-def held_interrupts() -> Iterator[Callable[[], None]]:
-    """Hold Ctrl-C back until the function given here is called; a second one does not wait.
-
-    Raised at any moment, an interrupt can get lost in a callback of compiled code or break it off, and a
-    file could be left behind.
-    """
-    asked = False
-
-    def hold(number: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        with contextlib.suppress(RuntimeError):  # the signal came in the middle of another print
-            print(STOPPING, file=sys.stderr, flush=True)
-
-    def stop_if_asked() -> None:
-        if asked:
-            raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # where signals do not arrive
-        yield stop_if_asked
-        return
-    before = signal.signal(signal.SIGINT, hold)
-    try:
-        yield stop_if_asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -83,9 +83,9 @@ def run_study(
       engine: what runs the simulations, from `driftwise.simulation.engines`; it needs `checkpoints`. This
         process unless given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
-      progress: called with a `Progress`: for every agent at the start, then after every chunk of episodes.
-      look: called several times a second by engines, else after every chunk; what it raises ends the run, and
-        the checkpoints stay.
+      progress: called with a `Progress`: for every agent at the start, then after every part of its episodes.
+      look: called several times a second by engines, else about every second; what it raises ends the run,
+        and the checkpoints have all that was played.
     """
     from driftwise.simulation.running import run_tasks
 

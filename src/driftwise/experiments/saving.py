@@ -40,11 +40,16 @@ def claimed(folder: Path, study: Study) -> Iterator[Path]:
     try:
         yield kept
     except BaseException:
-        if new and not (kept.exists() and any(kept.iterdir())):
+        if new and not has_checkpoints(folder):
             (folder / CLAIM).unlink()
             with contextlib.suppress(FileNotFoundError):
                 kept.rmdir()
         raise
+
+
+def has_checkpoints(folder: Path) -> bool:
+    """Whether there is anything in the folder that a run could go on from."""
+    return any((folder / CHECKPOINTS).glob("*.npz"))
 
 
 def is_saved(folder: Path, study: Study, outcomes: Sequence[Outcome]) -> bool:

@@ -21,7 +21,7 @@ from driftwise.base.files import replace_file
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result
-from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.simulator import SECONDS_AT_ONCE, Simulation
 from driftwise.simulation.tasks import Task
 
 FORMAT = 4  # of a checkpoint
@@ -57,27 +57,32 @@ def simulate_from(
     """Bring a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
     One process at a time may do so with the same path. Without a path nothing is kept. Progress begins with
-    what was done before.
+    what was done before; what it raises ends the simulation, after a last checkpoint.
     """
     total = simulation.task.num_episodes
     if path is not None and (content := read_content(path)) is not None:
         restore_from(content, path, simulation)
     progress(simulation.done, total)
-    for due in chunks(simulation):
+    for due in parts(simulation):
         if due and path is not None:
             write_checkpoint(path, simulation)
-        progress(simulation.done, total)
+        try:
+            progress(simulation.done, total)
+        except BaseException:  # whoever listens wants to stop; nothing that was played is lost
+            if not due and path is not None:
+                write_checkpoint(path, simulation)
+            raise
     return simulation.result()
 
 
-def chunks(simulation: Simulation) -> Iterator[bool]:
-    """Advance a simulation to its end; yields after each chunk whether a checkpoint is due.
+def parts(simulation: Simulation) -> Iterator[bool]:
+    """Advance a simulation to its end; yields about every second, or more often, whether a checkpoint is due.
 
-    One is due at the end. All that is done before the next chunk counts as the cost of a checkpoint.
+    One is due at the end. All that is done before the next part counts as the cost of a checkpoint.
     """
     next_due = time.monotonic() + SECONDS_BETWEEN
     while not simulation.finished:
-        simulation.advance()
+        simulation.advance(SECONDS_AT_ONCE)
         started = time.monotonic()
         due = simulation.finished or started >= next_due
         yield due

@@ -114,20 +114,31 @@ def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any
     return jax.vmap(over_runs, axis_size=grid_size)(agents)
 
 
-@functools.partial(jax.jit, static_argnames="grid_size", donate_argnames="state", compiler_options=_OPTIONS)
+@functools.partial(jax.jit, compiler_options=_OPTIONS)
+def chunk_inputs(world: World, path: Array) -> Any:
+    """Inputs that all runs of a chunk share, once for however many calls play it."""
+    return world.inputs(path)
+
+
+@functools.partial(
+    jax.jit, static_argnames=("grid_size", "dtype"), donate_argnames="state", compiler_options=_OPTIONS
+)
 def play_chunk(
     agents: Agent,
     world: World,
     state: Any,
-    path: Array,
+    inputs: Any,
     keys: Array,
     begin: Array,
-    count: Array,
+    first: Array,
+    stop: Array,
     grid_size: int,
+    dtype: np.dtype,
 ) -> tuple[Any, Recorded]:
-    """`count` episodes from `begin` on; records of shape `[chunk, grid, runs]`, valid up to `count`."""
+    """Episodes `first` to `stop` of the chunk that begins with episode `begin`, and has these inputs.
 
-    inputs = world.inputs(path)
+    Records have shape `[chunk, grid, runs]`; they are valid from `first` to `stop`.
+    """
 
     def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
         over_runs = jax.vmap(one, in_axes=(None, 0, 0))
@@ -144,12 +155,12 @@ def play_chunk(
         state, new = over_all(one)(agents, state, keys)
         return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
 
-    empty = jnp.zeros((len(path), grid_size, len(keys)), path.dtype)
+    empty = jnp.zeros((len(jax.tree.leaves(inputs)[0]), grid_size, len(keys)), dtype)
     named = jax.eval_shape(
         over_all(lambda agent, carry, _: agent.diagnostics(carry.state)), agents, state, keys
     )
     recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
-    return jax.lax.fori_loop(0, count, episode, (state, recorded))
+    return jax.lax.fori_loop(first, stop, episode, (state, recorded))
 
 
 def num_programs() -> int:

@@ -29,7 +29,7 @@ class Engine(Protocol):
         """Bring the checkpoint of every task in the folder to its end.
 
         A task's first report says where it begins. `look` is called all the while, whether or not there is
-        anything to report; what it raises ends the tasks after their current chunks.
+        anything to report; what it raises ends the tasks after the parts they are at.
         """
         ...
 
@@ -47,7 +47,7 @@ def run_tasks(
     Args:
       engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
       progress: hears where each task begins and what it comes to, never less than before.
-      look: called several times a second by engines, else after every chunk; what it raises ends the run.
+      look: called several times a second by engines, else about every second; what it raises ends the run.
     """
     look, furthest = look or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
 

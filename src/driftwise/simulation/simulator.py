@@ -1,7 +1,7 @@
 """The simulator: many runs of an agent as one compiled program, with exact dynamic regret.
 
-Episodes are played in chunks, so that progress and memory stay in hand, and so that a simulation can be
-stopped after any chunk and taken up again elsewhere.
+Episodes are played in chunks, so that memory stays in hand, and a chunk in parts of about a second, so that
+progress does and a simulation can be stopped after any of them and taken up again elsewhere.
 """
 
 from __future__ import annotations
@@ -22,11 +22,20 @@ from driftwise.base.agent import Agent
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
-from driftwise.simulation.program import find_device, init_states, lower, own_settings, play_chunk, run_keys
+from driftwise.simulation.program import (
+    chunk_inputs,
+    find_device,
+    init_states,
+    lower,
+    own_settings,
+    play_chunk,
+    run_keys,
+)
 from driftwise.simulation.results import CURVES, Result
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
 DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
+SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
 OF_SAME = "come from a simulation of the same task"
 
 
@@ -58,10 +67,11 @@ def simulate(
         exact at every kept point, whatever the stride.
       precision: of all arithmetic.
       device: "cpu" or "gpu"; None leaves the choice to JAX.
-      chunk_size: episodes the compiled program plays before it comes back.
+      chunk_size: episodes the compiled program has room for; it comes back after so many, or after about a
+        second.
       first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
       keep_state: also return the agents' states after the last episode.
-      progress: called as `progress(episodes_done, num_episodes)` after every chunk.
+      progress: called as `progress(episodes_done, num_episodes)` whenever it comes back.
 
     Returns:
       A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
@@ -83,7 +93,7 @@ def simulate(
     )
     simulation = Simulation(task)
     while not simulation.finished:
-        simulation.advance()
+        simulation.advance(SECONDS_AT_ONCE)
         if progress is not None:
             progress(simulation.done, task.num_episodes)
     return simulation.result(keep_state=keep_state)
@@ -92,9 +102,10 @@ def simulate(
 class Simulation:
     """A task that is being simulated.
 
-    `advance` plays a chunk. `checkpoint` is all there is to it so far as named arrays, and another simulation
-    of the same task goes on from there with `restore`, to the same numbers bit for bit. Nothing is put on a
-    device before it is needed there, so that a finished simulation can be read where there is none.
+    `advance` plays a chunk, or a part of it. `checkpoint` is all there is to it so far as named arrays, and
+    another simulation of the same task goes on from there with `restore`, to the same numbers bit for bit.
+    Nothing is put on a device before it is needed there, so that a finished simulation can be read where
+    there is none.
     """
 
     def __init__(self, task: Task) -> None:
@@ -108,6 +119,8 @@ class Simulation:
         zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
         self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
         self._state: Any = None  # until it is needed
+        self._inputs: Any = None  # of the present chunk
+        self._pace = math.inf  # seconds of an episode, lately
         self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
         self.done = 0
         self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
@@ -139,30 +152,45 @@ class Simulation:
             self._keys = run_keys(random.key(task.seed), task.first_run + np.arange(task.num_runs))
             self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
 
-    def advance(self) -> None:
-        """Play the next chunk of episodes."""
+    def advance(self, seconds: float | None = None) -> None:
+        """Play the next episodes to the end of their chunk; for about so many `seconds`, if they are given.
+
+        How many that is changes no number: it is the same program, with the same inputs, whatever it plays of
+        a chunk at once.
+        """
         started, task = time.perf_counter(), self.task
         self._begin()
-        count = min(task.chunk_size, task.num_episodes - self.done)
-        episodes = self.done + np.arange(task.chunk_size)
-        path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
+        first = self.done % task.chunk_size
+        begin = self.done - first
+        count = min(task.chunk_size, task.num_episodes - begin) - first
+        if seconds is not None:
+            count = min(count, max(1, int(seconds / self._pace)))
+        played = slice(first, first + count)
+        episodes = begin + np.arange(task.chunk_size)
+        if first == 0 or self._inputs is None:
+            path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
+            with own_settings(self._device):
+                self._inputs = chunk_inputs(self._world, path)
         with own_settings(self._device):
-            given = self._lowered, self._world, self._state, path, self._keys, self.done, count
-            self._state, recorded = play_chunk(*given, self._grid_size)
+            given = self._lowered, self._world, self._state, self._inputs, self._keys
+            bounds = begin, played.start, played.stop
+            self._state, recorded = play_chunk(*given, *bounds, self._grid_size, self._dtype)
             record, diagnostics = jax.device_get(recorded)
-        if not np.isfinite(record.value[:count]).all():
+        if not np.isfinite(record.value[played]).all():
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
                 f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
                 f"large, for this precision: {task.agent!r}"
             )
-        blocks = episodes[:count] // task.record_every
+        blocks = episodes[played] // task.record_every
         curves = dict(zip(CURVES, record, strict=True))
         curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
         for name, values in curves.items():
-            np.add.at(self._sums[name], blocks, values[:count])  # in order of episodes, whatever the chunks
+            np.add.at(self._sums[name], blocks, values[played])  # in order of episodes, whatever the chunks
+        elapsed = time.perf_counter() - started
         self.done += count
-        self.seconds += time.perf_counter() - started
+        self.seconds += elapsed
+        self._pace = elapsed / count
 
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs; of a finished simulation, the curves without the states."""
@@ -197,7 +225,7 @@ class Simulation:
                 own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
                 got = f"{name} of {own} where {expected} was expected"
                 raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
-        self._state = None
+        self._state = self._inputs = None
         if structure is not None:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
             with own_settings(self._device):

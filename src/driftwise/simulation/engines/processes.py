@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from driftwise.simulation.tasks import Task
 
 ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
 SECONDS_BETWEEN_LOOKS = 0.1
-GO_ON, STOP, STOP_AT_ONCE = range(3)  # what the parent process wants
+GO_ON, STOP = range(2)  # what the parent process wants
 
 
 class Stopped(Exception):
@@ -66,6 +67,7 @@ class Processes:
         look: Look,
     ) -> list[int]:
         """Numbers of the tasks that were finished before a worker died, or of all."""
+        others = multiprocessing.active_children()
         pool = ProcessPoolExecutor(
             min(self.workers, len(tasks)), mp_context=context, initializer=_prepare, initargs=(board,)
         )
@@ -87,20 +89,21 @@ class Processes:
                         finished.append(futures[future])
         except BaseException:
             board.wanted.value = STOP
-            _wait_for_workers(futures, board)
+            _wait_for_workers(futures, others)
             raise
         finally:
             pool.shutdown()
         return finished
 
 
-def _wait_for_workers(futures: Iterable[Future], board: _Board) -> None:
-    """Wait for the current chunks to end, or for nothing more if that is interrupted."""
+def _wait_for_workers(futures: Iterable[Future], others: Sequence[BaseProcess]) -> None:
+    """Wait for the workers to keep what they have, or for nothing more if that is interrupted."""
     running = [future for future in futures if not future.cancel()]
     try:
         wait(running)  # and not for the pool's thread: it takes itself for ended when that is interrupted
     except BaseException:
-        board.wanted.value = STOP_AT_ONCE
+        for worker in {*multiprocessing.active_children()} - {*others}:
+            worker.kill()
         wait(running)
         raise
 
@@ -128,16 +131,14 @@ _board: _Board  # of a worker
 def _prepare(board: _Board) -> None:
     global _board
     _board = board
-    threading.Thread(target=_obey, daemon=True).start()
+    threading.Thread(target=_follow, daemon=True).start()
 
 
-def _obey() -> None:
-    """End this worker at once if its parent process asks for it, or has died."""
+def _follow() -> None:
+    """End this worker when its parent process has died."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-    while _board.wanted.value != STOP_AT_ONCE:
-        if multiprocessing.connection.wait([parent.sentinel], SECONDS_BETWEEN_LOOKS):
-            break
+    multiprocessing.connection.wait([parent.sentinel])
     os._exit(1)
 
 

@@ -120,7 +120,7 @@ def _work(task: Task, path: Path, begun: bytes | None, number: int, mailbox: Any
         checkpoints.restore_from(begun, path, simulation)
     put(None)
     next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
-    for due in checkpoints.chunks(simulation):
+    for due in checkpoints.parts(simulation):
         if not simulation.finished and (due or time.monotonic() >= next_news):
             put(checkpoints.checkpoint_bytes(simulation) if due else None)
             next_news = time.monotonic() + SECONDS_BETWEEN_NEWS
@@ -139,7 +139,6 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
         running |= {job.submit(mailbox): job for job in jobs}
         last_sign = time.monotonic()
         while running:
-            look()
             ended, _ = ray.wait(list(running), num_returns=len(running), timeout=SECONDS_BETWEEN_LOOKS)
             news, letters = ray.get(mailbox.take.remote())
             for job in running.values():  # a letter may come late, after the task it is of
@@ -147,6 +146,7 @@ def _finish(jobs: Sequence[_Job], report: Report, look: Look) -> None:
                     replace_file(job.path, letters[job.number])
                 if job.number in news:
                     report(job.number, *news[job.number])
+            look()  # after the letters: what has come is kept
             for reference in ended:
                 job = running.pop(reference)
                 finished = _result(reference, job)
