@@ -348,7 +348,7 @@ def test_wrong_folders_and_formats_are_refused(tmp_path: Path) -> None:
         write_report(folder, format="htm")
     with pytest.raises(ValueError, match="there is no folder"):
         write_report(folder, format="csv", out=tmp_path / "no" / "report.csv")
-    with pytest.raises(ValueError, match="it is a folder"):
+    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
         write_report(folder, format="csv", out=tmp_path)
 
 

@@ -329,7 +329,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         ("run quickstart --out=", "--out must be a folder that can be written, got '': the name is empty"),
         (
             "run quickstart --out FULL",
-            "--out must be a folder that can be written, got 'FULL': regret.png in it is a folder",
+            "--out must be a folder that can be written, got 'FULL': regret.png is a folder, not a file",
         ),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import platform
 import stat
@@ -11,12 +13,36 @@ from pathlib import Path
 HOST = platform.node().replace(".", "-")
 
 
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def behind_links(path: Path) -> Path:
+    """The place that `path` names, whether or not there is anything."""
+    return Path(os.path.realpath(path))
+
+
+def replaceable(path: Path) -> Path:
+    """The file behind `path`, old or new; an `OSError` if a folder, a device, a pipe or a socket is there."""
+    with contextlib.suppress(FileNotFoundError):
+        kind = stat.S_IFMT(path.stat().st_mode)
+        if kind != stat.S_IFREG:
+            number = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
+            raise OSError(number, f"{path.name} is {KINDS.get(kind, 'something else')}, not a file")
+    return behind_links(path)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, then put it in the place of the old one.
 
-    A link stays one, to the new file, which has the mode of the old one.
+    A link stays one, to the new file, which has the mode of the old one. What is not a file is not replaced.
     """
-    path = path.resolve()
+    path = replaceable(path)
     try:
         stage(path, content)
         if path.exists():

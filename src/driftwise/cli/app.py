@@ -16,6 +16,7 @@ from rich.console import Console
 
 from driftwise import __version__
 from driftwise.analysis.table import Table, terminal_table
+from driftwise.base.files import behind_links
 
 WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
 
@@ -92,7 +93,7 @@ def json_text(value: Any) -> str:
 def made_folder(out: str) -> Path:
     """The folder of `--out`, before any work is done for it."""
     with blaming_out(out):
-        Path(out).mkdir(parents=True, exist_ok=True)
+        behind_links(Path(out)).mkdir(parents=True, exist_ok=True)
     return Path(out)
 
 

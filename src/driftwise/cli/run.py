@@ -46,7 +46,7 @@ def _run(
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     if out is None:
         out = f"results/{study.experiment.name}"
-    from driftwise.experiments.saving import FILES, claimed, has_checkpoints, is_saved, save_outcomes
+    from driftwise.experiments.saving import CLAIM, FILES, claimed, has_checkpoints, is_saved, save_outcomes
 
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
         look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
@@ -56,7 +56,7 @@ def _run(
 
         look()
         with blaming_out(out):
-            folder = stack.enter_context(output_folder(Path(out), FILES))
+            folder = stack.enter_context(output_folder(Path(out), (*FILES, CLAIM)))
             stack.enter_context(locked(folder))
             remove_leftovers(folder)
             kept = check(stack.enter_context, claimed(folder, study))

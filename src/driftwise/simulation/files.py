@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from driftwise.base.files import HOST, stage, temporary
+from driftwise.base.files import HOST, behind_links, replaceable, stage, temporary
 
 SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
@@ -21,14 +21,14 @@ SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 @contextlib.contextmanager
 def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
     """The folder, made if need be and found ready to take the named files; made in vain, it is removed."""
-    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    place = behind_links(path)
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         for name in names:
-            temporary(path / name).touch()
-            temporary(path / name).unlink()
-            if (path / name).is_dir():
-                raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+            target = replaceable(path / name)
+            temporary(target).touch()
+            temporary(target).unlink()
         yield path
     except BaseException:
         for folder in made:
@@ -55,7 +55,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     All are written under temporary names first: if any of that fails, what was in the folder stays as it
     was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
     """
-    paths = [folder / name for name in contents]
+    paths = [replaceable(folder / name) for name in contents]
     try:
         for path, content in zip(paths, contents.values(), strict=True):
             stage(path, content)
@@ -65,7 +65,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     finally:
         for path in paths:
             temporary(path).unlink(missing_ok=True)
-    return paths
+    return [folder / name for name in contents]
 
 
 def remove_leftovers(folder: Path) -> None:

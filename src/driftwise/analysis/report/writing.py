@@ -19,13 +19,14 @@ from driftwise.base.validation import require_choice
 
 
 def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
-    """Write a report on a results folder, next to the results unless `out` is given, and return its path."""
+    """Write a report on a results folder, next to the results unless `out` is given, and return its path.
+
+    What `out` names, links followed, is a file or new; anything else is an `OSError`.
+    """
     require_choice("format", format, list(FORMATS))
     suffix, make = FORMATS[format]
     content = make(load_report_data(folder))
     path = folder / f"report.{suffix}" if out is None else out
-    if path.is_dir():
-        raise ValueError(f"{path} must be a file to write, but it is a folder")
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
     replace_file(path, content)
