@@ -74,7 +74,7 @@ def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
     """The files of a finished run, whatever is in them."""
     content = storage.parquet_bytes(table)
     (folder / "results.parquet").write_bytes(content)
-    (folder / "manifest.json").write_text(json.dumps(storage.sealed(manifest, content)))
+    (folder / "manifest.json").write_bytes(storage.sealed(manifest, content))
 
 
 def make_grid_folder(folder: Path, *, rows: int, columns: int, **options: Any) -> Path:
@@ -140,7 +140,7 @@ def damage(folder: Path, how: str) -> Path:
         "homeless": {"agents": [{**first, "environment": "nowhere"}, *facts["agents"][1:]]},
     }
     if how in facts_of:
-        manifest.write_text(json.dumps({**facts, **facts_of[how]}))
+        manifest.write_bytes(storage.sealed({**facts, **facts_of[how]}, results.read_bytes()))
         return manifest if how in ("absent", "homeless") else results
     texts = {
         "cut manifest": '{"format": 1,',

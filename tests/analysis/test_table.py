@@ -172,3 +172,24 @@ def test_the_best_number_of_a_table_is_marked_and_can_be_sorted_by() -> None:
 )
 def test_json_has_names_and_finite_numbers(value: object, expected: object) -> None:
     assert plain(value) == expected
+
+
+@pytest.mark.parametrize("word", ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", " =1", "＝1+1", "-"])
+def test_words_that_spreadsheets_take_for_formulas_are_made_harmless(word: str) -> None:
+    table = Table.of("t", words("agent") + numbers("x"), [(word, Cell.of(str, -1.5))])
+    assert list(csv.reader(io.StringIO(csv_text(table), newline="")))[1:] == [
+        ["'" + word.replace("\r", " "), "-1.5"]
+    ]
+
+
+@pytest.mark.parametrize("word", ["-1.5", "+3", "-1e-3", "A=1", "'", "", "a\n=b"])
+def test_words_that_are_numbers_or_harmless_stay_as_they_are(word: str) -> None:
+    table = Table.of("t", words("agent", "what"), [(word, "x")])
+    assert list(csv.reader(io.StringIO(csv_text(table))))[1:] == [[word, "x"]]
+
+
+@pytest.mark.parametrize("word", ["[1cm] x", "*", " [x]"])
+def test_no_cell_is_an_argument_of_the_row_before(word: str) -> None:
+    lines = latex_text(Table.of("t", words("agent", "what"), [("a", "b"), (word, word)])).splitlines()
+    row = lines[-3]
+    assert row == rf"{{}}{word} & {{}}{word} \\"

@@ -35,8 +35,12 @@ LIKE_LATIN = {  # LaTeX has no letters of their own for these
 
 
 def escaped(text: str) -> str:
-    """Text in which LaTeX's own characters and others than ASCII are commands, as far as it has them."""
-    return "".join(_command(character) for character in unicodedata.normalize("NFC", text))
+    """Text in which LaTeX's own characters and others than ASCII are commands, as far as it has them.
+
+    At its beginning a bracket or a star would be an argument of the end of the row before.
+    """
+    guard = "{}" if text.lstrip()[:1] in ("[", "*") else ""
+    return guard + "".join(_command(character) for character in unicodedata.normalize("NFC", text))
 
 
 def unknown(text: str) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rich.table import Table as TerminalTable
 
 
+FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of words, or of numbers, which have `fields`: the names of the numbers of a cell in CSV."""
@@ -98,14 +101,28 @@ def terminal_table(table: Table) -> TerminalTable:
 
 
 def csv_text(table: Table) -> str:
-    """The table as CSV: all numbers in full, and an empty field for what is not known."""
+    """The table as CSV: all numbers in full, and an empty field for what is not known.
+
+    A word that a spreadsheet would take for a formula begins with an apostrophe.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(name for column in table.columns for name in column.fields or (column.heading,))
     for row in table.rows:
-        values = (value for cell in row for value in cell.numbers or (cell.text,))
+        values = (value for cell in row for value in cell.numbers or (_harmless(cell.text),))
         writer.writerow("" if value != value else value for value in values)  # only NaN differs from itself
     return file.getvalue()
+
+
+def _harmless(word: str) -> str:
+    word = word.replace("\r", " ")  # which Python's writer does not quote, and readers take for a new row
+    if not FORMULAS & {word[:1], word.lstrip()[:1]}:
+        return word
+    try:
+        float(word)
+    except ValueError:
+        return f"'{word}"
+    return word
 
 
 def markdown_text(table: Table) -> str:

@@ -86,7 +86,7 @@ def save_outcomes(
     title = experiment.finding if full_size and experiment.finding else experiment.summary
     table = storage.parquet_bytes(storage.results_table(results))
     figure = draw(rows, title=title, note=f"{experiment.name} · {runs}")
-    facts = files.json_bytes(storage.sealed(manifest(study, outcomes), table))
+    facts = storage.sealed(manifest(study, outcomes), table)
     return files.write_files(folder, dict(zip(FILES, (table, figure, facts), strict=True)))
 
 

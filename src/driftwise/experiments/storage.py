@@ -18,13 +18,16 @@ import pyarrow.parquet as pq
 from driftwise.base.files import replace_file
 from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
+from driftwise.experiments.kinds import require_kinds
 from driftwise.simulation.files import compact_json, json_bytes
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 2  # of a results folder; a reader can refuse what it does not know
+FORMAT = (
+    3  # of a results folder: the second seals the results, the third its manifest; newer ones are refused
+)
 MANIFEST, RESULTS = "manifest.json", "results.parquet"
 COLUMNS = ("environment", "agent", "parameters", "run", "episode", "reward", "regret", "cumulative_regret")
 
@@ -85,31 +88,44 @@ def _rows(environment: str, agent: str, result: Result) -> pa.Table:
     return pa.table({**dict(zip(COLUMNS, columns, strict=True)), **own})
 
 
-def sealed(manifest: Mapping[str, Any], results: bytes) -> dict[str, Any]:
-    """A manifest that names the content of the results it belongs to."""
-    return {"format": FORMAT, **manifest, "sha256": _seal(results)}
+def sealed(manifest: Mapping[str, Any], results: bytes) -> bytes:
+    """Content of a manifest that names the content of the results it belongs to, and its own."""
+
+    def content(own: str) -> bytes:
+        return json_bytes(
+            {"format": FORMAT, **manifest, "sha256": {RESULTS: _digest(results), MANIFEST: own}}
+        )
+
+    return content(_digest(content("")))
 
 
-def _seal(results: bytes) -> dict[str, str]:
-    return {RESULTS: hashlib.sha256(results).hexdigest()}
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a finished run; whatever is wrong with it is a `ValueError` that names the file."""
     path = folder / MANIFEST
-    with _blamed(path):
+    with blamed(path):
         content = path.read_bytes()
         try:
             manifest = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ValueError("it is not JSON") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
-        raise ValueError(f"{path} is damaged: it has no format number")
+        if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
+            raise ValueError("it has no format number")
     if manifest["format"] > FORMAT:
         raise ValueError(
             f"{path} has format {manifest['format']}, written by a newer driftwise; "
             f"this one reads up to format {FORMAT}"
         )
+    with blamed(path):
+        require_kinds(manifest)
+        own = manifest.get("sha256", {}).get(MANIFEST)
+        if own is None and manifest["format"] > 2:  # the second had no seal of its own
+            raise ValueError("its seal is missing")
+        if own is not None and own != _digest(content.replace(own.encode(), b"", 1)):
+            raise ValueError("its content is not what it was written with")
     return manifest
 
 
@@ -122,9 +138,10 @@ def read_table(
 ) -> pa.Table:
     """The results that a manifest seals, or some columns (and diagnostics); any damage is a `ValueError`."""
     path = folder / RESULTS
-    with _blamed(path):
+    with blamed(path):
         content = path.read_bytes()
-        if manifest["format"] > 1 and manifest.get("sha256") != _seal(content):  # the first had no seal
+        seal = manifest.get("sha256", {}).get(RESULTS)
+        if seal != _digest(content) and (seal is not None or manifest["format"] > 1):  # the first had none
             raise ValueError(f"its content is not what {MANIFEST} was written for")
         file = pq.ParquetFile(pa.BufferReader(content))
         for name in columns or ():
@@ -135,7 +152,7 @@ def read_table(
 
 
 @contextlib.contextmanager
-def _blamed(path: Path) -> Iterator[None]:
+def blamed(path: Path) -> Iterator[None]:
     """Whatever a reader stumbles over is a `ValueError` that names the file."""
     try:
         yield

@@ -1,0 +1,119 @@
+"""A manifest that was changed, or never was one, is refused in one sentence."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.__main__ import main
+from driftwise.experiments import storage
+from tests.report_folders import make_folder
+
+OF_ANOTHER_KIND: list[tuple[str, Any]] = [
+    ("experiment", 3),
+    ("experiment", ["a"]),
+    ("config", []),
+    ("config", None),
+    ("config.episodes", "many"),
+    ("config.runs", None),
+    ("config.summary", {}),
+    ("config.name", None),
+    ("config.agents", {"A": {"rate": [0.5, None]}}),
+    ("seed", "seven"),
+    ("seed", 7.5),
+    ("seed", None),
+    ("seed", True),
+    ("num_runs", []),
+    ("environments", []),
+    ("environments", 3),
+    ("environments.lock", "combination_lock"),
+    ("agents", {}),
+    ("agents", "plain"),
+    ("agents.0", None),
+    ("agents.0", "plain"),
+    ("agents.0.label", 3),
+    ("agents.0.environment", None),
+    ("agents.0.point", [0.9]),
+    ("agents.0.point", {"rate": [0.9]}),
+    ("agents.0.parameters", 0.5),
+    ("agents.0.seconds", "long"),
+    ("versions", "0.1.0"),
+    ("versions", None),
+]
+
+
+def changed(facts: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    made = copy.deepcopy(facts)
+    *keys, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    table: Any = made
+    for key in keys:
+        table = table[key]
+    table[last] = value
+    return made
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize(("path", "value"), OF_ANOTHER_KIND)
+def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(
+    path: str, value: Any, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    facts = json.loads((whole / "manifest.json").read_text())
+    results = (whole / "results.parquet").read_bytes()
+    (tmp_path / "results.parquet").write_bytes(results)
+    (tmp_path / "manifest.json").write_bytes(storage.sealed(changed(facts, path, value), results))
+    for command in (["report", str(tmp_path)], ["compare", str(whole), str(tmp_path)]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"driftwise: error: {tmp_path / 'manifest.json'} is damaged: {path}")
+        assert " must be " in said
+        assert said.index("\n") == len(said) - 1
+
+
+@pytest.mark.parametrize(
+    "text", ["null", "3", '"format"', "[1]", '{"format": true}', '{"format": "3"}', "[" * 9**5]
+)
+def test_what_is_no_manifest_at_all_is_one_sentence(text: str, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged: it (has no format|is not JSON)"):
+        storage.read_manifest(tmp_path)
+
+
+def test_every_flipped_bit_of_a_manifest_is_noticed(whole: Path, tmp_path: Path) -> None:
+    content = (whole / "manifest.json").read_bytes()
+    (tmp_path / "manifest.json").write_bytes(content)
+    assert storage.read_manifest(tmp_path)["seed"] == 7
+    for place in np.random.default_rng(0).choice(8 * len(content), size=500, replace=False):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        (tmp_path / "manifest.json").write_bytes(flipped)
+        with pytest.raises(ValueError, match=r"manifest\.json (is damaged|has format)"):
+            storage.read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(("old", "new"), [(b'"seed": 7', b'"seed": 8'), (b'"format": 3', b'"format": 2')])
+def test_another_seed_or_format_does_not_pass(old: bytes, new: bytes, whole: Path, tmp_path: Path) -> None:
+    content = (whole / "manifest.json").read_bytes()
+    assert content.count(old) == 1
+    (tmp_path / "manifest.json").write_bytes(content.replace(old, new))
+    with pytest.raises(ValueError, match="its content is not what it was written with"):
+        storage.read_manifest(tmp_path)
+
+
+def test_folders_of_earlier_formats_are_read_without_the_seal(whole: Path, tmp_path: Path) -> None:
+    facts = json.loads((whole / "manifest.json").read_text())
+    (tmp_path / "results.parquet").write_bytes((whole / "results.parquet").read_bytes())
+    for format, seals in ((2, {"results.parquet": facts["sha256"]["results.parquet"]}), (1, None)):
+        older = {**facts, "format": format, "sha256": seals}
+        if seals is None:
+            del older["sha256"]
+        (tmp_path / "manifest.json").write_text(json.dumps(older))
+        assert main(["report", str(tmp_path), "--format", "csv"]) == 0
