@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from driftwise.analysis.audit.lemma import Lemma, Sides
+from driftwise.analysis.audit.lemma import Lemma
 from driftwise.analysis.statistics.wording import rounded
 from driftwise.analysis.table import Cell, Table, numbers, words
 
@@ -69,15 +69,10 @@ class Evidence:
         self._silent = 0
 
     def look(self, run: int, view: Any) -> None:
-        """Check the statement on a `Snapshot` or a `Trace`."""
+        """Check the statement on a `Snapshot` or a `Trace`; of an identity, keep residual and tolerance."""
         left, right = np.broadcast_arrays(*self.lemma.check(view))
         if self.lemma.trivial is not None:
             self._silent += int(np.sum(right >= np.broadcast_to(self.lemma.trivial(view), right.shape)))
-        self.add(run, (left, right))
-
-    def add(self, run: int, sides: Sides) -> None:
-        """Keep both sides; of an identity, its residual and the tolerance."""
-        left, right = np.broadcast_arrays(*sides)
         if self.lemma.kind == "identity":
             left, right = np.abs(left - right), TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
         self._sides[run].append((np.ravel(left), np.ravel(np.broadcast_to(right, left.shape))))

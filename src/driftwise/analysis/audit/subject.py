@@ -155,7 +155,7 @@ class Subject:
     def moves(self) -> tuple[np.ndarray, np.ndarray]:
         """`‖θ_{s,h} − θ_{s+1,h}‖`, and the mass of `μ_{s,h} − μ_{s+1,h}`: `[K−1, H]` each."""
         of_rewards, of_transitions = np.zeros((2, self.num_episodes - 1, self.spec.horizon))
-        for s in range(self.num_episodes - 1):
+        for s in np.flatnonzero(np.any(np.diff(self._path, axis=0) != 0, axis=1)).tolist():
             now, then = self.model(s), self.model(s + 1)
             of_rewards[s] = np.linalg.norm(then.theta - now.theta, axis=-1)
             of_transitions[s] = _mass(then.mu - now.mu)
