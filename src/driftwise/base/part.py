@@ -29,6 +29,7 @@ from driftwise.base.validation import (
 
 _T = TypeVar("_T", bound=type)
 
+BITS = 62  # of an integer that arrays may be as long as
 PARTS: dict[str, type] = {}
 CONFIGURABLE: dict[str, type] = {"Spec": Spec}  # all that `from_config` can make
 
@@ -56,7 +57,7 @@ def count(*, at_least: int = 1, default: Any = dataclasses.MISSING) -> Any:
 
 def reserve(*, default: int) -> Any:
     """A field of one integer, the room of a buffer; that of stacked parts is the largest of theirs."""
-    return _checked(partial(require_count, at_least=0), default, largest=True)
+    return _checked(partial(require_count, at_least=0, bits=BITS), default, largest=True)
 
 
 def choice(*choices: str, default: str) -> Any:

@@ -56,7 +56,7 @@ def _replay(
     from driftwise.analysis.replay import estimates_table, html_page, lead
     from driftwise.online.replay import Log, replay
 
-    name, parameters = (algorithm, {}) if algorithm else DEFAULT
+    name, parameters = DEFAULT if algorithm is None else (algorithm, {})
     parameters = {**parameters, **_parameters(settings or [])}
     columns = tuple(filter(None, (column.strip() for column in features.split(","))))
     log = check(Log, file, action=action, reward=reward, features=columns, propensity=propensity)

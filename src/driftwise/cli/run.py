@@ -15,6 +15,7 @@ from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, intege
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
 from driftwise.experiments.progress import shown_progress
+from driftwise.experiments.running import require_room
 from driftwise.experiments.stopping import held_signals
 
 if TYPE_CHECKING:
@@ -46,7 +47,15 @@ def _run(
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     if out is None:
         out = f"results/{study.experiment.name}"
-    from driftwise.experiments.saving import CLAIM, FILES, claimed, has_checkpoints, is_saved, save_outcomes
+    from driftwise.experiments.saving import (
+        CHECKPOINTS,
+        CLAIM,
+        FILES,
+        claimed,
+        has_checkpoints,
+        is_saved,
+        save_outcomes,
+    )
 
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
         look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
@@ -54,6 +63,7 @@ def _run(
         from driftwise.analysis.figures import regret_png
         from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
+        check(require_room, study, checkpoints=Path(out) / CHECKPOINTS, engine=chosen, device=device)
         look()
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), (*FILES, CLAIM)))

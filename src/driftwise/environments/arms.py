@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from driftwise.base.arrays import namespace
+from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import choice, count, record
 from driftwise.base.random import choose, coarse, fold, normal, uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
@@ -62,6 +63,7 @@ class FreshArms:
     fewest: int = count(at_least=0, default=0)  # as many as there can be
 
     def __post_init__(self) -> None:
+        require_arms(self.num_arms, self.dim)
         fewest = self.fewest or self.num_arms
         if fewest > self.num_arms:
             raise ArgumentError("fewest", f"be at most num_arms = {self.num_arms}", fewest)
@@ -105,7 +107,8 @@ class FixedArms:
 
 def orthogonal_arms(dim: int) -> FixedArms:
     """The unit vectors: a bandit with `dim` arms that share nothing."""
-    return FixedArms(np.eye(require_count("dim", dim)))
+    require_arms(require_count("dim", dim), dim)
+    return FixedArms(np.eye(dim))
 
 
 @record
@@ -217,6 +220,11 @@ def _some(features: Array, always: Array | None, key: Key) -> FeatureTable:
     extra = xp.astype(xp.floor(uniform(fold(key, 2), 1, features.dtype)[0] * choices), xp.int32)
     order = xp.cumulative_sum(xp.astype(~always, xp.int32))
     return FeatureTable(features, present=always | (order <= extra))
+
+
+def require_arms(*shape: int) -> None:
+    """Room for features of this shape: as arrays, and as numbers of Python, which take four times as much."""
+    require_room("arms", 5 * size_of(shape), f"features of shape {shape}")
 
 
 def _checked_features(given: Numeric, shape: tuple[None, ...]) -> np.ndarray:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import count, record, scalar
 from driftwise.base.validation import ArgumentError, require_count, require_kind, require_numeric
+from driftwise.parts.regression import one_hot
 
 
 class Drift(ABC):
@@ -57,7 +59,7 @@ class Abrupt(Drift):
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         segment = np.searchsorted(np.array(self.at), episodes, side="right")
-        return np.eye(self.num_anchors)[segment % self.num_anchors]
+        return one_hot(segment % self.num_anchors, self.num_anchors, np.float64)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
         return tuple(change for change in self.at if change < num_episodes)
@@ -138,6 +140,7 @@ def anchor_numbers(
 
 @functools.lru_cache(maxsize=2)
 def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
+    require_room("path", 3 * size_of((length, walk.num_anchors)), f"{length} episodes of {walk}")
     steps = np.random.default_rng(walk.seed).normal(scale=walk.scale, size=(length, walk.num_anchors - 1))
     steps[0] = 1
     cuts = np.abs((np.cumsum(steps, axis=0) + 1) % 2 - 1)  # triangle wave: reflection at 0 and 1
@@ -148,8 +151,8 @@ def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
     """The point between anchors `⌊position⌋` and the next one, round the circle of anchors."""
     whole = np.floor(position).astype(int)
     part = (position - whole)[:, None]
-    corners = np.eye(num_anchors)
-    return (1 - part) * corners[whole % num_anchors] + part * corners[(whole + 1) % num_anchors]
+    here, ahead = (one_hot((whole + k) % num_anchors, num_anchors, np.float64) for k in (0, 1))
+    return (1 - part) * here + part * ahead
 
 
 def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import count, record, scalar
 from driftwise.base.types import Numeric
 from driftwise.base.validation import require_array
@@ -121,6 +122,7 @@ class SphereWalk(ParameterPath):
 
 @functools.lru_cache(maxsize=2)
 def _sphere_walk(walk: SphereWalk, length: int) -> np.ndarray:
+    require_room("path", 3 * size_of((length, walk.dim)), f"{length} rounds of {walk}")
     steps = np.random.default_rng(walk.seed).normal(size=(length, walk.dim))
     steps[1:] *= walk.scale / walk.radius
     path = np.empty_like(steps)

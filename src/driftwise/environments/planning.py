@@ -11,7 +11,8 @@ import numpy as np
 
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.types import Array, Model, Variation
-from driftwise.base.validation import ArgumentError, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_choice
+from driftwise.environments.models.sizes import require_path
 
 if TYPE_CHECKING:
     from driftwise.environments.models.linear_mdp import LinearMdp
@@ -92,7 +93,7 @@ def variation(
     `norm="pairs"` is for agents that look at no features: `max_{s,a} |φᵀ(θ_{t,h} − θ_{t+1,h})|` and
     `max_{s,a} ‖φᵀ(μ_{t,h} − μ_{t+1,h})‖₁`, as in Mao et al. 2021.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
+    num_episodes = require_path(num_episodes, width=2)
     require_choice("transition_norm", transition_norm, ("total_variation", "frobenius"))
     require_choice("norm", norm, ("coordinates", "pairs"))
     reward, transition = np.zeros(num_episodes - 1), np.zeros(num_episodes - 1)

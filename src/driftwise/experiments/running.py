@@ -91,6 +91,7 @@ def run_study(
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
+    require_room(study, checkpoints=checkpoints, engine=engine, device=device)
     split = [replace(group.task, device=device).split() for group in study.groups]
     owners = [group for group, own in zip(study.groups, split, strict=True) for _ in own]
     tasks = [task for own in split for task in own]
@@ -101,6 +102,21 @@ def run_study(
         for group, own in zip(study.groups, split, strict=True)
         for outcome in _outcomes(group, [next(results) for _ in own])
     )
+
+
+def require_room(
+    study: Study,
+    *,
+    checkpoints: Path | None = None,
+    engine: Engine | None = None,
+    device: Device | None = None,
+) -> None:
+    """Refuse a study that does not fit into memory, with the options of `run_study`."""
+    from driftwise.simulation.room import require_room_to_split
+
+    if checkpoints is None or not any(checkpoints.glob("*")):  # a run that goes on has found room before
+        tasks = [replace(group.task, device=device) for group in study.groups]
+        require_room_to_split(tasks, at_once=1 if engine is None else engine.at_once)
 
 
 def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:

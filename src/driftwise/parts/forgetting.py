@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.base.arrays import identity_like, namespace, write
-from driftwise.base.part import number, part, reserve
+from driftwise.base.part import BITS, number, part, reserve
 from driftwise.base.types import Array, Moments, Numeric, Sample
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.regression import contributions
@@ -131,7 +131,7 @@ class SlidingWindow:
     capacity: int = reserve(default=0)
 
     def __post_init__(self) -> None:
-        longest = max(int(np.max(self.length)), self.capacity)
+        longest = require_count("length", max(int(np.max(self.length)), self.capacity), bits=BITS)
         object.__setattr__(self, "capacity", 1 << (longest - 1).bit_length())
 
     @property

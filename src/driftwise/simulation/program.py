@@ -60,9 +60,10 @@ def find_device(name: str | None) -> Any:
 
 @contextlib.contextmanager
 def own_settings(device: Any) -> Iterator[None]:
-    """Full precision, ordinary promotion and this device, whatever the program around has set and keeps."""
+    """Full precision, ordinary promotion, compilation and this device, whatever the program around sets."""
     with (
         _one_at_a_time,
+        jax.disable_jit(False),
         jax.default_device(device),
         jax.enable_x64(True),
         jax.default_matmul_precision("highest"),  # else float32 would be cut to TF32 on some accelerators

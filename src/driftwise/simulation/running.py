@@ -25,6 +25,11 @@ class EngineError(RuntimeError):
 class Engine(Protocol):
     """A place where tasks run."""
 
+    @property
+    def at_once(self) -> int:
+        """The number of tasks that run at a time on this machine."""
+        ...
+
     def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
         """Bring the checkpoint of every task in the folder to its end.
 

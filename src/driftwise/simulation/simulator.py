@@ -32,6 +32,7 @@ from driftwise.simulation.program import (
     run_keys,
 )
 from driftwise.simulation.results import CURVES, Result
+from driftwise.simulation.room import require_room_for, telling_of_memory
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
 DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
@@ -91,6 +92,7 @@ def simulate(
         device=device,
         chunk_size=chunk_size,
     )
+    require_room_for([task])
     simulation = Simulation(task)
     while not simulation.finished:
         simulation.advance(SECONDS_AT_ONCE)
@@ -147,7 +149,7 @@ class Simulation:
         if self._state is not None:
             return
         task = self.task
-        with own_settings(self._device):
+        with own_settings(self._device), telling_of_memory(task):
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             self._keys = run_keys(random.key(task.seed), task.first_run + np.arange(task.num_runs))
             self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
@@ -169,9 +171,9 @@ class Simulation:
         episodes = begin + np.arange(task.chunk_size)
         if first == 0 or self._inputs is None:
             path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
-            with own_settings(self._device):
+            with own_settings(self._device), telling_of_memory(task):
                 self._inputs = chunk_inputs(self._world, path)
-        with own_settings(self._device):
+        with own_settings(self._device), telling_of_memory(task):
             given = self._lowered, self._world, self._state, self._inputs, self._keys
             bounds = begin, played.start, played.stop
             self._state, recorded = play_chunk(*given, *bounds, self._grid_size, self._dtype)

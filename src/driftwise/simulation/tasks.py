@@ -22,7 +22,7 @@ _COUNTS: dict[str, dict[str, int]] = {
     "num_runs": {"bits": 32},
     "first_run": {"at_least": 0, "bits": 32},
     "seed": {"at_least": 0},
-    "record_every": {},
+    "record_every": {"bits": 32},  # no run is longer
     "chunk_size": {},
 }
 
@@ -50,6 +50,9 @@ class Task:
     def __post_init__(self) -> None:
         for name, limits in _COUNTS.items():
             object.__setattr__(self, name, require_count(name, getattr(self, name), **limits))
+        if self.first_run + self.num_runs > 1 << 32:
+            got = f"{self.first_run} with num_runs = {self.num_runs}"
+            raise ArgumentError("first_run", "leave the last run a number below 2^32", self.first_run, got)
         object.__setattr__(self, "chunk_size", min(self.chunk_size, max(self.num_episodes, CHUNK)))
         require_choice("precision", self.precision, ("float64", "float32"))
         if self.device is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from driftwise.base.arguments import Positive, Several
 from driftwise.base.validation import ArgumentError, require_array
-from driftwise.environments.arms import FixedArms
+from driftwise.environments.arms import FixedArms, require_arms
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.paths import Mixture
@@ -32,6 +32,7 @@ def dynamic_pricing(
     """
     anchors = require_array("demands", demands, (None, 2))
     drift = checked_drift(drift, len(anchors), "one for each of demands")
+    require_arms(num_prices, 2)
     prices = np.linspace(0, highest, num_prices + 1)[1:]
     lowest = (anchors[:, :1] - anchors[:, 1:] * prices).min()
     if lowest < 0:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed
+from driftwise.base.memory import require_room, size_of
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.models.linear_bandit import LinearBandit
@@ -43,6 +44,7 @@ def hard_bandit(
     largest, usual = 1 / math.sqrt(dim), math.sqrt(dim / (num_rounds / segments)) / 4
     given = min(usual, largest) if gap is None else gap
     gap = require_number("gap", given, above=0, at_most=largest)
+    require_room("segments", 5 * size_of((segments, dim)), f"segments = {segments}")
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1.0, 1.0), (segments, dim))
     for before, after in itertools.pairwise(signs):

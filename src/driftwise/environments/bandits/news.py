@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed, Several
-from driftwise.environments.arms import ContextArms
+from driftwise.environments.arms import ContextArms, require_arms
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.paths import Mixture
@@ -29,6 +29,8 @@ def news(
     a `drift` tastes stay as they are.
     """
     drift = checked_drift(drift)
+    require_arms(num_pages, num_articles, num_topics)
+    require_arms(drift.num_anchors, num_topics)
     rng = np.random.default_rng(seed)
     articles = rng.dirichlet(np.full(num_topics, 0.4), size=num_articles)
     pages = np.zeros((num_pages, num_articles, num_topics))

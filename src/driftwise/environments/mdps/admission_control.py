@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative, Share
+from driftwise.base.types import Spec
 from driftwise.base.validation import require_number
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.sizes import require_models
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.registry import register
 
@@ -40,6 +42,7 @@ def admission_control(
     it is best to admit below some length of the queue.
     """
     loads, drift = anchor_numbers("loads", loads, drift, at_least=0, at_most=1)
+    require_models(Spec(capacity + 1, 4, 4 * (capacity + 1), horizon), drift)
     fast = require_number("fast", fast, at_least=slow, at_most=1)
     low = -waiting_cost - fast_cost
 

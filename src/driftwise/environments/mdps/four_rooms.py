@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Share
+from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.sizes import require_models
 from driftwise.environments.registry import register
 
 CORNERS = ((-1, -1), (0, -1), (-1, 0))  # the goals: bottom right, top right, bottom left
@@ -41,6 +43,8 @@ def four_rooms(
     side = require_count("side", side, at_least=5)
     if side % 2 == 0:
         raise ArgumentError("side", "be odd, with a wall in the middle", side)
+    num_cells = (side - 1) ** 2 + 4  # all but the walls, and the doors in these
+    require_models(Spec(num_cells, len(MOVES), num_cells, horizon), drift)
     cells = _numbered_cells(side)
     aim = _aims(cells)
     one_hot = np.eye(len(aim))

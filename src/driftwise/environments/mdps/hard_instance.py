@@ -8,9 +8,11 @@ import math
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed, Several
+from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.sizes import require_models
 from driftwise.environments.registry import register
 
 MAX_SIGNS = 10  # 2^10 actions
@@ -47,6 +49,7 @@ def hard_instance(
     drift = checked_drift(drift)
     if num_signs > MAX_SIGNS:
         raise ArgumentError("num_signs", f"be at most {MAX_SIGNS} (there are 2^num_signs actions)", num_signs)
+    require_models(Spec(horizon + 2, 2**num_signs, num_signs + 2, horizon), drift)
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
     rng = np.random.default_rng(seed)

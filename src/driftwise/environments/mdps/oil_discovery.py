@@ -9,9 +9,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative
+from driftwise.base.types import Spec
 from driftwise.base.validation import require_number
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.sizes import require_models
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.registry import register
 
@@ -71,6 +73,7 @@ def oil_discovery(
     thinning = require_number("sharpness", chosen.sharpness, at_least=0)
     cost = require_number("moving_cost", chosen.moving_cost, at_least=0)
     centres, drift = anchor_numbers("centres", chosen.centres, drift, at_least=0, at_most=1)
+    require_models(Spec(num_states, num_actions, num_states * num_actions, horizon), drift)
     places, targets = middles(num_states), middles(num_actions)
     way = np.abs(targets - places[:, None])  # [S, A]
     kernel = np.broadcast_to(_arrivals(places, targets, noise), (num_states, num_actions, num_states))

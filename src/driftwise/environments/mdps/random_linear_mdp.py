@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Positive, Seed
+from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.sizes import require_models
 from driftwise.environments.registry import register
 
 
@@ -33,6 +35,7 @@ def random_linear_mdp(
         transitions, large ones make all actions alike.
     """
     drift = checked_drift(drift)
+    require_models(Spec(num_states, num_actions, dim, horizon), drift)
     rng = np.random.default_rng(seed)
     features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))
     anchors = [  # one after the other: the first is the same however many follow

@@ -18,6 +18,7 @@ from driftwise.environments.drift import Drift
 from driftwise.environments.environment import Carry, Environment, Played, Record
 from driftwise.environments.gain import diameter, optimal_gains, unreachable
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
+from driftwise.environments.models.sizes import require_path
 from driftwise.environments.models.tabular import checked_tables, tabular_mdp
 from driftwise.parts.regression import feature_table
 
@@ -123,7 +124,7 @@ class ContinuingMdp(Environment):
 
     def diameter(self, num_episodes: int) -> float:
         """The largest diameter of the MDPs of the first `num_episodes` steps."""
-        steps = np.arange(require_count("num_episodes", num_episodes))
+        steps = np.arange(require_path(num_episodes, width=2 * self.tables.drift.num_anchors))
         kernels = _mixed(np.unique(self.tables.at(steps), axis=0), self._kernel)
         return max(diameter(kernel) for kernel in kernels)
 

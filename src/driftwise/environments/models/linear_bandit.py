@@ -17,12 +17,12 @@ from driftwise.base.validation import (
     ArgumentError,
     require_array,
     require_choice,
-    require_count,
     require_kind,
     require_number,
 )
 from driftwise.environments.arms import Arms, Sampler
 from driftwise.environments.environment import Carry, Environment, Played, Record
+from driftwise.environments.models.sizes import require_path
 from driftwise.environments.paths import ParameterPath
 from driftwise.environments.registry import register
 
@@ -126,15 +126,14 @@ class LinearBandit(Environment):
 
     def variation(self, num_episodes: int) -> Variation:
         """`Σ_t ‖θ(t) − θ(t+1)‖` over the first `num_episodes` rounds."""
-        num_episodes = require_count("num_episodes", num_episodes)
-        theta = self.at(np.arange(num_episodes))
+        theta = self.at(np.arange(require_path(num_episodes, width=3 * self.arms.dim)))
         moves = np.linalg.norm(np.diff(theta, axis=0), axis=-1)
         return Variation(moves, np.zeros_like(moves))
 
     def norm_bound(self, num_episodes: int) -> float:
         """`max_t ‖θ(t)‖` over the first `num_episodes` rounds: the `norm_bound` that recipes ask for."""
-        num_episodes = require_count("num_episodes", num_episodes)
-        return float(np.linalg.norm(self.at(np.arange(num_episodes)), axis=-1).max())
+        theta = self.at(np.arange(require_path(num_episodes, width=2 * self.arms.dim)))
+        return float(np.linalg.norm(theta, axis=-1).max())
 
     def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearBanditWorld:
         """The environment as arrays."""

@@ -40,6 +40,10 @@ class Processes:
         # This process and its workers share what GPU there is: none may take all of its memory at once.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+    @property
+    def at_once(self) -> int:
+        return self.workers
+
     def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
         """Bring the checkpoint of every task in the folder to its end."""
         context = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang

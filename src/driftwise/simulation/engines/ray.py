@@ -51,6 +51,10 @@ class RayCluster:
         if self.address is not None and (not isinstance(self.address, str) or "://" in self.address):
             raise ArgumentError("address", "be HOST:PORT of a Ray cluster", self.address)
 
+    @property
+    def at_once(self) -> int:
+        return 0  # the memory of its nodes is not this machine's
+
     def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
         """Bring the checkpoint of every task in the folder to its end."""
         jobs = []

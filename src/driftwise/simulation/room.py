@@ -1,0 +1,109 @@
+"""Memory that tasks take, from the shapes of their arrays, before any of these is there."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftwise.base.memory import free_memory, require_room, size_of
+from driftwise.simulation.program import (
+    chunk_inputs,
+    find_device,
+    init_states,
+    lower,
+    own_settings,
+    play_chunk,
+)
+from driftwise.simulation.results import CURVES
+from driftwise.simulation.tasks import RUNS_OF_A_TASK, Task
+
+USUAL = 4  # programs take up to so many times what goes in and out of them
+
+
+def require_room_for(tasks: Sequence[Task], *, at_once: int = 1) -> None:
+    """Refuse tasks whose curves do not fit into memory, or of which `at_once` do not fit into a device."""
+    require_room("curves", sum(map(_curves, tasks)), _sizes(tasks[0], "record_every"))
+    if at_once:
+        largest = heapq.nlargest(at_once, ((running(task), number) for number, task in enumerate(tasks)))
+        first = tasks[largest[0][1]]
+        together = f"{len(largest)} at once, of " * (len(largest) > 1)
+        sizes = f"{together}{_sizes(first, 'chunk_size')}, {first.agent!r}"
+        require_room(f"{_named(first)}simulation", sum(each for each, _ in largest), sizes, _free(first))
+
+
+def require_room_to_split(tasks: Sequence[Task], *, at_once: int = 1) -> None:
+    """The same for tasks that will be `split`: their curves are kept, a part of their runs is played."""
+    require_room("curves", sum(map(_curves, tasks)), _sizes(tasks[0], "record_every"))
+    runs = [replace(task, num_runs=min(task.num_runs, RUNS_OF_A_TASK)) for task in tasks]
+    require_room_for(runs, at_once=at_once)
+
+
+def running(task: Task) -> int:
+    """Bytes that a task takes on its device while it runs.
+
+    States, plans and records follow from shapes. Only where that is a large part of the memory, the program
+    is compiled, and the compiler asked.
+    """
+    dtype, spec, device = np.dtype(task.precision), task.agent.spec, find_device(task.device)
+    grid, agents = lower(task.agent, dtype)
+    batch = math.prod(grid), task.num_runs
+    world = task.environment.world(dtype, needs=task.agent.needs)
+    keys = jax.ShapeDtypeStruct((task.num_runs, 2), np.uint32)
+    with own_settings(device):
+        states = init_states.eval_shape(agents, world, keys, batch[0])
+        plan = spec.horizon, spec.num_states, spec.num_actions  # Q, and the bonus and the policy
+        others = 3 * size_of((*batch, *plan), (*batch, task.chunk_size), itemsize=dtype.itemsize)
+        known, free = _bytes(world) + _bytes(states) + others, _free(task)
+        if not known <= free < USUAL * known:
+            return known
+        path = jax.ShapeDtypeStruct((task.chunk_size, *task.environment.at(np.arange(1)).shape[1:]), dtype)
+        given = agents, world, states, chunk_inputs.eval_shape(world, path), keys, 0, 0, task.chunk_size
+        found = play_chunk.lower(*given, batch[0], dtype).compile().memory_analysis()
+    if found is None:  # this compiler does not tell
+        return known
+    taken = found.argument_size_in_bytes + found.output_size_in_bytes + found.temp_size_in_bytes
+    return taken - found.alias_size_in_bytes
+
+
+def _curves(task: Task) -> int:
+    grid, _ = lower(task.agent, np.dtype(task.precision))
+    points = -(-task.num_episodes // task.record_every)
+    return len(CURVES) * size_of((points, *grid, task.num_runs))
+
+
+def _named(task: Task) -> str:
+    return f"{task.name}{': ' * bool(task.name)}"
+
+
+def _sizes(task: Task, *more: str) -> str:
+    return ", ".join(f"{name} = {getattr(task, name)}" for name in ("num_episodes", "num_runs", *more))
+
+
+def _free(task: Task) -> int:
+    """Bytes that are free on the device of a task."""
+    stats = find_device(task.device).memory_stats()  # CPUs have none
+    return free_memory() if stats is None else stats["bytes_limit"] - stats["bytes_in_use"]
+
+
+def _bytes(tree: Any) -> int:
+    return sum(size_of(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in jax.tree.leaves(tree))
+
+
+@contextlib.contextmanager
+def telling_of_memory(task: Task) -> Iterator[None]:
+    """Where a compiled program runs out of memory, say so in one sentence: a `MemoryError`."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        status, _, reason = str(error).partition(": ")
+        if status != "RESOURCE_EXHAUSTED":
+            raise
+        sizes, said = _sizes(task, "chunk_size"), reason.partition("\n")[0].rstrip(".")
+        raise MemoryError(f"{_named(task)}{said} for {sizes}: lower one of these") from None

@@ -1,0 +1,101 @@
+"""Simulations that do not fit into memory: one sentence, before anything is allocated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.base.validation import ArgumentError
+from driftwise.simulation import room, simulator
+from driftwise.simulation.room import require_room_for, running
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
+from tests.cli.test_cli import names
+from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+
+ENVIRONMENT = make("random_linear_mdp")
+TASK = Task(agent("sw_lsvi_ucb"), ENVIRONMENT, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+FILE = """
+name = "mine"
+summary = "Mine"
+episodes = 40
+runs = 3
+environment = { type = "combination_lock" }
+[agents.window]
+algorithm = "sw_lsvi_ucb"
+radius = 0.4
+length = 1000000000
+"""
+
+
+def test_a_task_takes_at_least_its_states_and_its_world() -> None:
+    simulation = Simulation(TASK)
+    simulation._begin()
+    there = jax.tree.leaves((simulation._state, simulation._world))
+    assert running(TASK) > sum(leaf.nbytes for leaf in there)
+
+
+def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = replace(TASK, agent=agent("uniform"))
+    shapes = running(task)
+    monkeypatch.setattr(room, "free_memory", lambda: 2 * shapes)
+    assert running(task) > shapes
+
+
+def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "free_memory", lambda: 100)
+    monkeypatch.setattr(room, "running", lambda task: 60)
+    require_room_for([TASK] * 3)
+    with pytest.raises(
+        ArgumentError, match=r"100 bytes of memory .* got 120 bytes for 2 at once, of num_episo"
+    ):
+        require_room_for([TASK] * 3, at_once=2)
+    require_room_for([TASK] * 3, at_once=0)
+
+
+@pytest.mark.parametrize("sizes", [dict(num_runs=2**32 - 1), dict(num_episodes=2**32 - 1)])
+def test_curves_that_never_fit_are_refused_before_anything_runs(sizes: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match="curves must fit into"):
+        dw.simulate(TASK.agent, ENVIRONMENT, **{"num_episodes": 1000, "num_runs": 100, **sizes})
+
+
+def test_validate_and_run_refuse_a_window_that_never_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(FILE)
+    for command in ("validate", "run"):
+        assert main([command, "mine.toml"]) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        begin, _, end = said.err.partition(" that are free, got ")
+        assert begin.startswith("driftwise: error: window in combination_lock: simulation must fit into the ")
+        assert "TiB for num_episodes = 40, num_runs = 3" in end
+        assert "length=1000000000" in end
+    assert names(tmp_path) == ["mine.toml"]
+
+
+def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.\nat line 3")
+
+    monkeypatch.setattr(simulator, "play_chunk", fail)
+    with pytest.raises(MemoryError) as told:
+        Simulation(TASK).advance()
+    sizes = "num_episodes = 40, num_runs = 3, chunk_size = 256"
+    assert str(told.value) == f"Out of memory allocating 8 bytes for {sizes}: lower one of these"
+
+
+def test_other_failures_of_a_program_are_not_taken_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise jax.errors.JaxRuntimeError("INTERNAL: something else")
+
+    monkeypatch.setattr(simulator, "play_chunk", fail)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
+        Simulation(TASK).advance()
