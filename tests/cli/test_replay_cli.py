@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,7 @@ def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.C
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        (("--algorithm", ""), "algorithm must be one of "),
         (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
         (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
         (("--set", "nosuch=1"), "nosuch is no key of d_lin_ucb, expected one of"),
@@ -79,6 +82,28 @@ def test_mistakes_are_one_line_and_exit_2(
     out, err = capsys.readouterr()
     assert message in err
     assert (out, err.count("\n")) == ("", 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
+def test_a_fifo_is_refused_and_not_waited_for(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / name)
+    assert main(["replay", str(tmp_path / name), *COLUMNS]) == 2
+    line = f"driftwise: error: {tmp_path / name} cannot be read: it is a pipe, not a file\n"
+    assert capsys.readouterr().err == line
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
+    shown = []
+    for path in (file, str(tmp_path / "log.csv")):
+        assert main(["replay", path, *COLUMNS, "--algorithm", "uniform", "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["final"])
+    assert shown[0] == shown[1]
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,27 @@ def test_a_file_that_cannot_be_read_is_one_line(
     Path("latin").write_bytes(b'name = "\xe9"')
     assert main(["validate", name]) == 2
     assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
+def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "mine.toml"
+    os.mkfifo(path)
+    assert main(["validate", str(path)]) == 2
+    line = f"driftwise: error: {path}: cannot be read: it is a pipe, not a file\n"
+    assert capsys.readouterr().err == line
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="descriptors have no names here")
+def test_a_pipe_that_was_handed_over_is_read_to_its_end(capsys: pytest.CaptureFixture) -> None:
+    reads, writes = os.pipe()
+    os.write(writes, in_top("").encode("utf-8-sig"))  # and the mark of its encoding is no part of it
+    os.close(writes)
+    try:
+        assert main(["validate", f"/dev/fd/{reads}"]) == 0
+    finally:
+        os.close(reads)
+    assert "valid: 1 environment, 1 agent" in capsys.readouterr().out
 
 
 def test_a_length_that_the_drift_cannot_have_is_one_line_and_nothing_is_written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -154,7 +155,7 @@ def test_states_are_kept_only_on_request(base):
 
 def test_settings_of_the_program_around_neither_disturb_nor_change(base):
     seen = []
-    with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
+    with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"), jax.disable_jit():
         again = dw.simulate(
             AGENT, ENVIRONMENT, **OPTIONS, progress=lambda *_: seen.append(jax.numpy.ones(1).dtype)
         )
@@ -166,6 +167,21 @@ def test_a_chunk_is_never_much_longer_than_the_run():
     """Else this would ask for terabytes."""
     result = dw.simulate(AGENT, ENVIRONMENT, num_episodes=2, num_runs=NUM_RUNS, chunk_size=10**12)
     assert result.values.shape == (NUM_RUNS, 2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (dict(record_every=2**63), "record_every must be an integer below 2^32, got 9223372036854775808"),
+        (
+            dict(first_run=2**32 - 2),
+            "first_run must leave the last run a number below 2^32, got 4294967294 with",
+        ),
+    ],
+)
+def test_counts_beyond_the_addresses_of_randomness_are_refused(changed, line):
+    with pytest.raises(ValueError, match=re.escape(line)):
+        dw.simulate(AGENT, ENVIRONMENT, num_episodes=2, num_runs=3, **changed)
 
 
 @pytest.mark.parametrize("radius", [1e39, 1e-60])

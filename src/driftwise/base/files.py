@@ -37,6 +37,16 @@ def replaceable(path: Path) -> Path:
     return behind_links(path)
 
 
+HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # what somebody writes to this process
+
+
+def require_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse, by an `OSError`, what can be opened but need never end: a pipe, a socket, a device."""
+    kind = stat.S_IFMT(os.stat(path).st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not os.fspath(path).startswith(HANDED_OVER):
+        raise OSError(errno.EINVAL, f"it is {KINDS.get(kind, 'something else')}, not a file")
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, then put it in the place of the old one.
 

@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.files import require_regular
 from driftwise.base.making import errors_under
 from driftwise.base.validation import ArgumentError, nearest
 from driftwise.experiments.experiment import Experiment, experiment_of
@@ -53,7 +54,8 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
 def _read(path: str) -> Experiment:
     with errors_under(path):
         try:
-            return experiment_of(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+            require_regular(path)
+            return experiment_of(tomllib.loads(Path(path).read_text(encoding="utf-8-sig")))
         except OSError as error:
             raise ValueError(f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:

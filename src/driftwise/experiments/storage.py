@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from driftwise.base.files import replace_file
+from driftwise.base.files import replace_file, require_regular
 from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
 from driftwise.experiments.kinds import require_kinds
@@ -107,6 +107,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a finished run; whatever is wrong with it is a `ValueError` that names the file."""
     path = folder / MANIFEST
     with blamed(path):
+        require_regular(path)
         content = path.read_bytes()
         try:
             manifest = json.loads(content)
@@ -139,6 +140,7 @@ def read_table(
     """The results that a manifest seals, or some columns (and diagnostics); any damage is a `ValueError`."""
     path = folder / RESULTS
     with blamed(path):
+        require_regular(path)
         content = path.read_bytes()
         seal = manifest.get("sha256", {}).get(RESULTS)
         if seal != _digest(content) and (seal is not None or manifest["format"] > 1):  # the first had none

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.files import replace_file
+from driftwise.base.files import replace_file, require_regular
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result
@@ -106,6 +106,7 @@ def checkpoint_bytes(simulation: Simulation) -> bytes:
 def read_content(path: Path) -> bytes | None:
     """The bytes of the checkpoint at `path`; None if there is none."""
     try:
+        require_regular(path)
         return path.read_bytes()
     except FileNotFoundError:
         return None

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from driftwise.base.files import require_regular
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
 from driftwise.online.limits import LARGEST_REWARD
 
@@ -130,10 +131,11 @@ class Log:
         except UnicodeDecodeError:
             raise ValueError(f"{self.path} cannot be read: it is not text in UTF-8") from None
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else error
+            reason = error.strerror or error
             raise ValueError(f"{self.path} cannot be read: {reason}") from None
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        require_regular(self.path)  # it is read several times
         if Path(self.path).suffix.lower() == ".parquet":
             with parquet.ParquetFile(self.path) as file:
                 self._require_columns(file.schema_arrow.names)
