@@ -211,6 +211,8 @@ def test_tuned_forms_use_the_logarithms_and_epochs_of_their_papers():
     period = math.ceil(1000 / (epochs * 3 ** (-2 / 3)))
     assert restart_q_ucb.tuned(SPEC, **given) == StagedQLearning(SPEC, period, plain)
     freedman = FreedmanBound(plain, math.ceil(0.005 * 12 * 3**6 * plain.log_term))
+    published = HoeffdingBound(0.3, math.log(2 / 0.1), 0.2)
+    assert restart_q_ucb.tuned(SPEC, **given, confidence="published").bound == published
     tuned = restart_q_ucb_freedman.tuned(SPEC, **given, reference_scale=0.005)
     assert tuned == StagedQLearning(SPEC, math.ceil(1000 / epochs), freedman)
     for algorithm in (restart_q_ucb, restart_q_ucb_freedman):

@@ -209,7 +209,7 @@ def q_ucb_bernstein(
       clip: `"paper"` or `"tight"`, see `q_ucb`.
 
     Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
-    Algorithm 2 and Theorem 2 [from memory and summaries that agree; not checked against the print].
+    Algorithm 2 and Theorem 2 [from memory, as one public summary has it; not checked against the print].
 
     Deviations from the paper: none but rounding. The bonuses add up to $\beta_n/2$, which is kept instead of
     $\beta_n$; $W_n$ comes from Welford's recursion instead of two sums. Otherwise see `q_ucb`.

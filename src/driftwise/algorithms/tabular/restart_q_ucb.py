@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Required, TypedDict, Unpack
 
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.acting import greedy_plan, highest, require_all_actions
 from driftwise.algorithms.tabular.stages import FreedmanBound, HoeffdingBound, StageBound, Visit
 from driftwise.base.agent import Agent
+from driftwise.base.arguments import with_defaults
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
-from driftwise.base.validation import require_number
+from driftwise.base.validation import require_choice, require_number
 from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term, tabular_period
 
@@ -73,50 +74,58 @@ class StagedQLearning(Agent):
         return StagedState(q, q, self.bound.init(q), xp.zeros_like(q), first, xp.asarray(0, dtype=xp.int64))
 
 
-def restart_q_ucb_tuning(
-    spec: Spec, *, num_episodes: int, variation: float, delta: float = 0.05, beta_scale: float = 1.0
-) -> dict[str, Any]:
-    r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs and $\iota = \log(2SAT/\delta)$.
+class EpochRun(TypedDict, total=False):
+    r"""A run, the chance $\delta$ that bonuses fail, and their factor.
 
-    The paper has $\iota = \log(2/\delta)$; here $\delta$ is spread over all pairs and steps.
+    `confidence="uniform"` spreads $\delta$ over all pairs and steps, $\iota = \log(2SAT/\delta)$;
+    `"published"` is the paper's $\iota = \log(2/\delta)$.
+    """
+
+    num_episodes: Required[int]
+    variation: Required[float]
+    delta: Annotated[float, 0.05]
+    beta_scale: Annotated[float, 1.0]
+    confidence: Annotated[Literal["uniform", "published"], "uniform"]
+
+
+def restart_q_ucb_tuning(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
+    r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs, and $\iota$ for a `confidence`.
+
+    `"uniform"` is $\iota = \log(2SAT/\delta)$, with $\delta$ spread over all pairs and steps; `"published"`
+    is $\log(2/\delta)$.
 
     `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
     $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that moves within them do.
     """
-    return _tuned(spec, 4, num_episodes, variation, delta, beta_scale)
+    return _tuned(spec, 4, run)
 
 
 def restart_q_ucb_freedman_tuning(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    reference_scale: float = 1.0,
+    spec: Spec, *, reference_scale: float = 1.0, **run: Unpack[EpochRun]
 ) -> dict[str, Any]:
-    r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota = \log(2SAT/\delta)$ and $N_0 = c\,SAH^6\iota$.
+    r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota$ for a `confidence` and $N_0 = c\,SAH^6\iota$.
 
-    The paper has $\iota = \log(2/\delta)$; here $\delta$ is spread over all pairs and steps. The proof of
-    UCB-Advantage spreads it over $4T(H^2T^3 + 3)$ statements, which takes about three times this $\iota$.
-
-    `reference_scale` is $c$, a large enough constant in the paper. For the other arguments see
-    `restart_q_ucb`; here epochs cost $\sqrt{H^2SATD}$.
+    `reference_scale` is $c$, a large enough constant in the paper. The other arguments are as of
+    `restart_q_ucb`; here epochs cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage spreads $\delta$ over
+    $4T(H^2T^3 + 3)$ statements, which takes about three times the $\iota$ of `confidence="uniform"`.
     """
-    tuned = _tuned(spec, 2, num_episodes, variation, delta, beta_scale)
+    tuned = _tuned(spec, 2, run)
     scale = require_number("reference_scale", reference_scale, above=0)
     needed = scale * spec.num_states * spec.num_actions * spec.horizon**6 * tuned["log_term"]
-    never = num_episodes + 1  # no state has more visits at a step
+    never = run["num_episodes"] + 1  # no state has more visits at a step
     return dict(**tuned, reference_after=max(1, math.ceil(min(needed, never))))
 
 
-def _tuned(
-    spec: Spec, power: int, num_episodes: int, variation: float, delta: float, beta_scale: float
-) -> dict[str, Any]:
+def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
+    given = with_defaults(EpochRun, run)
+    sizes: dict[str, Any] = dict(num_episodes=given["num_episodes"])
+    log_term = tabular_log_term(spec, 2, **sizes, delta=given["delta"])
+    if require_choice("confidence", given["confidence"], ("uniform", "published")) == "published":
+        log_term = math.log(2 / given["delta"])
     return dict(
-        period=tabular_period(spec, num_episodes=num_episodes, variation=variation, power=power),
-        scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta),
+        period=tabular_period(spec, **sizes, variation=given["variation"], power=power),
+        scale=require_number("beta_scale", given["beta_scale"], at_least=0),
+        log_term=log_term,
     )
 
 
@@ -199,11 +208,11 @@ def restart_q_ucb_freedman(
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
-    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2. Stages, sums, variances, $N_0$, where
-    $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ were checked against Zhang, Zhou & Ji,
-    "Almost Optimal Model-Free Reinforcement Learning via Reference-Advantage Decomposition", NeurIPS 2020,
-    Algorithm 1 and Proposition 4: their UCB-Advantage is what it restarts. What it adds is from memory, the
-    last root of $\bar b$, for learnt rewards, and the factors of $\bar b$ and $b_\Delta$.
+    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2, from memory: the print was not at hand. Stages,
+    variances, $N_0$, where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree with the
+    text of Zhang, Zhou & Ji, "Almost Optimal Model-Free Reinforcement Learning via Reference-Advantage
+    Decomposition", NeurIPS 2020, whose UCB-Advantage it restarts. The terms that these constants multiply,
+    the last root of $\bar b$ and the factors of $\bar b$ and $b_\Delta$ were not compared with any print.
 
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
     differences of sums, which rounding can make negative.
