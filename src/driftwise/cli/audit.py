@@ -54,8 +54,8 @@ def _audit(
 ) -> None:
     """Check what an agent does and what is proven of it on live runs, with the true model at hand.
 
-    The exit code is 1 if a statement is violated. Where the radius is below theory's nothing is promised, and
-    nothing violated.
+    The exit code is 1 if a statement is violated. Where the radius is below theory's, optimism and what
+    follows from it are not promised; that is no violation.
     """
     from driftwise.analysis.audit import audit_study, audit_tight_cases, builtin_experiments
     from driftwise.analysis.audit.page import html_page
