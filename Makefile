@@ -19,8 +19,9 @@ run: $(VENV)/.run  ## the quickstart experiment: regret table, figure and data i
 test: $(VENV)/.dev  ## the test-suite
 	$(PYTEST)
 
-test-slow: $(VENV)/.dev  ## the long studies
-	$(PYTEST) -m slow
+test-slow: $(VENV)/.dev  ## the long studies, and the simulator's tests on optimised programs
+	XLA_FLAGS= $(PYTEST) -m slow
+	XLA_FLAGS= $(PYTEST) tests/simulation
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -1,8 +1,9 @@
 """Settings shared by all tests.
 
 Compiled programs are kept in a folder for as long as the tests run. Test workers and the processes that tests
-start share it, so that each program is compiled once. Each of them does its linear algebra in one thread: the
-matrices are small, and threads that wait for each other on busy cores cost several times the work itself.
+start share it, so that each program is compiled once, and without optimisation, which takes half the time;
+`make test-slow` compiles as users do. Each process does its linear algebra in one thread: the matrices are
+small, and threads that wait for each other on busy cores cost several times the work itself.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CACHE = "JAX_COMPILATION_CACHE_DIR"
 own_folder: str | None = None  # set in the first process, unless a folder is given from outside
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy and JAX read these settings when they are imported
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 if CACHE not in os.environ:
     own_folder = tempfile.mkdtemp(prefix="driftwise-compiled-")
     os.environ[CACHE] = own_folder

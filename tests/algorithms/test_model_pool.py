@@ -80,6 +80,19 @@ def assert_same_pool(played: Played, master: Master) -> None:
         np.testing.assert_allclose(state.models.gram[slot], gram, rtol=0, atol=1e-9)
 
 
+def test_the_first_judgement_on_a_model_leaves_the_window_as_all_others_do():
+    agent = dynamic_lin_ucb(
+        SPEC, noise_scale=NOISE, window=3, delta=0.95, admit_share=1.0, badness_delta=0.95
+    )
+    one = next(play(agent, bandit(), 1))
+    state, wrong = one.before, []
+    for reward in (9.0, 0.0, 0.0, 0.0, 0.0):
+        episode = one.episode._replace(rewards=np.array([reward]))
+        state = agent.update(state, one.features, one.plan, episode)
+        wrong.append(int(state.num_wrong[0]))
+    assert wrong == [1, 1, 1, 0, 0]
+
+
 def test_the_pool_equals_the_paper_where_arms_come_and_go():
     master = Master(2, noise_scale=NOISE, **HASTY)
     numbers = set()

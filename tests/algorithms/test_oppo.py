@@ -87,6 +87,13 @@ def test_it_is_the_algorithm_of_its_paper(drift, parameters, definition):
     assert_is_the_textbook(environment, played, **definition)
 
 
+def test_it_is_the_algorithm_of_its_paper_where_values_are_cut_at_what_is_left():
+    environment = make()
+    played = list(play(oppo(SPEC, **{**AGENT, "radius": 5.0}), environment, 6, seed=3))
+    assert_is_the_textbook(environment, played, radius=5.0)
+    assert any(np.isclose(one.plan.q[1], SPEC.horizon - 1).any() for one in played)
+
+
 def test_without_steps_it_plays_uniformly():
     for one in play(oppo(SPEC, step_size=0, radius=0.3), make(), 5):
         np.testing.assert_allclose(one.plan.policy, 1 / SPEC.num_actions, rtol=0, atol=1e-15)

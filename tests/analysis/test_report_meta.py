@@ -176,7 +176,7 @@ return found;
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), [pytest.param(1200, False, marks=pytest.mark.slow), (390, True)])
 def test_the_panel_is_drawn_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
     two = {"first": described_lock(30), "second": described_lock(20)}
     folder = make_folder(tmp_path / "results", described=described, told=told(), environments=two)

@@ -124,7 +124,7 @@ return found;
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("width", [pytest.param(1200, marks=pytest.mark.slow), 390])
 def test_several_environments_keep_out_of_each_others_way(tmp_path: Path, width: int) -> None:
     described = {name: described_lock(30) for name in ("near", "far & wide <i>", "third")}
     page = write_report(make_folder(tmp_path / "results", environments=described)).read_text()
