@@ -99,6 +99,17 @@ def test_one_tile_of_every_grid_and_near_states_share_most_of_them():
     assert shared == [1.0, 0.75, 0.5, 0.0]
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_the_grids_cut_every_axis_in_places_of_their_own(axis):
+    """Shifted alike along all axes, or twice as far along the next, some would share their cuts."""
+    basis, state = Tiles((0.0,) * 3, (1.0,) * 3, per_axis=2, num_tilings=4), np.full(3, 0.01)
+    seen = set()
+    for place in np.arange(0, 0.5, 1 / 64) + 1 / 128:  # along one tile
+        state[axis] = place
+        seen.add(basis(state).tobytes())
+    assert len(seen) == 4
+
+
 def test_each_action_has_a_block_of_its_own():
     features = PerAction(OneHot(3), 2)
     np.testing.assert_array_equal(features(1), [[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]])

@@ -75,6 +75,8 @@ def test_batches_join_to_all_runs(tmp_path, monkeypatch):
     whole = Task(diagnosing(), make(), num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
     uneven = replace(whole, num_runs=2 * NUM_RUNS + 1).split()
     assert [(task.first_run, task.num_runs) for task in uneven] == [(0, 2), (2, 2), (4, 3)]
+    later = replace(whole, first_run=5).split()
+    assert [(task.first_run, task.num_runs) for task in later] == [(5, NUM_RUNS), (5 + NUM_RUNS, NUM_RUNS)]
     batches = whole.split()
     assert [(task.first_run, task.num_runs) for task in batches] == [(0, NUM_RUNS), (NUM_RUNS, NUM_RUNS)]
     joined = join_runs(run_tasks(batches, tmp_path))
