@@ -78,9 +78,10 @@ def as_in_a_file(given: dict[str, Any]) -> dict[str, Any]:
     return {name: to_config(value) for name, value in given.items() if name != "num_episodes"}
 
 
-def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> None:
+@pytest.mark.parametrize("scale", [1.0, 0.1, 10.0])
+def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment(scale: float) -> None:
     drift = dict(type="Abrupt", at=["50%"])
-    tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01)
+    tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01, variation_scale=scale)
     mine = experiment(environment=dict(type="combination_lock", drift=drift), agents=dict(t=tuned))
     for num_episodes in (40, 400):
         (group,) = prepare(mine, num_episodes=num_episodes).groups
@@ -88,7 +89,7 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment() -> Non
         assert group.task.agent == dw.algorithms.opt_wlsvi.tuned(
             environment.spec,
             num_episodes=num_episodes,
-            variation=environment.variation(num_episodes).total,
+            variation=scale * environment.variation(num_episodes).total,
             beta_scale=0.01,
         )
 
