@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from driftwise.base import provenance
+from tests.examples import make
+from tests.simulation.diagnosing import diagnosing
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -49,5 +52,47 @@ def test_without_git_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_host_is_described_in_plain_values() -> None:
     host = provenance.host()
-    assert set(host) == {"name", "system", "machine", "cpus"}
+    assert set(host) == {"name", "system", "machine", "cpu", "cpus"}
     assert host["cpus"] >= 1
+    assert isinstance(host["cpu"], str)
+
+
+def test_a_digest_is_of_names_and_contents_and_of_nothing_else(tmp_path: Path) -> None:
+    def digest() -> str:
+        return provenance.digest(provenance._code(tmp_path))
+
+    for name, content in {"a.py": "x = 1", "room/b.py": "y = 1", "room/c.toml": "z = 1"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    before = digest()
+    os.utime(tmp_path / "a.py", (0, 0))
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"compiled")
+    (tmp_path / ".#a.py").symlink_to("an editor's lock")
+    assert digest() == before
+    seen = {before}
+    for change in (
+        lambda: (tmp_path / "a.py").write_text("x = 2"),
+        lambda: (tmp_path / "room" / "c.toml").write_text("z = 2"),
+        lambda: (tmp_path / "a.py").rename(tmp_path / "d.py"),
+        lambda: (tmp_path / "room" / "b.py").unlink(),
+        lambda: (tmp_path / "e.py").touch(),
+    ):
+        change()
+        seen.add(digest())
+    assert len(seen) == 6
+
+
+def test_the_digest_of_this_package_is_known_and_so_are_the_flags_of_the_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
+    found = provenance.provenance.__wrapped__()
+    assert found["sources"] == {"driftwise": provenance.digest(provenance._code(provenance.PACKAGE))}
+    assert found["xla_flags"] == "--xla_cpu_enable_fast_math=false"
+
+
+def test_code_from_elsewhere_is_known_by_its_file() -> None:
+    here = provenance.foreign_sources(diagnosing(), make())
+    assert list(here) == ["diagnosing.py"]
+    assert provenance.foreign_sources(make(), 3, "word") == {}

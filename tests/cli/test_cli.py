@@ -302,7 +302,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         (
             "run quickstart --episode 5",
             "option must be one of --episodes, --runs, --seed, --out, --workers, --engine, --address, "
-            "--device, --quiet, --help, got '--episode' (did you mean '--episodes'?)",
+            "--device, --recompute, --quiet, --help, got '--episode' (did you mean '--episodes'?)",
         ),
         (
             "run quickstart --engine rya",

@@ -196,9 +196,39 @@ def test_what_other_versions_computed_is_refused(path, package, chunks):
     versions = {**origin["versions"], package: "0.0.1"}
     write_checkpoint(path, simulation)
     rewritten(path, origin=np.array(json.dumps({**origin, "versions": versions})))
-    said = f"was computed with .*{package} 0.0.1.*: install those, or delete the checkpoints in {path.parent}"
+    said = f"was computed with .*{package} 0.0.1.*: install those, or compute it again"
     with pytest.raises(CheckpointError, match=said):
         simulate_from(path, fresh())
+
+
+@pytest.mark.parametrize("chunks", [1, 3])  # unfinished and finished
+@pytest.mark.parametrize("sources", [{"driftwise": "0123456789abcdef"}, {}])
+def test_what_other_code_computed_is_refused_and_dropped_on_request(path, sources, chunks):
+    simulation = fresh()
+    for _ in range(chunks):
+        simulation.advance()
+    write_checkpoint(path, simulation)
+    checkpoints.drop_unusable(path, fresh())  # nothing is wrong with it
+    rewritten(path, origin=np.array(json.dumps({**simulation.origin, "sources": sources})))
+    said = r"was computed by other code \(driftwise\): bring that back, or compute it again \(--recompute"
+    with pytest.raises(CheckpointError, match=said):
+        simulate_from(path, fresh())
+    checkpoints.drop_unusable(path, fresh())
+    assert not path.exists()
+
+
+def test_a_simulation_that_was_taken_up_names_all_that_computed_it(path):
+    simulation = fresh()
+    simulation.advance()
+    write_checkpoint(path, simulation)
+    elsewhere = {**simulation.origin, "host": {"name": "elsewhere", "cpu": "another"}, "xla_flags": "--odd"}
+    rewritten(path, origin=np.array(json.dumps(elsewhere)))
+    for _ in range(2):  # in the end it is read
+        found = simulate_from(path, fresh()).manifest
+        assert found["host"] == [elsewhere["host"], simulation.origin["host"]]
+        assert found["xla_flags"] == ["--odd", simulation.origin["xla_flags"]]
+        assert found["sources"] == simulation.sources
+        assert found["versions"] == simulation.origin["versions"]
 
 
 def test_a_finished_simulation_says_what_computed_it_and_not_what_read_it(path):

@@ -1,21 +1,35 @@
-"""The origin of numbers: versions, the commit of this package, and the machine it runs on."""
+"""The origin of numbers: versions, the code itself, and the machine it runs on."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
+import hashlib
+import inspect
 import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
+PACKAGE = Path(__file__).parents[1]
+CODE = (".py", ".toml")  # suffixes of the files that numbers can depend on
+
 
 @functools.cache
 def provenance() -> dict[str, Any]:
-    """The `versions`, `commit` and `host` that compute in this process."""
-    return {"versions": versions(), "commit": commit(), "host": host()}
+    """The `versions`, `sources`, `commit`, `host` and `xla_flags` that compute in this process."""
+    return {
+        "versions": versions(),
+        "sources": {"driftwise": digest(_code(PACKAGE))},
+        "commit": commit(),
+        "host": host(),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+    }
 
 
 def versions() -> dict[str, str]:
@@ -29,14 +43,64 @@ def versions() -> dict[str, str]:
     return found
 
 
+def digest(files: Iterable[tuple[str, Path]]) -> str:
+    """A number for the content of named files; when they were written, or compiled, does not count."""
+    found = hashlib.sha256()
+    for name, path in sorted(files):
+        content = path.read_bytes()
+        found.update(f"{name}\n{len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()[:16]
+
+
+def _code(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in folder.rglob("*"):
+        if path.suffix in CODE and not path.name.startswith("."):
+            yield path.relative_to(folder).as_posix(), path
+
+
+def foreign_sources(*values: Any) -> dict[str, str]:
+    """Digests of the files in which classes of these values, and of their fields, are from elsewhere."""
+    found = {path.name: _digest_of_file(path) for value in values for path in _foreign_files(value)}
+    return dict(sorted(found.items()))
+
+
+_digest_of_file = functools.cache(lambda path: digest([(path.name, path)]))
+
+
+def _foreign_files(value: Any) -> Iterator[Path]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _foreign_files(each)
+    if not dataclasses.is_dataclass(value):
+        return
+    with contextlib.suppress(OSError, TypeError):  # a class that was typed in has no file
+        path = Path(inspect.getfile(type(value)))
+        if path.is_file() and PACKAGE not in path.parents:
+            yield path
+    for field in dataclasses.fields(value):
+        yield from _foreign_files(getattr(value, field.name))
+
+
 def host() -> dict[str, Any]:
     """The machine, as far as it explains numbers and times."""
     return {
         "name": platform.node(),
         "system": platform.platform(),
         "machine": platform.machine(),
+        "cpu": cpu_kind(),
         "cpus": os.cpu_count(),
     }
+
+
+def cpu_kind() -> str:
+    """The kind of processor, as the system names it; kinds may round differently."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor()
 
 
 def commit() -> str | None:

@@ -41,6 +41,9 @@ def _run(
         word("ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]"),
     ] = None,
     device: Annotated[str | None, word("DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
+    recompute: Annotated[
+        bool, flag("--recompute", "Compute again what other code or versions left there.")
+    ] = False,
     quiet: Annotated[bool, flag("--quiet", "Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
@@ -71,6 +74,7 @@ def _run(
             remove_leftovers(folder)
             kept = check(stack.enter_context, claimed(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, device=device, look=look)
+        options["recompute"] = recompute
         with shown_progress(quiet) as progress, blaming_out(out), _blaming_what_ran():
             outcomes = run_study(study, **options, progress=progress)
         with blaming_out(out):

@@ -74,6 +74,7 @@ def run_study(
     device: Device | None = None,
     progress: Listener | None = None,
     look: Look | None = None,
+    recompute: bool = False,
 ) -> tuple[Outcome, ...]:
     """Run every agent of a study.
 
@@ -86,6 +87,7 @@ def run_study(
       progress: called with a `Progress`: for every agent at the start, then after every part of its episodes.
       look: called several times a second by engines, else about every second; what it raises ends the run,
         and the checkpoints have all that was played.
+      recompute: compute again what other code or other versions computed, instead of refusing it.
     """
     from driftwise.simulation.running import run_tasks
 
@@ -96,7 +98,8 @@ def run_study(
     owners = [group for group, own in zip(study.groups, split, strict=True) for _ in own]
     tasks = [task for own in split for task in own]
     report = _by_agent(owners, tasks, progress or (lambda news: None))
-    results = iter(run_tasks(tasks, checkpoints, engine=engine, progress=report, look=look))
+    options: dict[str, Any] = dict(engine=engine, recompute=recompute)
+    results = iter(run_tasks(tasks, checkpoints, **options, progress=report, look=look))
     return tuple(
         outcome
         for group, own in zip(study.groups, split, strict=True)

@@ -27,6 +27,7 @@ from driftwise.simulation.tasks import Task
 FORMAT = 4  # of a checkpoint
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
+AGAIN = "--recompute, or recompute=True"
 DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
 
 
@@ -116,6 +117,15 @@ def read_content(path: Path) -> bytes | None:
         ) from None
 
 
+def drop_unusable(path: Path, simulation: Simulation) -> None:
+    """Remove the checkpoint at `path` if this simulation cannot go on from it."""
+    try:
+        if (content := read_content(path)) is not None:
+            load_checkpoint(content, path, simulation)
+    except CheckpointError:
+        path.unlink()
+
+
 def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
     """Let a simulation go on from the content of the checkpoint at `path`."""
     arrays = load_checkpoint(content, path, simulation)
@@ -136,7 +146,8 @@ def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[
         }
         found = json.loads(str(arrays.pop("identity")))
         age = found["format"] - FORMAT
-        versions = json.loads(str(arrays["origin"]))["versions"]
+        origin = json.loads(str(arrays["origin"]))
+        versions, sources = origin["versions"], origin.get("sources", {})
     except Exception as error:  # whatever a reader stumbled over
         raise _damaged(path, error) from None
     expected = json.loads(json.dumps(_label(simulation)))
@@ -154,10 +165,18 @@ def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[
         why = f"belongs to another simulation, with another {', '.join(other)}"
     elif any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
         those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
-        why = f"was computed with {those}: install those, or delete the checkpoints in {path.parent}"
+        why = f"was computed with {those}: install those, or compute it again ({AGAIN})"
+    elif changed := _changed(sources, simulation.sources):
+        why = f"was computed by other code ({changed}): bring that back, or compute it again ({AGAIN})"
     if why:
         raise CheckpointError(f"{path} {why}")
     return arrays
+
+
+def _changed(found: dict[str, Any], here: dict[str, str]) -> str:
+    """Names of the sources that are not what they were; those that only one of the two knows do not count."""
+    names = [name for name in here if name in found or name == "driftwise"]
+    return ", ".join(name for name in names if found.get(name) != here[name])
 
 
 def _label(simulation: Simulation) -> dict[str, Any]:

@@ -90,11 +90,16 @@ def split_points(result: Result, count: int) -> list[Result]:
 def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Origin of results that belong together: single facts, and lists of those that differ."""
     manifests = list(manifests)
-    versions = [manifest["versions"] for manifest in manifests]
+    single = ("device", "commit", "host", "xla_flags")
     return {
-        **{key: _one_or_all(each[key] for each in manifests) for key in ("device", "commit", "host")},
-        "versions": {name: _one_or_all(each[name] for each in versions) for name in versions[0]},
+        **{key: _one_or_all(each[key] for each in manifests) for key in single},
+        **{key: _joint([each[key] for each in manifests]) for key in ("versions", "sources")},
     }
+
+
+def _joint(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = dict.fromkeys(name for table in tables for name in table)
+    return {name: _one_or_all(table[name] for table in tables if name in table) for name in names}
 
 
 def _one_or_all(facts: Iterable[Any]) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.checkpoints import checkpoint_name, simulate_from
+from driftwise.simulation.checkpoints import checkpoint_name, drop_unusable, simulate_from
 from driftwise.simulation.files import remove_leftovers
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
@@ -46,12 +46,14 @@ def run_tasks(
     engine: Engine | None = None,
     progress: Report | None = None,
     look: Look | None = None,
+    recompute: bool = False,
 ) -> list[Result]:
     """Results of all tasks, going on from whatever checkpoints `folder` has; without one, all anew.
 
     Args:
       engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
       progress: hears where each task begins and what it comes to, never less than before.
+      recompute: compute again what other code or other versions computed, instead of refusing it.
       look: called several times a second by engines, else about every second; what it raises ends the run.
     """
     look, furthest = look or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
@@ -65,6 +67,8 @@ def run_tasks(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         remove_leftovers(folder)
+        for task in tasks if recompute else ():
+            drop_unusable(folder / checkpoint_name(task), Simulation(task))
     if engine is not None:
         if folder is None:
             raise ArgumentError("folder", "be a path where there is an engine", folder)

@@ -19,7 +19,7 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.provenance import provenance
+from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.program import (
@@ -31,7 +31,7 @@ from driftwise.simulation.program import (
     play_chunk,
     run_keys,
 )
-from driftwise.simulation.results import CURVES, Result
+from driftwise.simulation.results import CURVES, Result, joint_origin
 from driftwise.simulation.room import require_room_for, telling_of_memory
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
@@ -123,7 +123,8 @@ class Simulation:
         self._state: Any = None  # until it is needed
         self._inputs: Any = None  # of the present chunk
         self._pace = math.inf  # seconds of an episode, lately
-        self._finished_by: dict[str, Any] | None = None  # what computed a finished checkpoint that was read
+        self._before: dict[str, Any] | None = None  # what computed a checkpoint that was read
+        self.sources = {**provenance()["sources"], **foreign_sources(task.agent, task.environment)}
         self.done = 0
         self.seconds = time.perf_counter() - started  # spent computing, here and before a restoration
 
@@ -232,7 +233,7 @@ class Simulation:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
             with own_settings(self._device):
                 self._state = jax.device_put(state)
-        self._finished_by = json.loads(str(checkpoint["origin"])) if finished else None
+        self._before = json.loads(str(checkpoint["origin"]))
         self._sums.clear()
         for name in (*CURVES, *diagnostics):
             self._sums[name][: len(checkpoint[name])] = checkpoint[name]
@@ -263,5 +264,8 @@ class Simulation:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The device, versions, commit and host that compute it, or did if it was read finished."""
-        return self._finished_by or {"device": self._device.device_kind, **provenance()}
+        """The device, code, versions, commit and host that compute it, and those that did before."""
+        if self._before is not None and self._state is None:  # it was finished
+            return self._before
+        here = {"device": self._device.device_kind, **provenance(), "sources": self.sources}
+        return here if self._before is None else joint_origin([self._before, here])

@@ -43,7 +43,7 @@ def manifest(report: Report) -> Section:
         "runs": data.num_runs,
     }
     names = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device")
-    names += ("host", "commit", "written", "seconds", "versions")
+    names += ("host", "xla_flags", "commit", "sources", "written", "seconds", "versions")
     known = {name: entries.get(name) for name in names if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
     listed = Definitions({name: manifest_text(value) for name, value in known.items()})
