@@ -48,6 +48,10 @@ def around(meta: str, base: str, more: str = "") -> str:
     return TOP + ENVIRONMENT + f'[agents.a]\nalgorithm = "{meta}"\nbase = {base}\n{more}\n'
 
 
+def typed(environment: str, line: str) -> str:
+    return f'[environment]\ntype = "{environment}"\n{line}\n'
+
+
 def in_detector(fields: str) -> str:
     return around("change_detection", LSVI_UCB, f"detector = {{ {fields} }}")
 
@@ -56,6 +60,8 @@ def in_arms(fields: str) -> str:
     return around("borl", f'{{ algorithm = "opt_wlsvi", {fields} }}')
 
 
+UNIFORM = '[agents.u]\nalgorithm = "uniform"\n'
+TOO_LARGE = "its numbers are too large or too small to compute with:"
 LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
 TOLD = "must go with a form that needs the variation, such as one with tuned = true, got"
 MISTAKES = {
@@ -101,6 +107,18 @@ MISTAKES = {
     in_environment("horizon = 2.5"): "environment.horizon must be an integer of at least 2, got 2.5",
     in_environment("horizon = [3, 4]"): "environment.horizon must be an integer of at least 2, got [3, 4]",
     in_environment("rewards = 'coin'"): "environment.rewards must be one of mean, bernoulli, got 'coin'",
+    TOP + typed("cheung_two_armed", "budget = 1e308") + UNIFORM: (
+        f"environment: cheung_two_armed: {TOO_LARGE} float division by zero"
+    ),
+    TOP + typed("oil_discovery", "noise = 1e308") + UNIFORM: (
+        f"environment: oil_discovery: {TOO_LARGE} (34, 'Numerical result out of range')"
+    ),
+    TOP + typed("inventory", "price = 1e308") + UNIFORM: (
+        "environment: reward of anchor 0 must be finite, got nan at index (0, 2)"
+    ),
+    TOP + typed("dynamic_pricing", "highest = 1e-320") + UNIFORM: (
+        "environment: features must be finite, got inf at index (0, 0)"
+    ),
     # its drift
     in_environment("drift = 'Abrupt'"): "environment.drift must be a table, got 'Abrupt'",
     in_drift("at = [5]"): f"environment.drift.type is missing: a drift needs it, one of {DRIFTS}",
@@ -177,6 +195,14 @@ MISTAKES = {
     ),
     TOP + ENVIRONMENT + '[agents.b]\nalgorithm = "bob"\ntuned = true\nvariation_scale = 2\n': (
         f"agents.b.variation_scale {TOLD} bob.tuned"
+    ),
+    TOP
+    + typed("continuing_river_swim", "")
+    + '[agents.s]\nalgorithm = "sw_ucrl"\ntuned = true\ndelta = 1e-320': (
+        f"agents.s: sw_ucrl.tuned: {TOO_LARGE} cannot convert float infinity to integer"
+    ),
+    TOP + typed("continuing_river_swim", "") + '[agents.s]\nalgorithm = "ucrl2"\ndelta = 1e-320': (
+        "agents.s: constant must be a number of at least 0, got inf"
     ),
     # the agents within agents
     TOP + ENVIRONMENT + '[agents.a]\nalgorithm = "random_restart"\nprobability = 0.1\n': (

@@ -14,6 +14,7 @@ from driftwise.base.making import make
 from driftwise.base.types import Spec
 from driftwise.base.validation import (
     ArgumentError,
+    computable,
     require_choice,
     require_count,
     require_kind,
@@ -155,7 +156,8 @@ def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> A:
         given = bind(name, expected, *args, **kwargs)
         require_kind(first, given.arguments[first], Spec if first == "spec" else object)
-        return maker(*given.args, **given.kwargs)
+        with computable(name):
+            return maker(*given.args, **given.kwargs)
 
     setattr(checked, "__signature__", expected)  # noqa: B010
     return checked

@@ -50,9 +50,9 @@ def scalar(*, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
     return _checked(partial(require_number, **bounds), default)
 
 
-def count(*, at_least: int = 1, default: Any = dataclasses.MISSING) -> Any:
+def count(*, at_least: int = 1, bits: int = 63, default: Any = dataclasses.MISSING) -> Any:
     """A field of one integer; it is part of the structure."""
-    return _checked(partial(require_count, at_least=at_least), default)
+    return _checked(partial(require_count, at_least=at_least, bits=bits), default)
 
 
 def reserve(*, default: int) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,21 @@ class ArgumentError(ValueError):
     def under(self, path: str) -> ArgumentError:
         """The same error of an argument that stands at a path, as `environment.drift` in a file."""
         return ArgumentError(f"{path}.{self.argument}", self.expected, self.value, self.got)
+
+
+@contextlib.contextmanager
+def computable(owner: str) -> Iterator[None]:
+    """Numbers that cannot be computed with in here are a `ValueError` of their owner.
+
+    Arrays that overflow are let through: they are found not to be finite where they are checked.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except ArithmeticError as error:
+        raise ValueError(
+            f"{owner}: its numbers are too large or too small to compute with: {error}"
+        ) from None
 
 
 def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -> int:

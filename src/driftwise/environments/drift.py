@@ -110,7 +110,7 @@ class RandomWalk(Drift):
 
     scale: float = scalar(at_least=0)
     num_anchors: int = count(at_least=2, default=2)
-    seed: int = count(at_least=0, default=0)
+    seed: int = count(at_least=0, bits=64, default=0)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         episodes = np.asarray(episodes)

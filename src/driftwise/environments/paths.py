@@ -112,7 +112,7 @@ class SphereWalk(ParameterPath):
     dim: int = count(at_least=2)
     scale: float = scalar(at_least=0)
     radius: float = scalar(above=0, default=1.0)
-    seed: int = count(at_least=0, default=0)
+    seed: int = count(at_least=0, bits=64, default=0)
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
         rounds = np.asarray(rounds)

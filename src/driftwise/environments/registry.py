@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from driftwise.base.arguments import bind, checked, checks_of
 from driftwise.base.making import make
 from driftwise.base.part import from_config, to_config
-from driftwise.base.validation import require_choice
+from driftwise.base.validation import computable, require_choice
 from driftwise.environments.environment import Environment
 
 P = ParamSpec("P")
@@ -35,7 +35,8 @@ def register(make: Callable[P, E]) -> Callable[P, E]:
     @functools.wraps(make)
     def made(*args: P.args, **kwargs: P.kwargs) -> E:
         given = bind(make.__name__, signature, *args, **kwargs)
-        environment = make(**checked(checks, given.arguments))  # pyright: ignore[reportCallIssue]
+        with computable(make.__name__):
+            environment = make(**checked(checks, given.arguments))  # pyright: ignore[reportCallIssue]
         given.apply_defaults()
         config = {name: to_config(value) for name, value in given.arguments.items()}
         return environment.described(make.__name__, config)

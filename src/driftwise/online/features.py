@@ -137,7 +137,7 @@ class RadialBasis:
     per_axis: int = count(at_least=2, default=5)
     width: float | None = None
     centres: Literal["grid", "random"] = choice("grid", "random", default="grid")
-    seed: int = count(at_least=0, default=0)
+    seed: int = count(at_least=0, bits=64, default=0)
 
     def __post_init__(self) -> None:
         width = 0.5 / (self.per_axis - 1) if self.width is None else self.width

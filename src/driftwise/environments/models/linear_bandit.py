@@ -107,6 +107,7 @@ class LinearBandit(Environment):
     def spec(self) -> Spec:
         return Spec.bandit(dim=self.arms.dim, num_arms=self.arms.num_arms)
 
+    @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """The parameter at the rounds `[T]`: `[T, d]`, checked; coins need means in [0, 1]."""
         episodes = np.asarray(episodes)
@@ -124,6 +125,7 @@ class LinearBandit(Environment):
         """Rounds before `num_episodes` at which the parameter jumps."""
         return self.path.changes(num_episodes)
 
+    @np.errstate(over="ignore")  # longer than any number, and refused by who needs it
     def variation(self, num_episodes: int) -> Variation:
         """`Σ_t ‖θ(t) − θ(t+1)‖` over the first `num_episodes` rounds."""
         theta = self.at(np.arange(require_path(num_episodes, width=3 * self.arms.dim)))

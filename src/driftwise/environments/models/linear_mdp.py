@@ -198,6 +198,7 @@ class LinearMdp(Environment):
         root, largest = np.sqrt(self.spec.dim), np.linalg.norm(np.abs(self.mu).sum(-1), axis=-1).max()
         return float(largest if largest > root + TOLERANCE else root)
 
+    @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
         episodes = np.asarray(episodes)
