@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 
 from driftwise.analysis import figures
+from driftwise.experiments import EXPERIMENTS
 from driftwise.simulation.results import Result
 from tests import examples
 from tests.experiments.test_experiments import made_up
@@ -81,6 +82,13 @@ def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
         names = {text.get_text() for text in axes.texts}
         assert names == {str(number) for number in range(15) if number != 12}
     assert figure.texts[1].get_text() == "made up · the 14 of lowest average rank of 20 agents"
+
+
+def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
+    title = max((each.finding or "" for each in EXPERIMENTS.values()), key=len)
+    flat = Result(np.ones((2, 5)), -np.ones((2, 5)), np.zeros((2, 5)), np.ones(5, dtype=int), None, {})
+    figure = figures.regret_figure([figures.Curves("one", {"a": flat})], title=title)
+    assert figure.texts[0].get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:

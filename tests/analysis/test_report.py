@@ -18,6 +18,7 @@ import pytest
 
 from driftwise import environments
 from driftwise.analysis import latex
+from driftwise.analysis.figures import regret_png
 from driftwise.analysis.page import Code, Figure, thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
@@ -30,7 +31,9 @@ from driftwise.analysis.report.panels.heat_map import find_grids
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
 from driftwise.environments import drift, planning
-from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments import EXPERIMENTS, run_study
+from driftwise.experiments.saving import save_outcomes
+from driftwise.experiments.study import prepare
 from driftwise.simulation.results import Result
 from tests.report_folders import LABELS, NASTY, damage, described_lock, make_folder, make_grid_folder, write
 
@@ -435,3 +438,14 @@ def test_numbers_are_short_and_thinning_keeps_the_ends() -> None:
     assert thinned(3).tolist() == [0, 1, 2]
     kept = thinned(10_001)
     assert (kept[0], kept[-1], len(kept)) == (0, 10_000, 400)
+
+
+@pytest.mark.slow
+def test_the_title_of_the_quickstart_is_true_of_every_agent(tmp_path: Path) -> None:
+    study = prepare(EXPERIMENTS["quickstart"])
+    save_outcomes(tmp_path, study, run_study(study), regret_png)
+    (data,) = load_report_data(tmp_path).values()
+    shares = dict(zip(data.labels, data.recovery.share[:, 0].tolist(), strict=True))
+    greedy = shares.pop("ε-greedy LSVI")
+    assert shares == {"OPT-WLSVI": 1, "SW-LSVI-UCB": 1, "LSVI-UCB": 0, "LSVI-UCB-Restart": 1}
+    assert 0.25 < greedy < 0.75  # half of 32 runs, and three standard deviations

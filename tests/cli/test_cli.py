@@ -80,7 +80,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
         assert json.loads(table["parameters"][start]) == described["parameters"]
         assert described["seconds"] > 0
         final = result.cumulative_regret[:, -1].mean()
-        line = next(line for line in said.out.splitlines() if line.split("  ")[1:2] == [label])
+        line = next(line for line in said.out.splitlines() if line.strip().split("  ")[0] == label)
         assert f" {final:.1f} ± " in line
 
     assert (manifest["experiment"], manifest["num_episodes"], manifest["num_runs"]) == ("quickstart", 20, 2)

@@ -74,7 +74,8 @@ def regret_figure(rows: Sequence[Curves], *, title: str = "", note: str = "") ->
             _draw_row(row, left, right, styles)
         _make_room(figure, pairs[:, 1])
         written: dict[str, Any] = dict(va="center", parse_math=False)
-        figure.text(0.012, 1 - 0.22 / height, title, fontsize=14, fontweight="bold", **written)
+        size = min(14.0, 1250 / max(len(title), 1))  # a long one fits into the width
+        figure.text(0.012, 1 - 0.22 / height, title, fontsize=size, fontweight="bold", **written)
         figure.text(0.012, 1 - 0.48 / height, note, fontsize=9.5, color=FAINT, **written)
     return figure
 

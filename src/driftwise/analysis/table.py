@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
+EMPTY = ("", "–")  # texts of cells that say nothing
+WORD = 20  # letters of a name that a terminal does not break
 
 
 @dataclass(frozen=True)
@@ -85,16 +87,25 @@ class Table:
         rows = ([row[place] for place in kept] for row in self.rows)
         return Table.of(self.name, [self.columns[place] for place in kept], rows, self.title)
 
+    def without_empty(self) -> Table:
+        """The table less the columns that have nothing to say in any row."""
+        cells = zip(*self.rows, strict=True)
+        empty = (all(cell.text in EMPTY for cell in column) for column in cells)
+        return self.without(*(column.heading for column, no in zip(self.columns, empty, strict=True) if no))
+
 
 def terminal_table(table: Table) -> TerminalTable:
     """The table for rich to print, less its title."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as TerminalTable
 
-    drawn = TerminalTable(box=SIMPLE_HEAD)
-    for column in table.columns:
+    drawn = TerminalTable(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # two blanks between columns
+    words = (word for row in table.rows for word in row[0].text.split())
+    width = min(max(map(len, words), default=0), WORD)  # of the first column alone: others would be cut
+    for place, column in enumerate(table.columns):
         justify = "right" if column.kind == "number" else "left"
-        drawn.add_column(column.explained or column.heading, justify=justify, overflow="fold")
+        heading = column.explained or column.heading
+        drawn.add_column(heading, justify=justify, overflow="fold", min_width=width if place == 0 else None)
     for row in table.rows:
         drawn.add_row(*(cell.text for cell in row))
     return drawn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,7 +123,7 @@ def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
     from driftwise.analysis.report.data import ReportData
     from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
-    from driftwise.analysis.report.panels.rates import rates_table, sweeps
+    from driftwise.analysis.report.panels.rates import rates_table, sweeps, verdicts
     from driftwise.experiments.saving import manifest
 
     entries = manifest(study, outcomes)
@@ -136,6 +137,9 @@ def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:
     device = outcomes[0].result.manifest["device"]
     print(f"{study.experiment.summary}: {sizes}, seed {study.seed}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
-    for sweep in sweeps(report) if study.experiment.environments else ():
+    found = sweeps(report) if study.experiment.environments else ()
+    for sweep in found:
         print(sweep.title)
         print_table(rates_table([sweep]).without("sweep"))
+    if found:
+        print(f"{textwrap.fill(verdicts(rates_table(found)), 80)}\n")

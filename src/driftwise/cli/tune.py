@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Annotated, Any
 
 from driftwise.analysis.table import Cell, Table, numbers, words
@@ -77,33 +78,80 @@ def _tune(
         print(json_text(_content(setting, kind, advice)))
         return
     print_table(_tunings_table(setting, kind))
+    print_table(_bounds_table(setting, kind))
     print_table(_rates_table(setting, kind))
+    print(f"{textwrap.fill(_legend(setting, kind), 80)}\n")
     print(f"If the variation is not known, {_listed(setting, _blocks(setting, kind))}.\n")
     print(f"Recommendation. {' '.join(advice.sentences)}")
 
 
-def _tunings_table(setting: Setting, problem: Problem) -> Table:
-    symbol, most = TRIVIAL[problem], trivial(setting, problem)
-    columns = words("algorithm", "tuning", "forgetting")
-    columns += numbers("remembered", "λ", "radius", "bound", f"bound / {symbol}", f"below {symbol} at K =")
-    rows = []
-    for evaluation in _evaluated(setting, problem, rate_only=False):
-        bound = evaluation.bound
-        options = (f"clip {each}" if name == "clip" else each for name, each in bound.options.items())
-        sizes = evaluation.radius, evaluation.total, evaluation.total / most
-        row = (
-            bound.algorithm,
-            ", ".join(options) or "–",
-            described(evaluation),
-            Cell.of("{:,.1f}".format, evaluation.remembered),
-            Cell.of("{:g}".format, evaluation.setting.ridge),
-            *(Cell.of("{:.3g}".format, size) for size in sizes),
-            _first(bound, setting),
-            ", ".join(filter(None, (bound.status, bound.assumes))),
+def _tunings(setting: Setting, problem: Problem) -> list[list[Evaluation]]:
+    """Bounds of each tuning, the smallest first."""
+    found: dict[Any, list[Evaluation]] = {}
+    for each in _evaluated(setting, problem, rate_only=False):
+        numbers = (*each.parameters.items(), each.setting.ridge)
+        found.setdefault((each.bound.algorithm, _options(each.bound), numbers), []).append(each)
+    return [sorted(bounds, key=lambda each: each.total) for bounds in found.values()]
+
+
+def _options(bound: Bound) -> str:
+    """The keywords of a tuning; λ has a column, and what values are cut at a sentence of its own."""
+    named = {name: value for name, value in bound.options.items() if name not in ("clip", "ridge")}
+    return (
+        ", ".join(
+            each if name == "tuning" else f"{name.replace('_', ' ')} {each}" for name, each in named.items()
         )
-        rows.append(row)
-    title = f"Tunings, beside the trivial bound {symbol} = {most:,.0f}"
-    return Table.of("tunings", columns + words("status"), rows, title)
+        or "–"
+    )
+
+
+def _tunings_table(setting: Setting, problem: Problem) -> Table:
+    rows = [
+        (
+            best.bound.algorithm,
+            _options(best.bound),
+            Cell.of("{:g}".format, best.setting.ridge),
+            described(best),
+            Cell.of("{:,.0f}".format, best.remembered),
+            Cell.of("{:.3g}".format, best.radius),
+        )
+        for best, *_ in _tunings(setting, problem)
+    ]
+    columns = words("algorithm", "tuning") + numbers("λ") + words("forgetting")
+    title = "Tunings: how fast each forgets, and its radius"
+    return Table.of("tunings", columns + numbers("remembered", "radius"), rows, title)
+
+
+def _bounds_table(setting: Setting, problem: Problem) -> Table:
+    symbol, most = TRIVIAL[problem], trivial(setting, problem)
+    rows = [
+        (
+            best.bound.algorithm,
+            _options(best.bound),
+            Cell.of("{:g}".format, best.setting.ridge),
+            Cell.of("{:.3g}".format, best.total / most),
+            _first(best.bound, setting),
+            best.bound.status + f" ({best.bound.assumes})" * bool(best.bound.assumes),
+        )
+        for best, *_ in _tunings(setting, problem)
+    ]
+    columns = words("algorithm", "tuning") + numbers("λ", f"bound / {symbol}", f"below {symbol} at K")
+    title = f"Their bounds, beside the trivial bound {symbol} = {most:,.0f}"
+    return Table.of("bounds", columns + words("status"), rows, title).without_empty()
+
+
+def _legend(setting: Setting, problem: Problem) -> str:
+    symbol = TRIVIAL[problem]
+    bounds = [each.bound for each in _evaluated(setting, problem, rate_only=False)]
+    clipped = dict.fromkeys(bound.algorithm for bound in bounds if "clip" in bound.options)
+    return (
+        f"remembered: episodes; a window, a period, or 1/log(1/η). bound / {symbol}: the smallest bound of "
+        f"the tuning (--json has all); above 1 it says nothing. below {symbol} at K: the first length of "
+        "run at which it says something, with the same variation; –: none. status: proven as printed, "
+        "corrected, withdrawn since it rests on a step that fails, or ours; in brackets what it assumes."
+        + f" Bounds of {', '.join(clipped)} are about clip='tight'."
+        * bool(clipped)
+    )
 
 
 def _rates_table(setting: Setting, problem: Problem) -> Table:
@@ -117,7 +165,7 @@ def _rates_table(setting: Setting, problem: Problem) -> Table:
         )
         for evaluation in _evaluated(setting, problem, rate_only=True)
     ]
-    columns = words("algorithm", "bound", "rate") + numbers("value", f"below {TRIVIAL[problem]} at K =")
+    columns = words("algorithm", "side", "rate") + numbers("value", f"below {TRIVIAL[problem]} at K")
     title = "Rates: no constants, no logarithms, not to be compared with the above"
     return Table.of("rates", columns, rows, title)
 

@@ -45,7 +45,7 @@ def final_table(report: Report, names: Sequence[str], *, ranked: bool = True) ->
 def _catalogue(report: Report) -> dict[str, list[Measure]]:
     """All columns that a table on these environments may have, by name."""
     several = next(iter(report.values())).num_runs > 1
-    interval, mean = (", mean ± 95 % (Student's t)", ", mean") if several else ("", "")
+    interval, mean = (", mean ± 95 %", ", mean") if several else ("", "")
     changes = sorted({change for data in report.values() for change in data.changes})
     events = [event for event in EVENTS if any(event in data.events for data in report.values())]
     regret = Column(

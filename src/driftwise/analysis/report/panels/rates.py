@@ -15,7 +15,7 @@ import numpy as np
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.page import Figure, Section, axis, line, packed
 from driftwise.analysis.report.data import Report, ReportData, longest
-from driftwise.analysis.report.panels.common import bootstrap_caution, legend
+from driftwise.analysis.report.panels.common import legend
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
@@ -25,6 +25,10 @@ from driftwise.theory.bounds.catalogue import BOUNDS
 
 FEWEST = 3  # points of a line that is worth fitting
 NEAR = 0.1  # as much as logarithms are worth at such sizes
+VERDICTS = (
+    "measured: compatible, if the interval has the declared one; else near, if it differs by "
+    f"{NEAR:g} at most, which logarithms are worth at such sizes; else above or below."
+)
 SAME = 1.02  # variations that differ by less are one: that of a turn depends a little on its steps
 UNLIKE_ITS_BOUND = ("beta_scale", "radius_scale", "variation_scale")  # unless they are one
 OF_THE_PROOF = ("clip",)  # options that a bound asks for, and that its rate does not depend on
@@ -46,22 +50,22 @@ class Fit(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The place of the measured exponent, and whether the interval has the declared one."""
+        """Where the measured exponent lies; `VERDICTS` says it in a sentence."""
         declared = float(self.declared or 0)
+        if self.exponent.low <= declared <= self.exponent.high:
+            return "compatible"
         excess = float(self.exponent.estimate) - declared
-        place = "near" if abs(excess) <= NEAR else "above" if excess > 0 else "below"
-        covered = self.exponent.low <= declared <= self.exponent.high
-        return f"{place}, {'within' if covered else 'outside'} the interval"
+        return "near" if abs(excess) <= NEAR else "above" if excess > 0 else "below"
 
     @property
     def cells(self) -> tuple[Cell | str, ...]:
         """Cells of the columns of `rates_table` from the agent on."""
-        exponent = Cell.of(with_interval, *map(float, self.exponent))
+        exponent, nothing = Cell.of(with_interval, *map(float, self.exponent)), Cell("–", (math.nan,))
         if self.bound is None:
-            return self.agent, "–", "–", Cell("–", (math.nan,)), exponent, Cell("–", (math.nan,))
+            return self.agent, exponent, nothing, "–", "–", nothing
         declared = Cell(str(self.declared), (float(self.declared or 0),))
         share = Cell(f"{self.share:.2g}" if np.isfinite(self.share) else "–", (self.share,))
-        return self.agent, self.bound.status, self.verdict, declared, exponent, share
+        return self.agent, exponent, declared, self.verdict, self.bound.status, share
 
 
 class Sweep(NamedTuple):
@@ -86,10 +90,24 @@ class Sweep(NamedTuple):
 
 def rates_table(sweeps: Sequence[Sweep]) -> Table:
     """The exponents of all agents along the sweeps, beside those that their bounds declare."""
-    columns = words("sweep", "agent", "bound", "measured")
-    columns += numbers("declared", "exponent [95 %]", "regret / bound, at most")
+    columns = words("sweep", "agent") + numbers("exponent [95 %]", "declared")
+    columns += words("measured", "bound") + numbers("regret / bound")
     rows = [(f"{sweep.symbol}, at {sweep.fixed}", *fit.cells) for sweep in sweeps for fit in sweep.fits]
-    return Table.of("rates", columns, rows)
+    return Table.of("rates", columns, rows).without_empty()
+
+
+def verdicts(table: Table) -> str:
+    """A legend for the words of a table of rates."""
+    legend = "exponent: α of R ≈ C·Kᵅ or C·Δᵅ, with a jackknife interval over the runs."
+    if all(column.heading != "declared" for column in table.columns):
+        return legend
+    legend += (
+        f" declared: α in the rate of the agent’s bound. {VERDICTS} bound: whether it is proven as printed, "
+        "corrected, withdrawn or ours; –: the agent has none that is about drift."
+    )
+    if any(column.heading == "regret / bound" for column in table.columns):
+        legend += " regret / bound: at the size where regret comes closest to it."
+    return legend
 
 
 def sweeps(report: Report) -> tuple[Sweep, ...]:
@@ -205,17 +223,16 @@ def rates(report: Report) -> Section | None:
     if not found:
         return None
     data = longest(report)
+    table = rates_table(found)
     note = (
-        "The exponent α of R ≈ C·Kᵅ (or C·Δᵅ), fitted by least squares to the logarithms of the mean final "
-        "regret, with an interval from 1,000 bootstrap resamples of the runs. Declared is the exponent in "
-        f"the rate of the agent’s bound; near it is what differs by {NEAR:g} at most, as much as logarithms "
-        "are worth at such sizes, and the interval, which knows of chance alone, has it within or outside. "
-        "Regret is held against a bound where the agent is the one it is about: told the true variation, "
-        "with its radius and its clipping. A bound is one from above: it is broken where regret exceeds it, "
-        f"not where an exponent does. A fit over a finite stretch proves no rate.{bootstrap_caution(data)}"
+        f"{verdicts(table)} Exponents are fitted by least squares to the logarithms of the mean final "
+        "regret; the interval knows of chance alone. Regret is held against a bound where the agent is the "
+        "one it is about: told the true variation, with its radius and its clipping. A bound is one from "
+        "above: it is broken where regret exceeds it, not where an exponent does. A fit over a few sizes "
+        "proves no rate."
     )
     figures = tuple(_figure(number, sweep, data.drawn) for number, sweep in enumerate(found))
-    return Section("Rates", [*legend(data), figures, rates_table(found), note])
+    return Section("Rates", [*legend(data), figures, table, note])
 
 
 def _figure(number: int, sweep: Sweep, drawn: Sequence[str]) -> Figure:

@@ -121,7 +121,8 @@ def _exponents(data: ReportData) -> list[Table | str]:
         "The exponent α of R ≈ C·nᵅ, where R is the mean regret since the first of the episodes above the "
         "column and n the episodes since then; fitted to the second half of them, with a jackknife interval "
         "over the runs. 1: every episode costs as much as the one before; near 0: there is hardly any more "
-        "regret; above 1: episodes cost more and more. It describes that stretch and proves no rate."
+        "regret; above 1: episodes cost more and more, as after a restart of the agent’s own. It describes "
+        "that stretch and proves no rate."
     )
     if data.changes:
         note += " No fit crosses a change of the environment."
