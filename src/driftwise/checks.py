@@ -170,16 +170,16 @@ def _check_plan(agent: Agent, played: Played, where: str) -> None:
     plan, episode = played.plan, played.episode
     policy = np.asarray(plan.policy)
     proper = bool((policy >= -TOLERANCE).all()) and np.allclose(policy.sum(-1), 1, rtol=0, atol=TOLERANCE)
-    _require(proper, f"policy must be probabilities that sum to 1, got {policy} {where}")
+    if not proper:  # sentences with arrays take longer to write than the checks
+        raise ContractError(f"policy must be probabilities that sum to 1, got {policy} {where}")
     for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
         here = policy[h, state]
         tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
         shares = np.bincount(tried, minlength=len(here)) / len(tried)
         drawn = here[[action, *tried]].min() > 0 and np.abs(shares - here).max() <= 1 / len(tried)
-        _require(
-            bool(drawn),
-            f"act must draw from the policy {here}, got action {action} and shares {shares} {where}",
-        )
+        if not drawn:
+            drawn_from = f"act must draw from the policy {here}"
+            raise ContractError(f"{drawn_from}, got action {action} and shares {shares} {where}")
 
 
 def _check_sums(agent: LeastSquares, moments: Moments) -> None:
