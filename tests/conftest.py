@@ -1,7 +1,7 @@
 """Settings shared by all tests.
 
 Compiled programs are kept in a folder for as long as the tests run. Test workers and the processes that tests
-start share it, so that each program is compiled once, and without optimisation, which takes half the time;
+start share it, so that each program is compiled once, and without optimisation, which is sooner done;
 `make test-slow` compiles as users do. Each process does its linear algebra in one thread: the matrices are
 small, and threads that wait for each other on busy cores cost several times the work itself.
 """

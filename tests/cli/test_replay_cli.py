@@ -52,6 +52,14 @@ def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.Captur
     assert "What the agent would have earned" in page
 
 
+def test_the_seed_decides_which_rows_are_accepted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def windows(seed: str) -> list[dict]:
+        assert main(["replay", file, *COLUMNS, "--seed", seed, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["windows"]
+
+    assert windows("1") == windows("1") != windows("2")
+
+
 def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     base = ("base.algorithm=lin_ucb", "base.radius=0.3", "probability=0.01")
     settings = [word for setting in base for word in ("--set", setting)]
