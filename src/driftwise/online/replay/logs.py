@@ -86,7 +86,8 @@ class Log:
     @property
     def columns(self) -> list[str]:
         """All columns that are read, the action's first."""
-        return [self.action, self.reward, *self.features, *filter(None, (self.propensity,))]
+        chance = [] if self.propensity is None else [self.propensity]
+        return [self.action, self.reward, *self.features, *chance]
 
     def events(self) -> Iterator[Events]:
         """The rows of the file, block by block."""

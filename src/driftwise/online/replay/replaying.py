@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import FeatureTable
+from driftwise.algorithms import build
+from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Draws, Planned
@@ -121,6 +122,7 @@ def replay(
     if seen.rows > MAX_WINDOWS * size:
         raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows", size)
     encoding, parameters = _encoding(log, seen, shared), dict(parameters or {})
+    build(Spec.bandit(dim=encoding.dim, num_arms=1), algorithm, **parameters)  # a bandit has options besides
     agent = Bandit(algorithm, dim=encoding.dim, seed=seed, **parameters).agent
     replayer = _Replayer(log, seen, encoding, Planned(agent, Draws(seed)), frozen)
     so_far, window = Tally(), Tally()
