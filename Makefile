@@ -7,11 +7,12 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 # from each other what is left.
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+PYTHONS ?= python3.12 python3.13
 
-.PHONY: help run test test-slow lint format generated bench clean
+.PHONY: help run test test-slow test-lowest test-versions lint format generated bench clean
 
 help:  ## what there is to make
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 15
 
 run: $(VENV)/.run  ## the quickstart experiment: regret table, figure and data in results/quickstart
 	$(BIN)/driftwise run quickstart
@@ -22,6 +23,16 @@ test: $(VENV)/.dev  ## the test-suite
 test-slow: $(VENV)/.dev  ## the long studies, and the simulator's tests on optimised programs
 	XLA_FLAGS= $(PYTEST) -m slow
 	XLA_FLAGS= $(PYTEST) tests/simulation
+
+test-lowest: $(VENV)-lowest/.dev  ## the test-suite with the lowest versions that pyproject.toml allows
+	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal -W default
+
+test-versions:  ## the test-suite on newer versions of Python, where they are installed
+	@for python in $(PYTHONS); do \
+	  if $$python --version >/dev/null 2>&1; \
+	  then $(MAKE) test PYTHON=$$python VENV=$(VENV)-$$(basename $$python) || exit 1; \
+	  else echo "skipped: $$python is not installed"; fi; \
+	done
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -45,7 +56,7 @@ bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness c
 	$(BIN)/python -m benchmarks.report
 
 clean:  ## remove the virtual environment and what it built
-	rm -rf $(VENV) build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -57,3 +68,9 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
 	$(PIP) install --editable '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)-lowest/.dev: pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(VENV)-lowest/bin/pip --disable-pip-version-check --quiet install uv
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable '.[dev]'
+	@touch $@
