@@ -26,7 +26,7 @@ from tests.online.test_replay import drawn, write_csv
 Rng = np.random.Generator
 BUILTIN = Path(experiment_files.__file__).parent
 EXPERIMENTS = [path.read_text(encoding="utf-8") for path in sorted(BUILTIN.rglob("*.toml"))]
-NUMBERS = [0, 1, -1, 2, 7, 0.5, -0.5, 1.5, 1e-320, 1e308, -1e308, 1e-12, 2**31, 2**53, 2**63 - 1, -(2**63)]
+NUMBERS = [0, 1, -1, 2, 7, 0.5, -0.5, 1.5, 1e-320, 1e308, -1e308, 1e-12, 2**40, 2**53, 2**63 - 1, -(2**63)]
 WORDS = [
     "",
     " ",
@@ -100,7 +100,7 @@ def changed_value(rng: Rng, value: Any, *, others: Sequence[Any] = ()) -> None:
         numbers = [each for each in found if type(each[0][each[1]]) in (int, float)]
         if numbers and rng.random() < 0.6:
             container, key = pick(rng, numbers)
-            container[key] = pick(rng, [*NUMBERS, container[key] * 10, -container[key], container[key] / 10])
+            container[key] = pick(rng, [*NUMBERS, container[key] * 2, -container[key], container[key] / 10])
         elif found:
             container, key = pick(rng, found)
             how = rng.integers(4)

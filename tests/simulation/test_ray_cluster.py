@@ -82,7 +82,8 @@ def test_a_failure_is_raised_as_itself_and_a_connection_of_the_program_is_left_a
     run_tasks(TASKS[:1], tmp_path / "nodes", engine=RayCluster())
     assert connection.is_initialized()
     run_tasks(TASKS[:1], tmp_path / "here")
-    assert contents(tmp_path / "nodes") == contents(tmp_path / "here")
+    nodes, here = contents(tmp_path / "nodes"), contents(tmp_path / "here")
+    assert {name: nodes[name] for name in here} == here  # the one that failed may have a checkpoint too
 
 
 def test_progress_never_goes_back_and_each_end_is_told_once(connection, tmp_path):
