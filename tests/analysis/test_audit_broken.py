@@ -31,10 +31,14 @@ def test_a_broken_agent_is_found_by_the_statement_that_is_named(
     assert sabotage.statement in sabotage.violated()
 
 
-UNBROKEN = {each.agent: each for each in SABOTAGES if each.statement not in TOLD_WRONGLY}
+UNBROKEN = {
+    getattr(each.agent, "__name__", str(each.agent)): each
+    for each in SABOTAGES
+    if each.statement not in TOLD_WRONGLY
+}
 
 
-@pytest.mark.parametrize("sabotage", UNBROKEN.values(), ids=lambda each: str(each.agent))
+@pytest.mark.parametrize("sabotage", UNBROKEN.values(), ids=UNBROKEN)
 def test_the_same_agents_violate_nothing_when_they_are_whole(sabotage: Sabotage) -> None:
     assert sabotage.violated() == set()
 
