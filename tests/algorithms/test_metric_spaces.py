@@ -13,10 +13,12 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
 from driftwise.base.agent import Agent
+from driftwise.base.types import Variation
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, oil_discovery
 from driftwise.environments.environment import Played
 from driftwise.environments.planning import policy_values
+from driftwise.experiments.building import Facts, read_agent
 from driftwise.simulation.play import play
 from driftwise.theory import metric_tuning as tuning
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
@@ -336,12 +338,27 @@ def test_our_tuning_of_kerns_has_the_smallest_bound():
         assert ours <= 1.5 * min(papers)  # equal where the variation is one, up to constants
 
 
-def test_tuned_kerns_can_be_the_papers():
+def test_tuned_kerns_can_be_the_papers_whose_variation_weighs_transitions_by_the_lipschitz_constant():
+    moves = Variation(np.array([0.5, 1.5]), np.array([0.25, 0.75]))  # of rewards by 2, of transitions by 1
     run: dict[str, Any] = dict(num_episodes=10_000, variation=5.0)
     for tuned in ("paper_r1", "paper_r2"):
-        made = kernel_ucbvi.tuned(SPEC, **run, tuning=tuned)
+        given: Any = dict(variation=99.0, variations=moves, lipschitz=3.0)
+        made = kernel_ucbvi.tuned(SPEC, num_episodes=10_000, **given, tuning=tuned)
+        with pytest.raises(ValueError, match=r"^variations must be a Variation, got None"):
+            kernel_ucbvi.tuned(SPEC, **run, tuning=tuned)
         assert made.bandwidth == tuning.kernel_bandwidth(**run, tuning=tuned)
         rate = tuning.kernel_rate(**run, horizon=SPEC.horizon, tuning=tuned)
         assert made.forgetting == dw.forgetting.ExponentialWeights(rate)
     with pytest.raises(ValueError, match=r"^tuning must be one of ours, paper_r1, paper_r2, got 'mine'"):
         kernel_ucbvi.tuned(SPEC, **run, tuning="mine")
+
+
+def test_an_experiment_file_passes_on_the_moves_of_the_pair_that_moves_most():
+    environment = oil_discovery(num_states=3, num_actions=3, horizon=2, drift=dw.drift.Abrupt(at=(20,)))
+    table = dict(algorithm="kernel_ucbvi", tuned=True, tuning="paper_r2", lipschitz=4.0)
+    read = read_agent("agents.x", table, Facts(environment, 50))
+    made = environment.variation(50, norm="pairs")
+    assert made.reward_budget != environment.variation(50).reward_budget
+    assert read.build(read.values) == kernel_ucbvi.tuned(
+        environment.spec, num_episodes=50, variation=0.0, variations=made, tuning="paper_r2", lipschitz=4.0
+    )

@@ -94,7 +94,7 @@ class Facts:
         return {
             "spec": lambda: self.environment.spec,
             "num_episodes": lambda: self.num_episodes,
-            "variations": lambda: _scaled(self._variation(), scale),
+            "variations": lambda: _scaled(self._variation(**options), scale),
             "variation": lambda: scale * self._variation(**options).total,
             "changes": lambda: self.environment.changes(self.num_episodes),
             "diameter": self._diameter,

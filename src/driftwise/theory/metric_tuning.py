@@ -28,9 +28,10 @@ def kernel_rate(
 
     The last two are the bounds $R_1$ and $R_2$ of Domingues et al. 2021, Table 1, for $d > 0$; the term is
     $H^{3/2}\Delta^{1/4}K^{3/4}$. Their rates and bandwidths here follow from the paper's Theorem 1; its own,
-    in Table 3 of an appendix, were not compared. Ours balances the terms of that theorem's $R_2$ with a
-    bandwidth that depends on Δ, and leaves powers of H and L out; its powers of Δ and K are the smallest of
-    the three. The paper's Δ is $\Delta_r + L\Delta_p$.
+    in Table 3 of an appendix, were not compared. Their `variation` is $\Delta_r + L\Delta_p$, that of ours
+    $\Delta_r + \Delta_p$. Ours balances the terms of that theorem's $R_2$ with a bandwidth that depends on Δ,
+    and leaves powers of H and L out. Its power of K is that of $R_2$, below that of $R_1$; its power of Δ is
+    the smallest of the three, which helps where $\Delta \ge 1$.
     """
     num_episodes, horizon = require_count("num_episodes", num_episodes), require_count("horizon", horizon)
     variation = require_number("variation", variation, at_least=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from driftwise.base.types import (
     Plan,
     Sample,
     Spec,
+    Variation,
 )
-from driftwise.base.validation import require_number
+from driftwise.base.validation import require_choice, require_kind, require_number
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.metric_tuning import KernelTuning, kernel_bandwidth, kernel_rate
@@ -128,6 +129,7 @@ def tuning(
     *,
     num_episodes: int,
     variation: float,
+    variations: Variation | None = None,
     lipschitz: float = 1.0,
     delta: float = 0.05,
     beta_scale: float = 1.0,
@@ -135,14 +137,19 @@ def tuning(
 ) -> dict[str, Any]:
     r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
 
-    `tuning="ours"` has the bound with the smaller powers of Δ; `"paper_r1"` and `"paper_r2"` have those of
-    the paper's Table 1, see `driftwise.theory.metric_tuning.kernel_rate`. The `variation` is that of the pair
-    that moves most, `environment.variation(K, norm="pairs").total`. The paper's is
-    $\Delta_r + L\Delta_p$ with Wasserstein distances: at most half the L1 norms on the unit interval.
+    `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`. `"paper_r1"` and `"paper_r2"` have
+    the bounds of the paper's Table 1, see `driftwise.theory.metric_tuning.kernel_rate`, for
+    $\Delta_r + L\Delta_p$ with $L$ the `lipschitz` constant: it comes from `variations`, and `variation` is
+    not used. Both are those of the pair that moves most: `environment.variation(K, norm="pairs")` and its
+    `total`. The paper's $\Delta_p$ has Wasserstein distances: at most half the L1 norms on the unit interval.
 
     The radius is that of Hoeffding's inequality over steps, episodes and pairs,
     $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`: the bound's has constants that nobody would use.
     """
+    lipschitz = require_number("lipschitz", lipschitz, at_least=0)
+    if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":
+        moves = require_kind("variations", variations, Variation)
+        variation = moves.reward_budget + lipschitz * moves.transition_budget
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     scale = require_number("beta_scale", beta_scale, at_least=0)
     log_term = tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta)
