@@ -52,15 +52,25 @@ def _same_tuning(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return all(first[key] == second[key] for key in keys)
 
 
-@pytest.mark.parametrize(("horizon", "problem"), [(10, "linear MDP"), (1, "linear bandit")])
+@pytest.mark.parametrize(
+    ("horizon", "problem"), [(10, "linear MDP"), (1, "linear MDP"), (1, "linear bandit")]
+)
 @pytest.mark.parametrize("variation", [0.0, 5.0])
 def test_no_tuning_is_there_twice_and_no_column_is_empty(horizon, problem, variation):
     setting = Setting(2, 6000, variation, horizon=horizon)
     for table in (tune._tunings_table, tune._bounds_table, tune._rates_table):
         rows = [[cell.text for cell in row] for row in table(setting, problem).rows]
         assert len({tuple(row[:3]) for row in rows}) == len(rows) > 0
+        if table is not tune._rates_table:  # nor under another name
+            assert len({(row[0], *row[2:]) for row in rows}) == len(rows)
         for column in zip(*rows, strict=True):
             assert {*column} - {"–"}
+
+
+def test_tunings_that_are_one_have_one_row_with_both_names(capsys):
+    text = said(capsys, "tune", "--dim", "5", "--horizon", "1", "--episodes", "5000", "--variation", "5")
+    assert len(re.findall(r"^ +opt_wlsvi +paper, horizon_aware +1 ", text, re.MULTILINE)) == 2
+    assert text.count("horizon_aware") == 2
 
 
 def test_the_numbers_are_those_of_theory(capsys):

@@ -119,7 +119,7 @@ def _tunings_table(setting: Setting, problem: Problem) -> Table:
     ]
     columns = words("algorithm", "tuning") + numbers("λ") + words("forgetting")
     title = "Tunings: how fast each forgets, and its radius"
-    return Table.of("tunings", columns + numbers("remembered", "radius"), rows, title)
+    return Table.of("tunings", columns + numbers("remembered", "radius"), _merged(rows), title)
 
 
 def _bounds_table(setting: Setting, problem: Problem) -> Table:
@@ -137,7 +137,15 @@ def _bounds_table(setting: Setting, problem: Problem) -> Table:
     ]
     columns = words("algorithm", "tuning") + numbers("λ", f"bound / {symbol}", f"below {symbol} at K")
     title = f"Their bounds, beside the trivial bound {symbol} = {most:,.0f}"
-    return Table.of("bounds", columns + words("status"), rows, title).without_empty()
+    return Table.of("bounds", columns + words("status"), _merged(rows), title).without_empty()
+
+
+def _merged(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows of tunings that differ in their names alone as one row with all the names."""
+    names: dict[Any, list[str]] = {}
+    for algorithm, name, *rest in rows:
+        names.setdefault((algorithm, *rest), []).append(name)
+    return [(algorithm, ", ".join(found), *rest) for (algorithm, *rest), found in names.items()]
 
 
 def _legend(setting: Setting, problem: Problem) -> str:
