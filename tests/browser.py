@@ -1,9 +1,9 @@
 """Chromium without a window: opens a page, runs a script in it, and hands back what the script found.
 
 `probe` has a clock of its own, which is quick and leaves nothing to chance, but the page does not learn that
-it is scrolled. In `visit` time passes as it does for a reader. Neither has a limit in seconds, which a busy
-machine would pass: one waits for the browser to end, the other for an answer, of which a browser that ends is
-one. A page that waits in vain gives up after so many frames of its own.
+it is scrolled. In `visit` time passes as it does for a reader. One waits for the browser to end, the other
+for an answer, of which a browser that ends is one. A page that waits in vain gives up after so many frames of
+its own. A browser that hangs is given up after `BACKSTOP` seconds, far more than a busy machine takes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+BACKSTOP = 600.0
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless",
@@ -93,7 +94,7 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
         *(chromium, *OPTIONS, colours, f"--user-data-dir={folder / 'profile'}", "--window-size=1300,3100"),
         *("--virtual-time-budget=10000", "--dump-dom", (folder / "frame.html").as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=BACKSTOP)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return json.loads(html.unescape(found[1]))
@@ -138,10 +139,14 @@ def visit(page: str, script: str) -> dict[str, Any]:
         )
         watching.start()
         try:
-            found = answers.get()
+            found = answers.get(timeout=BACKSTOP)
+        except queue.Empty:
+            found = {"trouble": f"no answer in {BACKSTOP:g} seconds"}
         finally:
             server.shutdown()
             browser.terminate()
+            watching.join(BACKSTOP)
+            browser.kill()  # one that does not end when asked to
             watching.join()
     assert "trouble" not in found, found["trouble"]
     return found

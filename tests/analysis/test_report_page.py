@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from driftwise import environments
 from driftwise.analysis.report import write_report
 from driftwise.base.part import to_config
 from driftwise.environments import drift
+from tests import browser
 from tests.browser import find_chromium, probe, visit
 from tests.report_folders import NASTY, described_lock, make_folder, make_grid_folder
 
@@ -205,3 +207,16 @@ def test_the_browser_test_sees_errors_and_requests(tmp_path: Path) -> None:
     found = probe(page, "return {}", tmp_path)
     assert any("oh is not defined" in each for each in found["trouble"])
     assert found["requests"] == ["http://127.0.0.1:9/x.png"]
+
+
+@pytest.mark.parametrize(
+    "look", [lambda page, folder: probe(page, "", folder), lambda page, _: visit(page, "")]
+)
+def test_a_browser_that_hangs_is_given_up(look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = tmp_path / "hanging"
+    hanging.write_text("#!/bin/sh\nexec sleep 3600\n")
+    hanging.chmod(0o755)
+    monkeypatch.setattr(browser, "find_chromium", lambda: str(hanging))
+    monkeypatch.setattr(browser, "BACKSTOP", 0.2)
+    with pytest.raises((subprocess.TimeoutExpired, AssertionError), match=r"0\.2 seconds"):
+        look("<head></head>", tmp_path)
