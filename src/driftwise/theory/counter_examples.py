@@ -151,7 +151,7 @@ class SignedMeasures(NamedTuple):
         return float(self.ridge * self.features[0, 0] @ pulled)
 
     def ridge_bound(self, mass: float) -> float:
-        r"""$\sqrt\lambda\,HM\|\phi\|_{\Lambda^{-1}}$, which holds for $M$ = `needed`."""
+        r"""$\sqrt\lambda\,HC_\mu\|\phi\|_{\Lambda^{-1}}$, which holds for $C_\mu$ = `needed`."""
         return math.sqrt(self.ridge) * self.horizon * mass * self.width
 
     def optimistic(self, radius: float) -> float:

@@ -186,12 +186,12 @@ def lsvi_ucb_radius(
 
 
 def measure_excess(*, dim: int, horizon: int, mu_bound: float | None, ridge: float = 1.0) -> float:
-    r"""$\sqrt\lambda\,H(M - \sqrt d)$, at least 0: what radii for $M \le \sqrt d$ leave out. Ours.
+    r"""$\sqrt\lambda\,H(C_\mu - \sqrt d)$, at least 0: what radii for $C_\mu \le \sqrt d$ leave out. Ours.
 
     The ridge pulls an estimate of $PV$ off by $\lambda|\phi^\top\Lambda^{-1}v|$ with
-    $v = \int V\,d\mu$, $0 \le V \le H$. For signed measures $\|v\| \le HM$ with $M = \||\mu|(S)\|$,
+    $v = \int V\,d\mu$, $0 \le V \le H$. For signed measures $\|v\| \le HC_\mu$ with $C_\mu = \||\mu|(S)\|$,
     which is `LinearMdp.mu_bound`; $\|\mu(S)\| \le \sqrt d$, as printed, bounds it for measures of one sign
-    only. Without a `mu_bound` $M$ is $\sqrt d$.
+    only. Without a `mu_bound` $C_\mu$ is $\sqrt d$.
     """
     dim, horizon, *_ = _check(dim, horizon, 1, 0.0)
     if mu_bound is None or require_number("mu_bound", mu_bound, at_least=0) <= math.sqrt(dim):

@@ -23,10 +23,10 @@ class Regression(TypedDict, total=False):
 
 
 class Confidence(TypedDict, total=False):
-    r"""What a radius is for: the chance $\delta$ that it fails, its factor $c$, and the model.
+    r"""The chance $\delta$ that a radius fails, its factor $c$, and bounds on the model.
 
-    `mu_bound` is $M$, a bound on the measures of transitions, see `driftwise.theory.tuning.measure_excess`;
-    `ridge` is $\lambda$.
+    `mu_bound` is $C_\mu$, a bound on the measures of transitions, see
+    `driftwise.theory.tuning.measure_excess`; `ridge` is $\lambda$.
     """
 
     delta: Annotated[float, 0.05]

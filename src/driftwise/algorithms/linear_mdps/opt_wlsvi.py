@@ -23,7 +23,7 @@ def tuning(
     tuning: RateTuning = "paper",
     mu_bound: float | None = None,
 ) -> dict[str, Any]:
-    """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1, for the `mu_bound` M."""
+    """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1, for the `mu_bound`."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     rate = opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
     ridge = float(spec.dim) if tuning == "ridge_dim" else 1.0

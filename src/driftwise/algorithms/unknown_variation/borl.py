@@ -116,7 +116,7 @@ def opt_wlsvi_borl(
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.
       norm, clip: as of `opt_wlsvi`.
-      mu_bound: $M$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
+      mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Section 5.1.

@@ -119,7 +119,7 @@ def master_lsvi_ucb(
       num_episodes: $K$, episodes of the run.
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
       clip: of values, as in `lsvi_ucb`.
-      mu_bound: $M$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
+      mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
       delta, test_scale, first_order, low, high: as of `master`; $\delta$ is that of the radius, too.
 
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.

@@ -190,9 +190,9 @@ class LinearMdp(Environment):
 
     @property
     def mu_bound(self) -> float:
-        r"""$M \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$.
+        r"""$C_\mu \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$.
 
-        $\|\int V\,d\mu\| \le M\max|V|$. That $\|\mu(S)\|$ is at most $\sqrt d$, as papers assume, says as
+        $\|\int V\,d\mu\| \le C_\mu\max|V|$. That $\|\mu(S)\|$ is at most $\sqrt d$, as papers assume, says as
         much for measures of one sign only. Mixtures of the anchors stay below the largest of them.
         """
         root, largest = np.sqrt(self.spec.dim), np.linalg.norm(np.abs(self.mu).sum(-1), axis=-1).max()

@@ -48,7 +48,7 @@ def require_possible_variation(name: str, setting: Setting, problem: Problem) ->
 
 
 def largest_variation(setting: Setting, problem: Problem) -> float:
-    r"""$2S(K-1)$ in a bandit; $2(\sqrt d + M)H(K-1)$ in an MDP, by $\theta$ and by $\mu$."""
+    r"""$2S(K-1)$ in a bandit; $2(\sqrt d + C_\mu)H(K-1)$ in an MDP, by $\theta$ and by $\mu$."""
     in_mdps = 2 * (math.sqrt(setting.dim) + setting.measures) * setting.horizon
     a_move = 2 * setting.norm_bound if problem == "linear bandit" else in_mdps
     return a_move * (setting.num_episodes - 1)

@@ -29,7 +29,7 @@ class Setting:
 
     For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
     `ridge` is $\lambda$, or `None` for the one that the bound was tuned with. `mu_bound` is
-    $M \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$.
+    $C_\mu \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$.
     """
 
     dim: int
@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def measures(self) -> float:
-        r"""$M \ge \||\mu|(S)\|$, at least $\sqrt d$."""
+        r"""$C_\mu \ge \||\mu|(S)\|$, at least $\sqrt d$."""
         return max(math.sqrt(self.dim), self.mu_bound or 0.0)
 
 
