@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
 
 import driftwise as dw
+from driftwise.algorithms import ALGORITHMS
+from driftwise.theory.bounds.catalogue import BOUNDS
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -22,6 +25,23 @@ def test_examples_run_in_order_and_give_what_their_comments_say() -> None:
     assert isinstance(names["agent"].forgetting, dw.forgetting.ExponentialWeights)
     assert names["variation"] == names["env"].variation(1000).total > 0
     assert names["mine"].spec == dw.Spec(num_states=2, num_actions=2, dim=4, horizon=1)
+
+
+def test_it_says_which_bounds_are_about_another_clip_than_the_default() -> None:
+    ((named, bounds, default),) = re.findall(
+        r"^Bounds of (.*?)\s+are about `clip=\"(\w+)\"`; the default is the papers' `clip=\"(\w+)\"`",
+        README,
+        re.MULTILINE | re.DOTALL,
+    )
+    clips = {
+        name: parameters["clip"].default
+        for name, algorithm in ALGORITHMS.items()
+        if "clip" in (parameters := inspect.signature(algorithm.recipe).parameters)
+        and (algorithm.problem, algorithm.bound != "none") == ("linear MDP", True)
+    }
+    assert {*re.findall(r"`(\w+)`", named)} == {name for name in clips if clips[name] == default}
+    options = [each.options for each in BOUNDS.values() if "clip" in each.options]
+    assert {each["clip"] for each in options} == {bounds}
 
 
 def test_drifts_and_commands_it_names_exist() -> None:
