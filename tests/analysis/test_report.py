@@ -193,7 +193,7 @@ def _lead(report: dict[str, ReportData]) -> str:
 
 
 def test_recovery_shows_how_many_runs_recovered_before_how_fast(tmp_path: Path) -> None:
-    """An agent half of whose runs recover at once has a short median, and half of it is not seen in that."""
+    """An agent five of whose eight runs recover at once has a median of 0, which does not show the others."""
     (data,) = load_report_data(make_folder(tmp_path)).values()
     after = data.episodes > 30
     curves = {label: np.tile(9.0 * after, (8, 1)) for label in LABELS}

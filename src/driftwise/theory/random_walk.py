@@ -91,7 +91,10 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
 
 
 def _covariances(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Of means over windows: $\min(s,t)$, and $\int\!\int\min$ of an integrated walk, at their centres."""
+    r"""Covariances of the means over windows, of a walk and of an integrated walk, in two matrices.
+
+    They come from $\min(s,t)$ and from $\int\!\int\min$, at the centres of the windows.
+    """
     centres, sizes = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
     early, late = np.minimum.outer(centres, centres), np.maximum.outer(centres, centres)
     return early - np.diag(sizes / 6), early**2 * (3 * late - early) / (6 * edges[-1] ** 2)

@@ -188,7 +188,7 @@ def variation_ucrl_tuning(
 
     They are `environment.variation(num_episodes)`. `tuning="ours"`: V is their `total` `V_r + V_p`, given as
     `variation`, less for longer phases. `"paper"`: V is `V_r + D V_p` with the `diameter` D,
-    `environment.diameter(num_episodes)`.
+    `environment.diameter(num_episodes)`; it comes from `variations`, and `variation` is not used.
     """
     moves = require_kind("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:

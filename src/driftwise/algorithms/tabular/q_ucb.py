@@ -18,7 +18,7 @@ from driftwise.theory.tuning import tabular_log_term
 
 
 class Visit(NamedTuple):
-    """What an episode shows to a bonus."""
+    """The visits of one episode, from which a bonus learns."""
 
     here: Array  # [H, S, A] 1 where it was, else 0
     count: Array  # [H, S, A] visits so far, this one too, and 1 where it was not

@@ -75,11 +75,7 @@ class StagedQLearning(Agent):
 
 
 class EpochRun(TypedDict, total=False):
-    r"""A run, the chance $\delta$ that bonuses fail, and their factor.
-
-    `confidence="uniform"` spreads $\delta$ over all pairs and steps, $\iota = \log(2SAT/\delta)$;
-    `"published"` is the paper's $\iota = \log(2/\delta)$.
-    """
+    r"""A run, the chance $\delta$ that bonuses fail, their factor, and how $\delta$ is spread."""
 
     num_episodes: Required[int]
     variation: Required[float]

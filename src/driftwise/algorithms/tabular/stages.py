@@ -12,7 +12,7 @@ from driftwise.base.types import Array, Episode, Numeric, values_ahead
 
 
 class Visit(NamedTuple):
-    """What an episode shows to a bound."""
+    """The visits of one episode, from which a bound learns."""
 
     here: Array  # [H, S, A] 1 where it was, else 0
     count: Array  # [H, S, A] visits in the stage, this one too
@@ -70,16 +70,16 @@ class HoeffdingBound(StageBound):
 
 
 class Stage(NamedTuple):
-    """What is remembered of a stage besides the sum: forgotten at its end."""
+    """Sums over the running stage besides Hoeffding's, forgotten at its end."""
 
     rewards: Array  # [H, S, A] ř, their sum
     advantage: Spread  # of V(s') − V_ref(s')
 
 
 class ReferenceMemory(NamedTuple):
-    """What Freedman's bound remembers."""
+    """The memory of Freedman's bound: Hoeffding's, the running stage, and reference values."""
 
-    plain: Array  # [H, S, A] what Hoeffding's does
+    plain: Array  # [H, S, A] Hoeffding's
     stage: Stage
     values: Array  # [H, S] V_ref
     count: Array  # [H, S, A] visits in the epoch

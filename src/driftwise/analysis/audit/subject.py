@@ -37,7 +37,7 @@ class Subject:
 
     @property
     def own_radius(self) -> Any:
-        """What the agent multiplies widths or draws with: a part, or a number; 0 if it does neither."""
+        """The factor of the agent's widths or draws: a part, or a number; 0 if it has neither."""
         exploration = self.agent.exploration
         if isinstance(exploration, Ucb | RandomisedUcb):
             return exploration.radius

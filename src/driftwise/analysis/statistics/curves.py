@@ -21,8 +21,7 @@ Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
 class Recovery(NamedTuple):
     """Recovery from each change, `[changes]`, over all runs.
 
-    One that does not recover counts as infinitely long, so a median alone is that of the quicker half: it may
-    be short where many runs never recover, and is to be read beside the share.
+    A run that does not recover counts as infinitely long: the median is finite where more than half recover.
     """
 
     share: np.ndarray  # of runs that recovered

@@ -15,9 +15,10 @@ from driftwise.analysis.statistics.wording import counted
 from driftwise.experiments import EXPERIMENTS
 
 READING = (
-    "What agents do and what is proven of them on live runs, with the true model at hand, for the agent and "
-    "environment that come closest to a violation. Worst ratio: the largest left side over its right side; "
-    "above 1 the statement fails. The page audit.html beside this one has all agents in all environments."
+    "Identities of the algorithms and lemmas about them, checked on live runs with the true model at hand, "
+    "each for the agent and environment that come closest to a violation. Worst ratio: the largest left side "
+    "over its right side; above 1 the statement fails. The page audit.html beside this one has all agents in "
+    "all environments."
 )
 
 
