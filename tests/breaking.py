@@ -122,6 +122,16 @@ def late(right: Callable) -> Callable:
     return lambda self, moments: right(self, moments._replace(epoch=np.maximum(moments.epoch - 1, 0)))
 
 
+def without_dim(right: Callable) -> Callable:
+    """A bias bound with one in the place of d."""
+    return lambda weights, moves, dim, ridge, bound: right(weights, moves, min(dim, 1), ridge, bound)
+
+
+def of_one(right: Callable) -> Callable:
+    """Information of one dimension, however many there are."""
+    return lambda samples, dim, ridge: right(samples, 1, ridge)
+
+
 def with_inverse(right: Callable) -> Callable:
     def perturb(self: Ucb, inverse: Any, moments: Any, features: Any, key: Any) -> Any:
         return self.radius * exploration.width(inverse, moments, features, "single")

@@ -41,7 +41,7 @@ class Mutation:
         return not path.is_file() or path.read_text(encoding="utf-8").count(self.old) != 1
 
     def outcome(self) -> str:
-        """What the tests make of it."""
+        """The verdict of the tests: caught, survived, or stale where it changes nothing."""
         if self.stale:
             return "stale"
         with tempfile.TemporaryDirectory() as folder:

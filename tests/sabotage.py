@@ -1,4 +1,7 @@
-"""Agents that are broken on purpose, each in one place, and the statement of the audit that finds it."""
+"""Mistakes made on purpose, each in one place, and the statement of the audit that finds it.
+
+Agents are broken, or told something wrong, or the audit's own formulas are.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms import build
-from driftwise.analysis.audit import audit_agent, audit_tight_cases, snapshot, subject
-from driftwise.analysis.audit.lemmas import runs
+from driftwise.algorithms import ALGORITHMS, build
+from driftwise.analysis.audit import Finding, audit_agent, audit_by_hand, snapshot, subject
+from driftwise.analysis.audit.lemmas import algebra, runs
 from driftwise.base.agent import Agent
 from driftwise.environments import planning
-from driftwise.parts import exploration, radii
+from driftwise.parts import exploration, least_squares, radii
 from driftwise.parts.exploration import (
     EpsilonGreedy,
     RandomisedUcb,
@@ -25,6 +28,7 @@ from driftwise.parts.exploration import (
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
+from driftwise.theory import tuning
 from tests.breaking import (
     Break,
     anything,
@@ -37,6 +41,7 @@ from tests.breaking import (
     late,
     learnt,
     nothing,
+    of_one,
     planned,
     restart,
     scaled,
@@ -45,6 +50,7 @@ from tests.breaking import (
     stale,
     too_slow,
     with_inverse,
+    without_dim,
     without_ridge,
     without_root,
 )
@@ -55,25 +61,26 @@ NUM_EPISODES, STRIDE = 14, 5
 
 @dataclass(frozen=True)
 class Sabotage:
-    """What is broken, in words; the statement that finds it; the agent; and how it is broken."""
+    """A mistake, and the statement whose row says so."""
 
     name: str
     statement: str
-    agent: str | Callable[[], Agent]  # of the examples, or made here; "" for tight cases
+    agent: str | Callable[[], Agent]  # of the examples, or made here; "" for cases done by hand
     by: Break
+    says: str = "violated"
 
     def built(self) -> Agent:
         return agent(self.agent) if isinstance(self.agent, str) else self.agent()
 
-    def violated(self) -> set[str]:
-        """The statements that are violated."""
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings about the agent, or about the cases done by hand."""
         if self.agent == "":
-            return {finding.statement for finding in audit_tight_cases().violated}
+            return audit_by_hand().findings
         chosen = self.built()
         bandit = chosen.spec.horizon == 1
         environment = make_bandit(STATIONARY, noise_scale=0.3) if bandit else make(drift=STATIONARY)
         found, _ = audit_agent(chosen, environment, num_episodes=NUM_EPISODES, stride=STRIDE)
-        return {finding.statement for finding in found if finding.violated}
+        return found
 
 
 def bandit(**options: Any) -> Callable[[], Agent]:
@@ -91,8 +98,33 @@ def informed() -> Agent:
     return build(SPEC, "lsvi_ucb_restart", period=6, radius=radius)
 
 
+def by_theory() -> Agent:
+    """The radius is theory's."""
+    return ALGORITHMS["opt_wlsvi"].tuned(SPEC, num_episodes=NUM_EPISODES, variation=1.0)
+
+
+def boundless() -> Agent:
+    """Only the clip keeps values in their range."""
+    return build(SPEC, "opt_wlsvi", rate=0.9, radius=1e5)
+
+
 MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
-SABOTAGES = (
+NOT_CUT = around(LeastSquares, "clipped", lambda right: lambda self, values, top: values)
+AGENTS = (
+    Sabotage(
+        "OPT-WLSVI's β halved", "theory_radius", by_theory, scaled(tuning, "_radius", 0.5), "0.50 × theory's"
+    ),
+    Sabotage(
+        "OPT-WLSVI's β doubled", "theory_radius", by_theory, scaled(tuning, "_radius", 2.0), "2 × theory's"
+    ),
+    Sabotage(
+        "OPT-WLSVI's β without d",
+        "theory_radius",
+        by_theory,
+        scaled(tuning, "_radius", 1 / SPEC.dim),
+        "0.083 × theory's",
+    ),
+    Sabotage("Λ⁻¹ off by a tenth", "estimator", MDP, scaled(least_squares, "spd_inverse", 0.9)),
     Sabotage("β halved", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 0.5)),
     Sabotage("β doubled", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 2.0)),
     Sabotage("β without √λS", "radius", "d_lin_ucb", around(ConfidenceRadius, "at", without_ridge)),
@@ -107,8 +139,6 @@ SABOTAGES = (
     Sabotage(
         "β with the drift of another epoch", "radius", informed, around(LocalVariationRadius, "at", late)
     ),
-    Sabotage("the published δ, spent in every round", "failures", bandit(confidence="published"), nothing),
-    Sabotage("δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), nothing),
     Sabotage(
         "Σω in the place of Σω²",
         "count_recursion",
@@ -204,12 +234,9 @@ SABOTAGES = (
         bold,
         around(LeastSquares, "clipped", lambda right: lambda self, values, top: right(self, values, top / 2)),
     ),
-    Sabotage(
-        "V not cut",
-        "value",
-        bold,
-        around(LeastSquares, "clipped", lambda right: lambda self, values, top: values),
-    ),
+    Sabotage("V not cut", "value", bold, NOT_CUT),
+    Sabotage("V not cut, and β = 10⁵", "transition_concentration", boundless, NOT_CUT),
+    Sabotage("V not cut, and β = 10⁵", "surprises", boundless, NOT_CUT),
     Sabotage(
         "V as the mean over actions",
         "value",
@@ -245,6 +272,12 @@ SABOTAGES = (
         ),
     ),
     Sabotage("a draw that is never doubted", "index", "opt_rlsvi", scaled(TruncatedThompson, "doubt", 0.0)),
+)
+TOLD = (
+    Sabotage("the published δ, spent in every round", "failures", bandit(confidence="published"), nothing),
+    Sabotage("δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), nothing),
+)
+FORMULAS = (
     Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
     Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
     Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(runs, "_width_bound", 0.5)),
@@ -252,4 +285,7 @@ SABOTAGES = (
         "a theorem without the drift", "theorem", "", lambda patch: patch.setattr(snapshot.Trace, "bias", 0.0)
     ),
     Sabotage("V^π off by a hundredth", "linear_q", MDP, scaled(planning, "policy_values", 1.01)),
+    Sabotage("a bias bound without d", "reward_bias", "", around(subject, "bias_bound", without_dim)),
+    Sabotage("information without d", "determinant", "", around(algebra, "counted_information", of_one)),
 )
+SABOTAGES = AGENTS + TOLD + FORMULAS

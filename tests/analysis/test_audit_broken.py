@@ -10,17 +10,21 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import build
+from driftwise.analysis import audit
 from driftwise.analysis.audit import LEMMAS, subject
+from driftwise.base.types import Model, Spec
+from driftwise.environments import LinearMdp
+from driftwise.environments.drift import Constant
 from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from tests.analysis.test_audit import RATE, audited, violated
 from tests.breaking import learnt
 from tests.examples import BANDIT, NUM_EPISODES, SPEC, STATIONARY, agent, make, make_bandit
-from tests.sabotage import SABOTAGES, Sabotage
+from tests.sabotage import AGENTS, FORMULAS, SABOTAGES, TOLD, Sabotage, by_theory
 
 DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
-TOLD_WRONGLY = {"failures"}  # found in what the agent is told, so that nothing is broken
+AUDIT = Path(audit.__file__).parent
 
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda each: each.name)
@@ -28,30 +32,48 @@ def test_a_broken_agent_is_found_by_the_statement_that_is_named(
     sabotage: Sabotage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sabotage.by(monkeypatch)
-    assert sabotage.statement in sabotage.violated()
+    rows = [each.reading for each in sabotage.findings() if each.statement == sabotage.statement]
+    assert any(sabotage.says in row for row in rows)
 
 
-UNBROKEN = {
-    getattr(each.agent, "__name__", str(each.agent)): each
-    for each in SABOTAGES
-    if each.statement not in TOLD_WRONGLY
-}
+WHOLE = {getattr(each.agent, "__name__", str(each.agent)): each for each in AGENTS + FORMULAS}
 
 
-@pytest.mark.parametrize("sabotage", UNBROKEN.values(), ids=UNBROKEN)
+@pytest.mark.parametrize("sabotage", WHOLE.values(), ids=WHOLE)
 def test_the_same_agents_violate_nothing_when_they_are_whole(sabotage: Sabotage) -> None:
-    assert sabotage.violated() == set()
+    assert not [each for each in sabotage.findings() if each.violated]
 
 
-def test_every_identity_has_an_agent_that_breaks_it() -> None:
-    identities = {name for name, lemma in LEMMAS.items() if lemma.kind == "identity"}
-    assert identities <= {each.statement for each in SABOTAGES}
+def test_an_agent_that_theory_tunes_has_theorys_radius() -> None:
+    found = audited(by_theory(), make(drift=STATIONARY), num_episodes=14)["theory_radius"]
+    assert found.reading == "holds"
+    assert found.radius_share == 1
 
 
-def test_the_table_in_the_docs_is_that_of_the_sabotages() -> None:
+def test_the_audit_takes_nothing_from_what_it_audits_but_what_is_said() -> None:
+    """No radius of the theory, no inverse of the agents."""
+    source = "".join(path.read_text(encoding="utf-8") for path in AUDIT.rglob("*.py"))
+    imported = set(re.findall(r"^from (driftwise\.\S+) import", source, re.MULTILINE))
+    assert not {name for name in imported if name.startswith(("driftwise.theory", "driftwise.base.arrays"))}
+
+
+def test_every_identity_and_what_is_probable_of_an_agent_is_broken_by_one() -> None:
+    named = {
+        name
+        for name, lemma in LEMMAS.items()
+        if lemma.kind == "identity" or (lemma.kind, lemma.group) == ("probable", "this agent")
+    }
+    assert named <= {each.statement for each in SABOTAGES}
+
+
+def test_the_tables_in_the_docs_are_those_of_the_sabotages() -> None:
     section = DOCS.read_text(encoding="utf-8").split("## What it finds when something is broken")[1]
-    rows = re.findall(r"^\| (.+) \| `(\w+)` \|$", section, re.MULTILINE)
-    assert rows == [(each.name, each.statement) for each in SABOTAGES]
+    tables = re.split(
+        r"^\| .+ \| found by \| its row says \|\n\|---\|---\|---\|\n", section, flags=re.MULTILINE
+    )[1:]
+    rows = [re.findall(r"^\| (.+) \| `(\w+)` \| (.+) \|$", table, re.MULTILINE) for table in tables]
+    kinds = AGENTS, TOLD, FORMULAS
+    assert rows == [[(each.name, each.statement, each.says) for each in kind] for kind in kinds]
 
 
 def test_a_small_radius_violates_nothing_and_promises_nothing() -> None:
@@ -84,6 +106,16 @@ def test_the_bias_lemma_as_printed_fails(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(subject, "_mass", lambda mu: np.linalg.norm(mu.sum(-1), axis=-1))
     found = violated(audited(agent("sw_lsvi_ucb"), make(), beta_scale=1.0))
     assert found == {"transition_bias", "sharp_transition_bias"}
+
+
+def test_successors_of_another_model_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are at the top, the good state pays one; the other is said to follow, and seldom does."""
+    theta, mu = np.array([[[1.0, 0.0]] * 2]), np.array([[[[0.95, 0.05]] * 2] * 2])
+    environment = LinearMdp(np.eye(2)[:, None], theta, mu, np.array([1.0, 0.0]), Constant())
+    bold = LeastSquares(Spec(2, 1, 2, 2), NoForgetting(), Ucb(300.0))
+    said = Model(theta[0], mu[0, ..., ::-1])
+    monkeypatch.setattr(subject.Subject, "model", lambda self, t: said)
+    assert violated(audited(bold, environment, num_episodes=400, stride=400, delta=0.5)) == {"surprises"}
 
 
 def test_drift_that_is_not_told_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

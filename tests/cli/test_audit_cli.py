@@ -43,7 +43,7 @@ def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) ->
     assert "this agent:" in parts[0]
     assert "optimism" in parts[0]
     assert "reward_bias" in parts[1]
-    assert "tight cases: 2 episodes" in said.out
+    assert "by hand: 2 (turning_bandit) + 3 (turning_plane) + 2 (turning_mdp) episodes" in said.out
     assert "D-LinUCB in gradual" in said.err.splitlines()
 
 

@@ -40,7 +40,7 @@ def _audit(
         float | None,
         number(
             "--beta-scale",
-            "Explore with C times theory's radius.  [default: the agents' own]",
+            "Explore with C times theory's radius, of true σ and S.  [default: the agents' own]",
             metavar="C",
             at_least=0,
         ),
@@ -57,7 +57,7 @@ def _audit(
     The exit code is 1 if a statement is violated. Where the radius is below theory's, optimism and what
     follows from it are not promised; that is no violation.
     """
-    from driftwise.analysis.audit import audit_study, audit_tight_cases, builtin_experiments
+    from driftwise.analysis.audit import audit_by_hand, audit_study, builtin_experiments
     from driftwise.analysis.audit.page import html_page
 
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
@@ -76,7 +76,7 @@ def _audit(
     folder = None if out is None else made_folder(out)
     options: dict[str, Any] = dict(stride=stride, delta=delta, beta_scale=beta_scale, agent=agent)
     options["progress"] = lambda environment, label: print(f"{label} in {environment}", file=sys.stderr)
-    audits = [audit_tight_cases()] if file_or_name is None and agent is None else []
+    audits = [audit_by_hand()] if file_or_name is None and agent is None else []
     audits += [check(audit_study, study, **options) for study in studies]
     if as_json:
         print(json_text(audits))

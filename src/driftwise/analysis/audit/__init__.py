@@ -6,8 +6,8 @@ from driftwise.analysis.audit.auditing import (
     Audit,
     Skipped,
     audit_agent,
+    audit_by_hand,
     audit_study,
-    audit_tight_cases,
     builtin_experiments,
 )
 from driftwise.analysis.audit.findings import Finding, findings_table, grouped, worst_of
@@ -20,8 +20,8 @@ __all__ = [
     "Lemma",
     "Skipped",
     "audit_agent",
+    "audit_by_hand",
     "audit_study",
-    "audit_tight_cases",
     "builtin_experiments",
     "findings_table",
     "grouped",

@@ -45,7 +45,7 @@ class Finding:
     allowed: float  # probability that a run may fail with
     silent: int  # inequalities whose right side is no less than what holds without any proof
     radius_share: float | None  # of theory's radius, at the least, where the statement rests on it
-    verdict: str  # holds, attained, loose by 10^x, vacuous, says nothing here, not promised, or violated
+    verdict: str  # holds, loose by 10^x, vacuous, says nothing here, not promised, violated, …
 
     @property
     def violated(self) -> bool:
@@ -54,8 +54,8 @@ class Finding:
 
     @property
     def reading(self) -> str:
-        """The verdict, and the share of theory's radius where that is less than one."""
-        if self.radius_share is None or self.radius_share >= 1:
+        """The verdict, and the share of theory's radius where that is not one."""
+        if self.radius_share is None or self.radius_share == 1:
             return self.verdict
         return f"{self.verdict}: radius is {rounded(self.radius_share, 2)} × theory's"
 
@@ -104,10 +104,13 @@ class Evidence:
             verdict=verdict,
         )
 
-    def tight_finding(self, environment: str, agent: str, share: float) -> Finding:
-        """Whether the largest ratio of left to right side is exactly the given one."""
+    def finding_by_hand(self, environment: str, agent: str, share: float) -> Finding:
+        """Whether the largest ratio of left to right side is exactly the given one.
+
+        A bound is attained where half of it would be too small.
+        """
         missed = int(abs(float(self._ratios.max()) - share) > TOLERANCE)
-        verdict = "violated" if missed else "attained"
+        verdict = "violated" if missed else "attained" if share > 1 / 2 else "as computed"
         counts = dict(violations=missed, failing_runs=missed, allowed=0.0, radius_share=None)
         return self._finding(environment, agent, "mathematics", **counts, verdict=verdict)
 

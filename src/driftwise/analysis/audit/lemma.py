@@ -53,6 +53,10 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
         ),
         "no formula of its radius is known here",
     ),
+    "formula": (
+        lambda subject: isinstance(subject.own_radius, Radius),
+        "the radius is a number, which `theory_radius` holds against theory's",
+    ),
     "radius": (
         lambda subject: isinstance(
             subject.agent.exploration, Ucb | RandomisedUcb | Thompson | TruncatedThompson

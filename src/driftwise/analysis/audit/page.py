@@ -23,8 +23,9 @@ READING = (
     "radius is below theory's, optimism and what follows from it are not promised."
 )
 BY_HAND = (
-    "Instances of one dimension that turn round after one sample. They can be done by hand: the ratio of "
-    "left to right side is known, and exactly it has to be attained."
+    "Instances of one and two dimensions that turn round after a sample of each. They can be done by hand: "
+    "the ratio of left to right side is known, and has to be exactly that. Where it is above ½ the bound is "
+    "called attained, since half of it would be too small."
 )
 
 

@@ -1,18 +1,18 @@
 """The plan as Algorithm 1 has it, recomputed from the history in plain NumPy.
 
-Nothing here calls the code that is audited: a mistake there would be a mistake here.
+Nothing here calls the code that is audited, since a mistake there would be a mistake here. Shared are only
+the definition of the weights ω and the addresses of random numbers.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.analysis.audit.subject import ROUNDING
 from driftwise.base import random
-from driftwise.environments import LinearMdp
 from driftwise.parts.exploration import (
     EpsilonGreedy,
     RandomisedUcb,
@@ -23,48 +23,40 @@ from driftwise.parts.exploration import (
 )
 from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 
-ROUNDING = 1e-9  # of sums of probabilities
-once = lru_cache(maxsize=1)  # several statements look at one snapshot
 TIED = np.finfo(float).eps ** (2 / 3)  # indices so close to the best, relative to it, are tied with it
 
 
-@once
 def radius(run: Snapshot) -> np.ndarray:
     """The radius that the agent's part describes, `[H]`."""
-    subject, horizon = run.subject, run.subject.spec.horizon
-    part = subject.own_radius
+    horizon, part = run.subject.spec.horizon, run.subject.own_radius
     if isinstance(part, ConfidenceRadius):
-        samples = max(np.square(run.weights).sum(), part.samples)
-        information = log_determinant(run.gram, subject.ridge)
-        if part.information == "count":
-            information = counted_information(samples, subject.spec.dim, subject.ridge)
-        failure = math.log(1 / subject.failure(run.t))
-        deviation = part.noise_scale * np.sqrt(2 * failure + information)
-        return np.broadcast_to(part.scale * (math.sqrt(subject.ridge) * part.norm_bound + deviation), horizon)
+        return ellipsoid(run, part, run.gram)
     if isinstance(part, LocalVariationRadius):
         return np.full(horizon, part.radius + local_drift(run, part))
     return np.full(horizon, float(part))
 
 
 def theory_radius(run: Snapshot) -> np.ndarray:
-    """The radius for which theory promises anything, `[H]`: with the true σ and S.
+    """The radius for which theory promises anything, `[H]`.
 
-    δ is spread as the agent does it if that covers all episodes, else evenly. For linear MDPs the constant
-    that theory leaves open is one.
+    It is a bandit's with the true σ and S, and of `Λ̃` where determinants count; or that of linear MDPs.
     """
     subject, part = run.subject, run.subject.own_radius
-    confidence = isinstance(part, ConfidenceRadius)
-    if isinstance(subject.environment, LinearMdp) and not confidence:
-        drift = local_drift(run, part) if isinstance(part, LocalVariationRadius) else 0.0
-        return np.full(subject.spec.horizon, subject.mdp_radius() + drift)
-    evenly = subject.delta / len(np.unique(subject.events[: subject.num_episodes]))
-    covered = confidence and subject.total_failure <= subject.delta * (1 + ROUNDING)
-    failure = math.log(1 / (subject.failure(run.t) if covered else evenly))
-    information = counted_information(np.square(run.weights).sum(), subject.spec.dim, subject.ridge)
-    if confidence and part.information == "determinant":
-        information = log_determinant(run.gram_sq, subject.ridge)
-    deviation = subject.noise_scale * np.sqrt(2 * failure + information)
-    return np.broadcast_to(math.sqrt(subject.ridge) * subject.theta_bound + deviation, subject.spec.horizon)
+    if subject.is_bandit:
+        return ellipsoid(run, subject.bandit_radius, run.gram_sq)
+    drift = local_drift(run, part) if isinstance(part, LocalVariationRadius) else 0.0
+    return np.full(subject.spec.horizon, subject.mdp_radius + drift)
+
+
+def ellipsoid(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
+    """`c (√λ S + σ √(2 log(1/δ') + ℓ))`, `[H]`; ℓ counts samples, or is the determinant of `gram`."""
+    ridge, dim = run.subject.ridge, run.subject.spec.dim
+    information: np.ndarray | float = log_determinant(gram, ridge)
+    if part.information == "count":
+        information = counted_information(max(np.square(run.weights).sum(), part.samples), dim, ridge)
+    failure = math.log(1 / run.subject.failure(part, run.t))
+    deviation = part.noise_scale * np.sqrt(2 * failure + information)
+    return np.broadcast_to(part.scale * (math.sqrt(ridge) * part.norm_bound + deviation), len(gram))
 
 
 def radius_share(run: Snapshot) -> float:
@@ -90,7 +82,6 @@ def log_determinant(gram: np.ndarray, ridge: float) -> np.ndarray:
     return np.linalg.slogdet(gram / ridge)[1]
 
 
-@once
 def bonus(run: Snapshot) -> np.ndarray:
     """The perturbation of `φᵀw` of every pair, `[H, N]`."""
     exploration = run.subject.agent.exploration
@@ -128,7 +119,6 @@ def clipped(run: Snapshot, values: np.ndarray) -> np.ndarray:
     return np.minimum(np.maximum(values, lowest), highest)
 
 
-@once
 def policy(run: Snapshot) -> np.ndarray:
     """Action probabilities that follow from the index, `[H, S, A]`."""
     q, exploration = run.plan.q, run.subject.agent.exploration

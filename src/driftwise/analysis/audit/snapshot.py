@@ -10,7 +10,6 @@ import numpy as np
 
 from driftwise.analysis.audit.subject import Subject
 from driftwise.base import random
-from driftwise.base.arrays import spd_inverse
 from driftwise.base.types import Episode, FeatureTable, Key, Model, Moments, Plan
 from driftwise.environments import planning
 from driftwise.parts.exploration import radius_at
@@ -92,12 +91,12 @@ class Snapshot:
     @cached_property
     def inverse(self) -> np.ndarray:
         """`Λ⁻¹`, as defined."""
-        return spd_inverse(self.gram)
+        return np.linalg.inv(self.gram)
 
     @cached_property
     def own_inverse(self) -> np.ndarray:
         """`Λ⁻¹` of the algorithm."""
-        return spd_inverse(self.moments.gram)
+        return np.linalg.inv(self.moments.gram)
 
     @cached_property
     def learnt(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,9 +22,9 @@ from driftwise.parts.forgetting import (
 )
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
-from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 
 COIN = 0.5  # a coin is 1/2-sub-Gaussian
+ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +100,11 @@ class Subject:
         alike |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
         return self.epochs if alike else np.arange(self.num_episodes + 1)
 
-    def failure(self, t: int) -> float:
-        """`δ'`, the chance of failure that a `ConfidenceRadius` leaves to episode `t`.
+    def failure(self, part: ConfidenceRadius, t: int) -> float:
+        """`δ'`, the chance of failure that a radius leaves to episode `t`.
 
         A share of δ if it knows their number; else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
         """
-        part = self.own_radius
         if part.shares > 0:
             return float(part.delta / part.shares)
         current = 1 + (t if part.spread == "rounds" else int(self.epochs[t]))
@@ -114,7 +114,7 @@ class Subject:
     def total_failure(self) -> float:
         """The chance that any deviation inequality of a `ConfidenceRadius` fails, by the union bound."""
         events = self.events[: self.num_episodes]
-        chances = np.array([self.failure(t) for t in range(self.num_episodes)])
+        chances = np.array([self.failure(self.own_radius, t) for t in range(self.num_episodes)])
         return float(sum(chances[events == event].max() for event in np.unique(events)))
 
     def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
@@ -172,36 +172,63 @@ class Subject:
         bounded = zip(self.moves, (self.theta_bound, self.mu_bound), strict=True)
         return np.array([bias_bound(weights, moves[:t], dim, self.ridge, bound) for moves, bound in bounded])
 
-    def mdp_radius(self, scale: float = 1.0) -> float:
-        """Theory's radius for linear MDPs, with `scale` for the constant that it leaves open."""
-        sizes: dict[str, Any] = dict(dim=self.spec.dim, horizon=self.spec.horizon)
-        sizes |= dict(num_episodes=self.num_episodes, delta=self.delta, beta_scale=scale)
-        sizes |= dict(mu_bound=self.mu_bound, ridge=self.ridge)
-        forgetting = self.agent.forgetting
-        if isinstance(forgetting, ExponentialWeights):
-            return opt_wlsvi_radius(**sizes, rate=forgetting.rate)
-        return lsvi_ucb_radius(**sizes)
+    @property
+    def is_bandit(self) -> bool:
+        """Whether theory's radius is a bandit's: there is one step, and no successor in proof or radius."""
+        without = isinstance(self.environment, LinearBandit) or isinstance(self.own_radius, ConfidenceRadius)
+        return self.spec.horizon == 1 and without
 
-    def with_theory_radius(self, scale: float) -> Subject | None:
+    @property
+    def mdp_radius(self) -> float:
+        """Theory's radius for linear MDPs, `dH√log(2dHKn/δ) + √λH(M − √d)₊`; its open constant is one.
+
+        n is the memory 1/(1−η) of exponential weights, at most K, and 1 for weights of 0 and 1.
+        """
+        dim, horizon, num_episodes, memory = self.spec.dim, self.spec.horizon, self.num_episodes, 1.0
+        if isinstance(self.agent.forgetting, ExponentialWeights):
+            memory = 1 / max(1 - float(self.agent.forgetting.rate), 1 / num_episodes)
+        failures = math.log(2 * dim * horizon * num_episodes * memory / self.delta)
+        excess = max(self.mu_bound - math.sqrt(dim), 0.0)
+        return dim * horizon * math.sqrt(failures) + math.sqrt(self.ridge) * horizon * excess
+
+    @cached_property
+    def bandit_radius(self) -> ConfidenceRadius:
+        """Theory's radius for linear bandits, with the true σ and S.
+
+        Its form is that of the agent's own, if that is one. So is its spreading of δ if that covers all
+        episodes; else δ is spread evenly.
+        """
+        own = self.own_radius
+        true: dict[str, Any] = dict(
+            noise_scale=self.noise_scale, norm_bound=self.theta_bound, samples=0, scale=1.0
+        )
+        if not isinstance(own, ConfidenceRadius):
+            return ConfidenceRadius(**true, delta=self.delta, shares=self._num_events)
+        covered = self.total_failure <= self.delta * (1 + ROUNDING)
+        return dataclasses.replace(own, **true, shares=own.shares if covered else self._num_events)
+
+    @property
+    def _num_events(self) -> int:
+        return len(np.unique(self.events[: self.num_episodes]))
+
+    def with_theory_radius(self, scale: float) -> Subject:
         """The subject with `scale` times the radius of theory instead of the agent's own.
 
-        A radius that is made of formulas changes its scale alone. `None` for a bandit whose radius is a
-        number: that of theory depends on a noise scale, which is not given.
+        A part of it that is for the drift of each epoch stays as it is.
         """
         exploration = self.agent.exploration
         if not isinstance(exploration, Ucb):
             return self
         radius: Any = exploration.radius
-        if isinstance(radius, ConfidenceRadius):
-            radius = dataclasses.replace(radius, scale=scale)
-        elif isinstance(self.environment, LinearBandit):
-            return None
+        if self.is_bandit:
+            radius = dataclasses.replace(self.bandit_radius, scale=scale)
+        elif isinstance(radius, LocalVariationRadius):
+            radius = dataclasses.replace(radius, radius=scale * self.mdp_radius)
         else:
-            beta = self.mdp_radius(scale)
-            local = isinstance(radius, LocalVariationRadius)
-            radius = dataclasses.replace(radius, radius=beta) if local else beta
+            radius = scale * self.mdp_radius
         exploration = dataclasses.replace(exploration, radius=radius)
-        return dataclasses.replace(self, agent=dataclasses.replace(self.agent, exploration=exploration))
+        agent = dataclasses.replace(self.agent, exploration=exploration)
+        return dataclasses.replace(self, agent=agent, delta_of_numbers=self.delta)
 
 
 def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float, bound: float) -> np.ndarray:

@@ -9,14 +9,20 @@ from driftwise.analysis.audit.lemma import Sides, lemma
 from driftwise.analysis.audit.snapshot import Snapshot
 
 
-@lemma("Props. 1 and 2", "identity", "radius", "known_radius")
+@lemma("Props. 1 and 2", "identity", "radius", "formula", "known_radius")
 def radius(run: Snapshot) -> Sides:
-    """β = c (√λ S + σ √(2 log(1/δ') + ℓ)), ℓ = d log(1 + Σω²/(λd)) or log det(Λ/λ); or the number given.
+    """β = c (√λ S + σ √(2 log(1/δ') + ℓ)), ℓ = d log(1 + Σω²/(λd)) or log det(Λ/λ).
 
     With σ, S, δ and c as the agent was told. Where it knows the drift of each epoch, √(dΣω) (B_θ + H B_μ) is
     added.
     """
     return run.radius, reference.radius(run)
+
+
+@lemma("Theorem 1, Props. 1 and 2", "promised", "optimism")
+def theory_radius(run: Snapshot) -> Sides:
+    """dH √log(2dHKn/δ) + √λ H (M−√d)₊ ≤ β, with n = 1/(1−η) or 1; in bandits as above, with true σ and S."""
+    return reference.theory_radius(run), run.radius
 
 
 @lemma("Alg. 1, l. 7", "identity", "known_index", "known_radius")

@@ -1,0 +1,116 @@
+"""Cases done by hand: instances so small that both sides of a statement are known.
+
+A live run shows that a bound is not too small there. Here the ratio of left to right side is known exactly,
+so that any other bound is found to be wrong: half of it, twice of it, or one without its factor of d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftwise.analysis.audit.findings import Evidence, Finding
+from driftwise.analysis.audit.lemmas import LEMMAS
+from driftwise.analysis.audit.snapshot import views
+from driftwise.analysis.audit.subject import Subject
+from driftwise.base.types import Spec
+from driftwise.environments import LinearBandit, LinearMdp
+from driftwise.environments.arms import FixedArms
+from driftwise.environments.drift import Abrupt
+from driftwise.environments.paths import Mixture
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+
+DELTA = 0.05
+
+
+def turning_bandit(ridge: float) -> Subject:
+    """Two arms, x = ±1, whose parameter turns from −1 to 1 after one round."""
+    return _turning(((1.0,), (-1.0,)), (1.0,), 1, ridge)
+
+
+def turning_plane(ridge: float) -> Subject:
+    """Two arms at right angles, of mean −√½, so that each is played once; then both turn to √½."""
+    return _turning(((1.0, 0.0), (0.0, 1.0)), (math.sqrt(1 / 2), math.sqrt(1 / 2)), 2, ridge)
+
+
+def _turning(arms: Any, theta: tuple[float, ...], change: int, ridge: float) -> Subject:
+    """A bandit without noise whose parameter turns from −θ to θ before its last round; β = √λ."""
+    path = Mixture((tuple(-each for each in theta), theta), Abrupt((change,), num_anchors=2))
+    environment = LinearBandit(FixedArms(arms), path, noise_scale=0.0)
+    agent = LeastSquares(environment.spec, NoForgetting(), Ucb(math.sqrt(ridge)), ridge, clip="none")
+    return Subject(agent, environment, change + 1, DELTA)
+
+
+def turning_mdp(ridge: float) -> Subject:
+    """One action and two steps that pay 1 each; from any state it leads to the first, later to the second."""
+    everywhere, pay = np.ones((2, 1, 1)), np.ones((2, 2, 1))
+    mu = np.zeros((2, 2, 1, 2))
+    mu[0, :, 0, 0] = mu[1, :, 0, 1] = 1.0
+    environment = LinearMdp(everywhere, pay, mu, np.array([1.0, 0.0]), Abrupt((1,), num_anchors=2))
+    agent = LeastSquares(Spec(2, 1, 1, 2), NoForgetting(), Ucb(10.0), ridge)
+    return Subject(agent, environment, 2, DELTA)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance, an episode of it, and the share of a statement's bound that is reached there."""
+
+    statement: str
+    instance: Callable[[float], Subject]
+    ridge: float
+    share: float
+    t: int = -1  # the last episode, the only one after the jump
+
+    @property
+    def name(self) -> str:
+        return self.instance.__name__
+
+    @property
+    def subject(self) -> Subject:
+        return self.instance(self.ridge)
+
+    def finding(self) -> Finding:
+        """Holds if exactly the share is reached, and is violated otherwise."""
+        lemma = LEMMAS[self.statement]
+        *episodes, whole = views(self.subject)
+        evidence = Evidence(lemma, num_runs=1)
+        evidence.look(0, whole if lemma.whole_run else episodes[self.t])
+        return evidence.finding_by_hand(self.name, f"λ = {self.ridge:g}", self.share)
+
+
+# With λ = 1, after one sample: Λ = 2, w = −1/2, r̄ = 0, ‖φ‖ = 1/√2, bias_r = 2. The first policy is worth 0.
+_WIDTH = math.sqrt(1 / 2)
+_SUM_OF_WIDTHS = math.sqrt(2 * 2 * math.log(3))
+_BOUND = 4 * math.sqrt(2 * math.log(4 / DELTA)) + 2 * _SUM_OF_WIDTHS + 4 * 2
+# In the plane, after two samples: Λ = (1+λ)I, w = −√½/(1+λ) (1, 1), and θ has moved by 2.
+CASES = (
+    Case("reward_bias", turning_bandit, 99.0, 0.99),
+    Case("reward_bias", turning_bandit, 1.0, 1 / 2),
+    Case("reward_bias", turning_plane, 1 / 4, 2 * math.sqrt(1 / 2) / (5 / 4) / (math.sqrt(2 * 2 * 4) * 2)),
+    Case("sharp_reward_bias", turning_bandit, 1.0, 1.0),
+    Case("transition_bias", turning_mdp, 99.0, 0.99),
+    Case("transition_bias", turning_mdp, 1.0, 1 / 2),
+    Case("sharp_transition_bias", turning_mdp, 1.0, 1.0),
+    Case("reward_variance", turning_bandit, 1.0, 1.0, t=0),
+    Case("weighted_features", turning_bandit, 1 / 99, 0.99),
+    Case("weighted_features", turning_plane, 1 / 99, 0.99),
+    Case("bounded_weights", turning_mdp, 1.0, (1 + 2) / 2 / 4),
+    Case("bounded_weights", turning_plane, 1.0, 1 / 2 / (2 * math.sqrt(2 * 2))),
+    Case("bounded_sandwich", turning_bandit, 1.0, 1.0, t=0),
+    Case("determinant", turning_bandit, 1.0, 1.0),
+    Case("determinant", turning_plane, 1.0, 1.0),
+    Case("concentration", turning_bandit, 1.0, 1 / 2 / _WIDTH),
+    Case("key_lemma", turning_bandit, 1.0, 3 / 2 / (_WIDTH + 2 * 2)),
+    Case("optimism", turning_bandit, 1.0, 3 / 2 / (_WIDTH + 2 * 2)),
+    Case("single_step_regret", turning_bandit, 1.0, (3 / 2 + _WIDTH) / (2 * _WIDTH + 2 * 2)),
+    Case("episode_regret", turning_bandit, 1.0, 2 / (2 * _WIDTH + 4 * 2)),
+    Case("sum_of_widths", turning_bandit, 1.0, (1 + _WIDTH) / _SUM_OF_WIDTHS),
+    Case("sum_of_widths", turning_plane, 1.0, (2 + _WIDTH) / math.sqrt(3 * 2 * 2 * math.log(1 + 3 / 2))),
+    Case("theorem", turning_bandit, 1.0, (1 + 2) / _BOUND),
+)
