@@ -45,8 +45,8 @@ class VariationEstimate:
 
     `low` is the lower end where the path jumps from piece to piece, zero if no drift explains the data as
     well; `high_of_lines` the upper end where it runs straight within pieces instead; `high` that of a random
-    walk too, unless the data excludes one. All at `level`. What moves to and fro within a window, and more
-    regularly than a random walk, is not seen, and in none of them.
+    walk too, unless the data excludes one, and may be ten times `high_of_lines`. All at `level`. What moves
+    to and fro within a window, and more regularly than a random walk, is not seen, and in none of them.
     """
 
     starts: np.ndarray  # [m] first round of each window
