@@ -14,6 +14,10 @@ def test_every_mutation_changes_one_place_of_the_source_and_names_tests_that_are
             assert f"def {name}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), each
 
 
+def test_there_are_sixty_mutations_at_least() -> None:
+    assert len(list(mutations())) >= 60
+
+
 def test_every_room_has_mutations() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
     assert rooms <= {each.file.partition("/")[0] for each in mutations()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from driftwise.analysis.audit import (
     audit_by_hand,
     audit_study,
     builtin_experiments,
+    reference,
     worst_of,
 )
 from driftwise.analysis.audit.findings import Finding, beyond_chance
@@ -36,6 +40,7 @@ PROVEN = {name: DRIFTS.get(name, STATIONARY) for name in ("stationary", "abrupt"
 MDP_AGENTS = ("opt_wlsvi", "lsvi_ucb", "sw_lsvi_ucb", "lsvi_ucb_restart")
 BANDIT_AGENTS = ("d_lin_ucb", "weight_ucb", "sw_lin_ucb", "lin_ucb", "restart_lin_ucb", "oracle_restart")
 RATE = 0.9
+DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 
 
 def audited(agent: Any, environment: Any, **options: Any) -> dict[str, Finding]:
@@ -374,14 +379,36 @@ def test_builtin_experiments_build_and_hold_in_short() -> None:
 
 
 @pytest.mark.slow
-def test_builtin_experiments_hold_and_say_something_at_their_own_sizes() -> None:
-    found = [
-        finding
-        for each in builtin_experiments()
-        for finding in audit_study(prepare(each, num_runs=1)).findings
-    ]
+def test_builtin_experiments_hold_and_are_as_the_docs_say() -> None:
+    """To the last digit that is written there."""
+    audits = [audit_study(prepare(each, num_runs=1)) for each in builtin_experiments()]
+    found = [finding for each in audits for finding in each.findings]
     assert not [finding for finding in found if finding.violated]
     assert {finding.statement for finding in found if finding.verdict != "vacuous"} == LEMMAS.keys()
+    worst = {each.name: {one.statement: one for one in worst_of(each.findings)} for each in audits}
+    row = r"^\| `(\w+)` \|" + r" ?([\d.]*) \|" * 4 + "$"
+    rows = re.findall(row, DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    inequalities = {name for name, lemma in LEMMAS.items() if lemma.kind != "identity"}
+    assert {name for name, *_ in rows} == inequalities - {"theory_radius", "failures"}
+    for name, *cells in rows:
+        for audit, written in zip(("audit-mdp", "audit-bandit"), (cells[:2], cells[2:]), strict=True):
+            one = worst[audit].get(name)
+            assert bool(written[0]) == (one is not None), name
+            ratios = () if one is None else (one.worst_ratio, one.median_ratio)
+            for text, ratio in zip(written, ratios, strict=False):
+                digit = 10.0 ** -len(text.partition(".")[2])
+                assert text == "" or abs(float(text) - ratio) < 0.51 * digit, name
+
+
+@pytest.mark.parametrize(("gap", "tied"), [(1e-13, True), (1e-8, False)])
+def test_actions_are_tied_only_where_rounding_could_tell_them_apart(gap: float, tied: bool) -> None:
+    subject = Subject(agent("lsvi_ucb"), make(), 1, 0.05)  # pyright: ignore
+    run = next(iter(views(subject)))
+    assert isinstance(run, Snapshot)
+    q = np.full_like(run.plan.q, 1.0)
+    q[..., 1] -= gap
+    policy = reference.policy(dataclasses.replace(run, plan=run.plan._replace(q=q)))
+    assert (policy == ([0.5, 0.5] if tied else [1.0, 0.0])).all()
 
 
 @pytest.mark.parametrize(

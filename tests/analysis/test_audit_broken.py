@@ -18,12 +18,11 @@ from driftwise.environments.drift import Constant
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
-from tests.analysis.test_audit import RATE, audited, violated
+from tests.analysis.test_audit import DOCS, RATE, audited, violated
 from tests.breaking import learnt
 from tests.examples import BANDIT, NUM_EPISODES, SPEC, STATIONARY, agent, make, make_bandit
 from tests.sabotage import AGENTS, FORMULAS, SABOTAGES, TOLD, Sabotage, by_theory
 
-DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 AUDIT = Path(audit.__file__).parent
 
 
