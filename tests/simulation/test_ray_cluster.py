@@ -119,4 +119,5 @@ def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(connection
     gate.touch()
     seen: list[int] = []
     run_tasks([task], folder, progress=lambda number, done, total: seen.append(done))
-    assert seen == [2 * CHUNK, 3 * CHUNK, 4 * CHUNK]
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (2 * CHUNK, 4 * CHUNK)
