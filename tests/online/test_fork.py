@@ -68,15 +68,21 @@ assert codes == [0] * 5, codes
 
 SIMULATING = """
 import driftwise as dw
-from driftwise.simulation.program import find_device
+
+def use_first():  # nobody used a device yet: this works
+    from driftwise.simulation.program import find_device
+    find_device("cpu")
 
 environment = dw.environments.cheung_two_armed(num_rounds=10)
 agent = dw.algorithms.uniform(environment.spec)
-use_first = lambda: find_device("cpu")  # nobody used a device yet: this works
 print(in_a_child(use_first))
-find_device("cpu")
+{use}
 print(in_a_child(lambda: dw.simulate(agent, environment, num_episodes=2)))
 """
+USES = {
+    "the simulator": "use_first()",
+    "JAX alone": "import jax.numpy as jnp; jnp.ones(2) @ jnp.ones(2)",
+}
 
 
 def run(script: str) -> subprocess.CompletedProcess:
@@ -89,8 +95,9 @@ def test_a_child_goes_on_with_a_bandit_that_threads_were_using_when_it_was_forke
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
-def test_a_child_of_a_process_that_simulated_refuses_to_simulate_in_a_sentence() -> None:
-    done = run(SIMULATING)
+@pytest.mark.parametrize("use", USES)
+def test_a_child_of_a_process_that_used_jax_refuses_to_simulate_in_a_sentence(use: str) -> None:
+    done = run(SIMULATING.replace("{use}", USES[use]))
     unused, refusal, used = done.stdout.splitlines()
     assert (unused, used) == ("0", "1"), done.stdout + done.stderr
     assert refusal.startswith("RuntimeError: simulate cannot run in a process that was forked from"), refusal

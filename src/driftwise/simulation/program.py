@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +22,7 @@ from driftwise.base.part import numbers
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Record, World
+from driftwise.simulation.forks import require_own_devices
 
 Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the agent's diagnostics
 
@@ -33,21 +33,9 @@ _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each o
 _OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
 
 
-_user = 0  # the process that uses JAX here; 0 before anybody does
-
-
 def find_device(name: str | None) -> Any:
-    """The first device of a kind; without a name, the one that JAX would take.
-
-    A process that was forked from one that used devices has none: their threads are not in it.
-    """
-    global _user
-    _user = _user or os.getpid()
-    if _user != os.getpid():
-        raise RuntimeError(
-            f"simulate cannot run in a process that was forked from one that simulates (process {_user}): "
-            "JAX would wait for threads that were not copied; start it by multiprocessing's 'spawn' instead"
-        )
+    """The first device of a kind; without a name, the one that JAX would take."""
+    require_own_devices()
     chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(chosen, jax.Device):
         return chosen
