@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from driftwise.base.validation import ArgumentError
 from driftwise.online import EpisodicAgent, files, load
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
@@ -148,15 +149,22 @@ def test_a_large_file_of_somebody_else_is_refused_by_its_header(path, monkeypatc
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes")
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_only_a_regular_file_is_opened(kind, path):
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("folder", "Is a directory"),
+        ("pipe", "it is a pipe, not a file"),
+        ("device", "it is a device, not a file"),
+    ],
+)
+def test_only_a_regular_file_is_opened(kind, why, path):
     if kind == "folder":
         path.mkdir()
     elif kind == "pipe":
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero")
-    refused(path, "is no regular file")
+    refused(path, why)
 
 
 def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> None:
@@ -220,12 +228,14 @@ CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "a state of another shape": instead("state.0", np.eye(4)[None]),
     "a clock below 0": put("state.4", -1),
+    "a clock near the end of time": put("state.4", 2**63 - 1),
     "a gauge of two": instead("gauge", [1.0, 2.0]),
     "a gauge without numbers": put("gauge", np.nan),
     "a gauge of fewer than none": put("gauge", -1.0),
     "counts below 0": put("pending.counts", -5),
     "counts of three": instead("pending.counts", np.array([1, 2, 3])),
     "counts that are fractions": instead("pending.counts", [25.5, 0.5]),
+    "counts near the end of time": put("pending.counts", 2**63 - 1, 0),
     "more expired than made": put("pending.counts", 10**12, 1),
     "fewer made than wait": put("pending.counts", 1, 0),
     "ids twice": lambda _, tensors: put("pending.ids", tensors["pending.ids"][0])(_, tensors),
@@ -256,6 +266,8 @@ def test_numbers_that_are_no_agent_are_refused(how, path):
 EPISODIC: dict[str, Callable[[Any, Any], Any]] = {
     "a number of episodes below 0": told(num_episodes=-1),
     "a number of episodes that is a word": told(num_episodes="many"),
+    "a number of episodes near the end of time": told(num_episodes=2**63 - 1),
+    "features that are no numbers": lambda _, tensors: tensors.update(features=tensors["features"] > 0),
     "a plan that is missing": told(num_episodes=5, plan_every=2),
     "a long horizon": lambda description, _: description["agent"]["spec"].update(horizon=10**12),
     "many states": lambda description, _: description["agent"]["spec"].update(num_states=10**12),
@@ -272,3 +284,17 @@ def test_numbers_that_are_no_episodic_agent_are_refused(how, path):
     agent.save(path)
     resealed(path, EPISODIC[how])
     refused(path, "the agent in it cannot be made ")
+
+
+def test_features_that_the_caller_should_not_have_given_are_named_in_one_line(path):
+    saved(path)
+    with pytest.raises(ArgumentError, match=r"^features must be left out for a bandit, got array[^\n]*$"):
+        load(path, features=np.zeros((100, 100)))
+
+
+@pytest.mark.parametrize(("name", "tensor"), [("d_lin_ucb", "state.3"), ("bob", "state.2")])
+def test_an_agent_with_a_ridge_that_no_formula_takes_refuses_to_decide(name, tensor, path):
+    saved(path, name)
+    resealed(path, put(tensor, -1.0))
+    with pytest.raises(FloatingPointError, match="ridge may be too small"):
+        load(path).decide(np.eye(3))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
@@ -16,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base.arrays import map_tree
-from driftwise.base.files import replace_file
+from driftwise.base.files import replace_file, require_regular
 from driftwise.base.validation import ArgumentError
 
 FORMAT = 2  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
 LARGEST_HEADER = 100_000_000  # bytes that a safetensors file may have
+COUNTED_BITS = 62  # of what agents have counted
 TYPES = ("BOOL", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
 
 Tensors = dict[str, np.ndarray]
@@ -51,8 +51,8 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
         with np.errstate(all="ignore"):
             return LOADERS[kind](content, features)
     except Exception as error:  # whatever a description and numbers that do not belong together lead to
-        if isinstance(error, ArgumentError) and error.argument == "features":  # the caller's mistake
-            raise
+        if isinstance(error, ArgumentError) and error.argument == "features" and error.value is features:
+            raise ArgumentError("features", error.expected, features, _short(error.got)) from None
         raise _refused(path, f"the agent in it cannot be made ({_short(error)})") from error
 
 
@@ -105,13 +105,17 @@ def read(path: str | os.PathLike[str]) -> AgentFile:
 
 def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header of a safetensors file: a table of its tensors, and the metadata."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe would be to wait for who writes to it
-        raise _refused(path, "it is no regular file")
-    with Path(path).open("rb") as file:
-        length, room = int.from_bytes(file.read(8), "little"), os.fstat(file.fileno()).st_size - 8
-        if not 0 < length <= min(room, LARGEST_HEADER):
-            raise _damaged(path, f"a header of {length} bytes, where there are {max(room, 0)}")
-        content = file.read(length)
+    try:
+        require_regular(path)
+        with Path(path).open("rb") as file:
+            length, room = int.from_bytes(file.read(8), "little"), os.fstat(file.fileno()).st_size - 8
+            if not 0 < length <= min(room, LARGEST_HEADER):
+                raise _damaged(path, f"a header of {length} bytes, where there are {max(room, 0)}")
+            content = file.read(length)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OSError as error:  # there is something, and it is no file
+        raise _refused(path, error.strerror or str(error)) from None
     try:
         header = json.loads(content, object_pairs_hook=_table)
     except (RecursionError, ValueError) as error:
@@ -149,10 +153,10 @@ def checked_tensor(tensors: Tensors, name: str, like: Any) -> np.ndarray:
 
 
 def require_sound(name: str, array: np.ndarray) -> np.ndarray:
-    """An array of finite numbers, none below 0 if they are integers."""
-    bad = ~np.isfinite(array) if array.dtype.kind == "f" else array < 0
+    """An array of finite numbers; integers count, from 0 and with room to count on."""
+    bad = ~np.isfinite(array) if array.dtype.kind == "f" else (array < 0) | (array >= 1 << COUNTED_BITS)
     if bad.any():
-        expected = "be finite" if array.dtype.kind == "f" else "count from 0"
+        expected = "be finite" if array.dtype.kind == "f" else f"be a count below 2^{COUNTED_BITS}"
         raise ArgumentError(name, expected, array[bad].flat[0].item())
     return array
 

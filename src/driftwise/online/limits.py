@@ -34,8 +34,8 @@ def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> A
     """
     try:
         plan = agent.plan(state, features, key)
-    except np.linalg.LinAlgError:
-        raise not_finite(agent) from None
+    except (ArithmeticError, ValueError) as error:  # of linear algebra, or of Python's own numbers
+        raise not_finite(agent) from error
     if not np.isfinite(plan.weights if plan.q is None else plan.q).all():
         raise not_finite(agent)
     return plan

@@ -1,4 +1,4 @@
-"""Forks of a process that uses JAX: the child has JAX's memory and none of its threads, and would wait for them."""
+"""Forks of a process that uses JAX: a child has none of the threads that JAX would wait for."""
 
 from __future__ import annotations
 

@@ -146,7 +146,10 @@ class Direct:
         self._rates, self._refills = self._rates[:num], self._refills[:num]
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
-        radius = self._radius if self._radius_at is None else self._radius_at(self._state)
+        try:
+            radius = self._radius if self._radius_at is None else self._radius_at(self._state)
+        except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
+            raise not_finite(self.agent) from None
         mapped = arms.dot(inverse_or_nan(self._gram))
         if self._gram_sq is None:  # the norm of Λ⁻¹
             bonus = np.vecdot(mapped, arms)

@@ -213,7 +213,8 @@ class EpisodicAgent:
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
         made._start(agent, states, known, plan_every=description["plan_every"], seed=description["seed"])
-        made.num_episodes = require_count("num_episodes", description["num_episodes"], at_least=0)
+        num_episodes = description["num_episodes"]
+        made.num_episodes = require_count("num_episodes", num_episodes, at_least=0, bits=files.COUNTED_BITS)
         if made.num_episodes % made.plan_every:
             like = _plan_of(None, agent.plan(made._state, made._table, random.key(0)))
             made.plan = _plan_of(agent, files.from_tensors("plan", like, tensors))

@@ -148,7 +148,7 @@ def states_in(file: AgentFile, features: FeatureMap | None, spec: Spec) -> State
     have, want = (states.num_actions, states.dim), (spec.num_actions, spec.dim)
     if have != want:
         expected = f"be of {want[0]} actions and {want[1]} dimensions, as those of the agent that was saved"
-        raise ArgumentError("features", expected, features, f"{have[0]} and {have[1]}")
+        raise ArgumentError("features", expected, states.features, f"{have[0]} and {have[1]}")
     return states
 
 
