@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from driftwise.base.arguments import Count, Several
 from driftwise.base.validation import ArgumentError
-from driftwise.environments import ENVIRONMENTS, ContinuingMdp, LinearBandit, LinearMdp
+from driftwise.environments import ENVIRONMENTS, LinearBandit
 from driftwise.environments.arms import FreshArms, orthogonal_arms
 from driftwise.environments.drift import Periodic, RandomWalk
-from driftwise.environments.models import sizes
+from driftwise.environments.models import linear_mdp, sizes
 from driftwise.environments.paths import SphereWalk
 
 FIXED = ("num_rounds", "seed")  # no array is as long
@@ -36,14 +37,47 @@ def test_a_size_that_never_fits_is_refused_at_once(name: str, argument: str, siz
         ENVIRONMENTS[name](**{argument: odd})
 
 
+LARGE: dict[str, dict[str, int]] = {  # as large as arrays have to be for everything else to be small
+    "river_swim": dict(num_states=100),
+    "deep_sea": dict(size=40),
+    "hard_instance": dict(num_signs=8, horizon=20),
+    "oil_discovery": dict(num_states=20, num_actions=20),
+    "machine_replacement": dict(num_conditions=100),
+    "latent_chains": dict(num_chains=40, num_actions=100),
+    "inventory": dict(capacity=20),
+    "admission_control": dict(capacity=60),
+    "combination_lock": dict(horizon=30),
+    "four_rooms": dict(side=13),
+    "random_linear_mdp": dict(num_states=100, dim=100),
+    "continuing_river_swim": dict(num_states=100),
+    "random_communicating_mdp": dict(num_states=80),
+}
+
+
 @pytest.mark.parametrize("name", sorted({name for name, _ in COUNTS if not is_bandit(name)}))
-def test_makers_ask_for_the_room_of_their_arrays_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_makers_ask_for_the_memory_that_they_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(sizes, "require_room", lambda what, num_bytes, sizes: asked.append(num_bytes))
-    made = ENVIRONMENTS[name]()
-    models = made.tables if isinstance(made, ContinuingMdp) else made
-    assert isinstance(models, LinearMdp)
-    assert asked == [2 * (models.features.nbytes + models.theta.nbytes + models.mu.nbytes)]
+    ENVIRONMENTS[name]()  # imports and caches are not its arrays
+    tracemalloc.start()
+    try:
+        ENVIRONMENTS[name](**LARGE[name])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.4 * asked[-1] < peak < 1.05 * asked[-1], peak / asked[-1]
+
+
+def test_what_can_be_lowered_is_named() -> None:
+    with pytest.raises(ArgumentError, match="for side = 100001, horizon = 15 and 1 anchor: lower"):
+        ENVIRONMENTS["four_rooms"](side=100_001, horizon=15)
+    with pytest.raises(ArgumentError, match="for capacity = 100000000000, horizon = 10 and 1 anchor: "):
+        ENVIRONMENTS["inventory"](capacity=10**11)
+
+
+def test_successor_features_that_are_the_identity_need_no_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_mdp, "_largest_outside", None)
+    ENVIRONMENTS["river_swim"]()
 
 
 def test_anchors_and_paths_that_never_fit_are_refused_at_once() -> None:

@@ -85,7 +85,7 @@ def require_numeric(
         if low <= value <= high and (above is None or value > above):
             return value if integer else float(value)
     expected = f"be {_describe(above, at_least, at_most, integer)}"
-    array = _as_array(value)
+    array = as_array(value)
     if array.dtype.kind not in ("iu" if integer else "iuf") or array.size == 0:
         raise ArgumentError(name, expected, value)
     array = array.astype(np.float64) if array.dtype.kind == "f" else array  # bounds may be beyond float32
@@ -124,7 +124,7 @@ def require_range(low: Any, high: Any) -> None:
 
 def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
     """A finite float64 array; `None` in the shape leaves that axis free. The caller's array is not kept."""
-    array = _as_array(value)
+    array = as_array(value)
     if array.dtype.kind not in "iuf":
         raise ArgumentError(name, "be an array of numbers", value)
     array = array.astype(np.float64)
@@ -140,10 +140,11 @@ def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndar
     return array
 
 
-def _as_array(value: Any) -> np.ndarray:
+def as_array(value: Any) -> np.ndarray:
+    """A value as an array; a ragged list is one of objects."""
     try:
         return np.asarray(value)
-    except ValueError:  # a ragged list
+    except ValueError:
         return np.array(value, dtype=object)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from driftwise.base.arguments import Several
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.mdps.river_swim import rivers
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
@@ -25,5 +24,5 @@ def continuing_river_swim(
     Processes", 2008, with the numbers of Osband, Russo & Van Roy 2013. The turn is ours.
     """
     drift = checked_drift(drift, 2, "the river and the river turned")
-    require_models(Spec(num_states, 2, 2 * num_states, horizon=1), drift)
+    require_models((num_states, 2, 2 * num_states, 1), drift, num_states=num_states)
     return continuing_mdp(rivers(num_states)[: drift.num_anchors], drift=drift, rewards=rewards)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Positive, Seed
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
 from driftwise.environments.models.linear_mdp import RewardKind
@@ -30,7 +29,12 @@ def random_communicating_mdp(
         state cannot be reached are refused; a chance below 1e-15 is none.
     """
     drift = checked_drift(drift)
-    require_models(Spec(num_states, num_actions, num_states * num_actions, horizon=1), drift)
+    require_models(
+        (num_states, num_actions, num_states * num_actions, 1),
+        drift,
+        num_states=num_states,
+        num_actions=num_actions,
+    )
     rng = np.random.default_rng(seed)
     sizes = (num_states, num_actions)
     anchors = [  # one after the other: the first is the same however many follow

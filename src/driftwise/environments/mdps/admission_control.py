@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative, Share
-from driftwise.base.types import Spec
 from driftwise.base.validation import require_number
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -42,7 +41,7 @@ def admission_control(
     it is best to admit below some length of the queue.
     """
     loads, drift = anchor_numbers("loads", loads, drift, at_least=0, at_most=1)
-    require_models(Spec(capacity + 1, 4, 4 * (capacity + 1), horizon), drift)
+    require_models((capacity + 1, 4, 4 * (capacity + 1), horizon), drift, capacity=capacity, horizon=horizon)
     fast = require_number("fast", fast, at_least=slow, at_most=1)
     low = -waiting_cost - fast_cost
 

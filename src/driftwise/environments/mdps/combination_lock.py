@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from driftwise.base.arguments import Seed, Several
-from driftwise.base.types import Spec
 from driftwise.base.validation import require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -42,7 +41,7 @@ def combination_lock(
     every 1000 episodes, or a gradual change of the start).
     """
     drift = checked_drift(drift, 2, "a lock and its mirror image")
-    require_models(Spec(2 * horizon, 2, 4 * horizon, horizon), drift)
+    require_models((2 * horizon, 2, 4 * horizon, horizon), drift, horizon=horizon)
     intended = require_number("intended", intended, above=0, at_most=1)
     right = np.random.default_rng(seed).integers(2, size=(2, horizon - 1))
     anchors = [_locks(horizon, right, intended, other, changing) for other in range(drift.num_anchors)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Seed, Several, Share
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -37,7 +36,7 @@ def deep_sea(
     Osband et al., "Behaviour Suite for Reinforcement Learning", 2020. New actions for every anchor are ours.
     """
     drift = checked_drift(drift)
-    require_models(Spec(size, 2, 2 * size, size), drift)
+    require_models((size, 2, 2 * size, size), drift, steps=size, size=size)
     rng = np.random.default_rng(seed)
     anchors = [_sea(rng.integers(2, size=(size, size)), move_cost) for _ in range(drift.num_anchors)]
     return tabular_mdp(anchors, horizon=size, drift=drift, rewards=rewards)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Share
-from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -44,7 +43,7 @@ def four_rooms(
     if side % 2 == 0:
         raise ArgumentError("side", "be odd, with a wall in the middle", side)
     num_cells = (side - 1) ** 2 + 4  # all but the walls, and the doors in these
-    require_models(Spec(num_cells, len(MOVES), num_cells, horizon), drift)
+    require_models((num_cells, len(MOVES), num_cells, horizon), drift, side=side, horizon=horizon)
     cells = _numbered_cells(side)
     aim = _aims(cells)
     one_hot = np.eye(len(aim))

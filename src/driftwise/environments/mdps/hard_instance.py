@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed, Several
-from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -49,7 +48,13 @@ def hard_instance(
     drift = checked_drift(drift)
     if num_signs > MAX_SIGNS:
         raise ArgumentError("num_signs", f"be at most {MAX_SIGNS} (there are 2^num_signs actions)", num_signs)
-    require_models(Spec(horizon + 2, 2**num_signs, num_signs + 2, horizon), drift)
+    require_models(
+        (horizon + 2, 2**num_signs, num_signs + 2, horizon),
+        drift,
+        steps=horizon,
+        num_signs=num_signs,
+        horizon=horizon,
+    )
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
     rng = np.random.default_rng(seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative, Positive
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -42,7 +41,9 @@ def inventory(
     sales. Without a setup cost it is best to order up to a level.
     """
     demands, drift = anchor_numbers("demands", demands, drift, above=0)
-    require_models(Spec(capacity + 1, capacity + 1, (capacity + 1) ** 2, horizon), drift)
+    require_models(
+        (capacity + 1, capacity + 1, (capacity + 1) ** 2, horizon), drift, capacity=capacity, horizon=horizon
+    )
     low, high = -setup_cost - (unit_cost + holding_cost) * capacity, price * capacity
 
     def anchor(demand: float) -> tuple[np.ndarray, np.ndarray]:

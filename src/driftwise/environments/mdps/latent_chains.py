@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Seed, Several, Share
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -44,7 +43,14 @@ def latent_chains(
     """
     drift = checked_drift(drift, num_chains, "one for each chain")
     num_states, dim = num_chains * states_per_chain, 2 * num_chains
-    require_models(Spec(num_states, num_actions, dim, horizon), drift)
+    require_models(
+        (num_states, num_actions, dim, horizon),
+        drift,
+        num_chains=num_chains,
+        states_per_chain=states_per_chain,
+        num_actions=num_actions,
+        horizon=horizon,
+    )
     chain = np.repeat(np.arange(num_chains), states_per_chain)  # of each state
     rng = np.random.default_rng(seed)
     latent = num_chains + rng.integers(num_chains, size=(num_states, num_actions))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Several, Share
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -37,7 +36,12 @@ def machine_replacement(
     is best to replace from some condition on.
     """
     wear, drift = anchor_numbers("wear", wear, drift, at_least=0, at_most=1)
-    require_models(Spec(num_conditions, 2, 2 * num_conditions, horizon), drift)
+    require_models(
+        (num_conditions, 2, 2 * num_conditions, horizon),
+        drift,
+        num_conditions=num_conditions,
+        horizon=horizon,
+    )
     condition = np.eye(num_conditions)
     worse = condition[np.minimum(np.arange(num_conditions) + 1, num_conditions - 1)]
     income = np.linspace(1, 0, num_conditions)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from driftwise.base.arguments import Count, NonNegative
-from driftwise.base.types import Spec
 from driftwise.base.validation import require_number
 from driftwise.environments.drift import Drift, anchor_numbers
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
@@ -73,7 +71,13 @@ def oil_discovery(
     thinning = require_number("sharpness", chosen.sharpness, at_least=0)
     cost = require_number("moving_cost", chosen.moving_cost, at_least=0)
     centres, drift = anchor_numbers("centres", chosen.centres, drift, at_least=0, at_most=1)
-    require_models(Spec(num_states, num_actions, num_states * num_actions, horizon), drift)
+    require_models(
+        (num_states, num_actions, num_states * num_actions, horizon),
+        drift,
+        num_states=num_states,
+        num_actions=num_actions,
+        horizon=horizon,
+    )
     places, targets = middles(num_states), middles(num_actions)
     way = np.abs(targets - places[:, None])  # [S, A]
     kernel = np.broadcast_to(_arrivals(places, targets, noise), (num_states, num_actions, num_states))
@@ -82,9 +86,8 @@ def oil_discovery(
         return np.maximum(0, np.exp(-thinning * np.abs(targets - centre)) - cost * way), kernel
 
     anchors = [anchor(centre) for centre in centres]
-    environment = tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards)
     positions = np.stack(np.meshgrid(places, targets, indexing="ij"), axis=-1)
-    return dataclasses.replace(environment, positions=positions)
+    return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards, positions=positions)
 
 
 def middles(count: int) -> np.ndarray:

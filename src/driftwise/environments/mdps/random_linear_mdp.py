@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.arguments import Count, Positive, Seed
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -35,7 +34,15 @@ def random_linear_mdp(
         transitions, large ones make all actions alike.
     """
     drift = checked_drift(drift)
-    require_models(Spec(num_states, num_actions, dim, horizon), drift)
+    require_models(
+        (num_states, num_actions, dim, horizon),
+        drift,
+        steps=horizon,
+        num_states=num_states,
+        num_actions=num_actions,
+        dim=dim,
+        horizon=horizon,
+    )
     rng = np.random.default_rng(seed)
     features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))
     anchors = [  # one after the other: the first is the same however many follow

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from driftwise.base.arguments import Count, Several
-from driftwise.base.types import Spec
 from driftwise.environments.drift import Drift, checked_drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.sizes import require_models
@@ -41,7 +40,7 @@ def river_swim(
     Efficient Reinforcement Learning via Posterior Sampling", NeurIPS 2013. The turn is ours.
     """
     drift = checked_drift(drift, 2, "the river and the river turned")
-    require_models(Spec(num_states, 2, 2 * num_states, horizon), drift)
+    require_models((num_states, 2, 2 * num_states, horizon), drift, num_states=num_states, horizon=horizon)
     state = np.eye(num_states)
     middle = (state[(num_states - 1) // 2] + state[num_states // 2]) / 2
     initial = middle if start == "middle" else None

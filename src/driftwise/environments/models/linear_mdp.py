@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import warnings
 from collections.abc import Mapping
@@ -165,7 +166,7 @@ class LinearMdp(Environment):
             )
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
-            away = np.abs(mu - mu @ projection(psi)).max()
+            away = 0.0 if _is_identity(psi) else _largest_outside(mu, projection(psi))
             if away > TOLERANCE:
                 raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
             psi.setflags(write=False)
@@ -195,7 +196,8 @@ class LinearMdp(Environment):
         $\|\int V\,d\mu\| \le C_\mu\max|V|$. That $\|\mu(S)\|$ is at most $\sqrt d$, as papers assume, says as
         much for measures of one sign only. Mixtures of the anchors stay below the largest of them.
         """
-        root, largest = np.sqrt(self.spec.dim), np.linalg.norm(np.abs(self.mu).sum(-1), axis=-1).max()
+        root, variations = np.sqrt(self.spec.dim), [np.abs(mu).sum(-1) for mu in _one_by_one(self.mu)]
+        largest = np.linalg.norm(variations, axis=-1).max()
         return float(largest if largest > root + TOLERANCE else root)
 
     @np.errstate(all="ignore")  # what is not finite is found
@@ -263,7 +265,21 @@ class LinearMdp(Environment):
 
 def projection(psi: np.ndarray) -> np.ndarray:
     """`Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
-    return psi @ np.linalg.pinv(psi)
+    return psi if _is_identity(psi) else psi @ np.linalg.pinv(psi)
+
+
+def _is_identity(matrix: np.ndarray) -> bool:
+    return np.array_equal(matrix, np.eye(len(matrix)))
+
+
+def _largest_outside(mu: np.ndarray, onto: np.ndarray) -> float:
+    """The largest number that a projection takes from measures."""
+    return max(float(np.abs(each - each @ onto).max()) for each in _one_by_one(mu))
+
+
+def _one_by_one(mu: np.ndarray) -> np.ndarray:
+    """Measures `[J·H, d, S]`, to go through them without a second copy of all."""
+    return mu.reshape(-1, *mu.shape[2:])
 
 
 def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
@@ -280,10 +296,10 @@ def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initia
     masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
     check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
     pair = (*where, "state", "action")
-    rewards = np.einsum("sad,jhd->jhsa", features, theta)
-    check_all(rewards, "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
-    mass = np.einsum("sad,jhd->jhsa", features, mu.sum(-1))
-    check_all(mass, "mu", "sum of the transition probabilities", "1", pair, low=1.0, high=1.0)
+    of_pairs = functools.partial(np.einsum, "sad,jhd->jhsa", features)  # not both at once
+    check_all(of_pairs(theta), "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
+    what = "sum of the transition probabilities"
+    check_all(of_pairs(mu.sum(-1)), "mu", what, "1", pair, low=1.0, high=1.0)
     if features.min() >= 0 and mu.min() >= 0:
         return  # every probability is a sum of non-negative terms
     for j, h in np.ndindex(*mu.shape[:2]):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftwise.base.validation import ArgumentError, require_array
+from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import TOLERANCE, LinearMdp, RewardKind
 
@@ -19,6 +19,7 @@ def tabular_mdp(
     drift: Drift,
     rewards: RewardKind,
     initial: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
 ) -> LinearMdp:
     """Mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor, with one-hot features, `d = S·A`.
 
@@ -28,17 +29,17 @@ def tabular_mdp(
     tables = checked_tables(anchors, horizon=horizon)
     num_states, num_actions = tables[0][0].shape[-2:]
     dim = num_states * num_actions
-    per_step = (horizon, num_states, num_actions)
-    reward = np.stack([np.broadcast_to(reward, per_step) for reward, _ in tables])
-    kernel = np.stack([np.broadcast_to(kernel, (*per_step, num_states)) for _, kernel in tables])
+    reward = _at_steps([reward for reward, _ in tables], horizon)
+    kernel = _at_steps([kernel for _, kernel in tables], horizon, num_states)
     return LinearMdp(
         features=np.eye(dim).reshape(num_states, num_actions, dim),
-        theta=reward.reshape(-1, horizon, dim),
-        mu=kernel.reshape(-1, horizon, dim, num_states),
+        theta=reward,
+        mu=kernel,
         initial=np.eye(num_states)[0] if initial is None else initial,
         drift=drift,
         rewards=rewards,
         successor_features=np.eye(num_states),  # which span every measure
+        positions=positions,
     )
 
 
@@ -65,7 +66,16 @@ def checked_tables(
     return tables
 
 
+def _at_steps(tables: list[np.ndarray], horizon: int, *more: int) -> np.ndarray:
+    """Tables `[S, A, ...]` or `[H, S, A, ...]` as `[J, H, S·A, ...]`; equal steps are stored once."""
+    by_step = [table.reshape(-1, *table.shape[-2 - len(more) :]) for table in tables]
+    anchors = np.stack(np.broadcast_arrays(*by_step))
+    anchors = anchors.reshape(*anchors.shape[:2], -1, *more)
+    return np.broadcast_to(anchors, (len(anchors), horizon, *anchors.shape[2:]))
+
+
 def _table(name: str, value: ArrayLike, sizes: tuple[int | None, ...], horizon: int) -> np.ndarray:
     """A table of that shape, or with an axis of steps before it."""
-    by_step = np.array(value, dtype=object).ndim == len(sizes) + 1
-    return require_array(name, value, (horizon, *sizes) if by_step else sizes)
+    array = as_array(value)
+    by_step = array.ndim == len(sizes) + 1
+    return require_array(name, array, (horizon, *sizes) if by_step else sizes)
