@@ -21,6 +21,7 @@ from driftwise.base.types import Array
 from driftwise.experiments.stopping import STOPPING, held_signals
 from driftwise.parts.exploration import Exploration
 from driftwise.simulation import tasks
+from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.results import join_runs
 from driftwise.simulation.running import EngineError, run_tasks
@@ -191,6 +192,7 @@ def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
 PROGRAM = """
 import sys
 from pathlib import Path
+from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.running import run_tasks
 from tests.simulation.gates import gated_task
@@ -223,6 +225,47 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
     assert (played[0], played[-1]) == (2 * CHUNK, 4 * CHUNK)
     run_tasks(tasks, tmp_path / "whole")
     assert contents(folder) == contents(tmp_path / "whole")
+
+
+STOPPED = """
+import sys
+from pathlib import Path
+from driftwise.experiments.stopping import Stopped, held_signals
+from driftwise.simulation.checkpoints import checkpoint_name
+from driftwise.simulation.engines import Processes
+from driftwise.simulation.running import run_tasks
+from tests.simulation.gates import gated_task
+
+if __name__ == "__main__":
+    try:
+        with held_signals() as look:
+            run_tasks([gated_task(Path(sys.argv[2]))], Path(sys.argv[1]), engine=Processes(1), look=look)
+    except Stopped as stopped:
+        sys.exit(stopped.code)
+"""
+
+
+def test_workers_that_hear_sigterm_themselves_keep_what_they_play(tmp_path):
+    program, folder, gate = (tmp_path / name for name in ("program.py", "tasks", "gate"))
+    program.write_text(STOPPED)
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    task = gated_task(gate)
+    with subprocess.Popen(
+        [sys.executable, str(program), str(folder), str(gate)],
+        env={**os.environ, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            wait_until(lambda: stands_at_the_gate(task, folder))
+            os.killpg(process.pid, signal.SIGTERM)
+        finally:
+            gate.touch()  # or this test would never end
+        said = process.communicate()[1]
+    assert (process.returncode, said) == (128 + signal.SIGTERM, f"{STOPPING}\n")
+    played = int(np.load(folder / checkpoint_name(task))["done"])
+    assert 2 * CHUNK < played <= 3 * CHUNK
 
 
 def test_an_engine_needs_a_folder():

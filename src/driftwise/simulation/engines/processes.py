@@ -25,7 +25,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 GO_ON, STOP = range(2)  # what the parent process wants
 
 
-class Stopped(Exception):
+class TaskStopped(Exception):
     """The end of a task in a worker that was asked to stop; its checkpoint stays."""
 
 
@@ -79,7 +79,7 @@ class Processes:
         finished: list[int] = []
         try:
             # A worker may die meanwhile: then the next pool takes the rest.
-            with _interrupts_blocked(), contextlib.suppress(BrokenProcessPool):
+            with _signals_blocked(), contextlib.suppress(BrokenProcessPool):
                 for number, task in tasks.items():
                     futures[pool.submit(_work, task, folder, number)] = number
             waiting = set(futures)
@@ -129,13 +129,28 @@ class _Board:
                 report(number, self.done[number], total)
 
 
-_board: _Board  # of a worker
+# Of a worker: what it shares, whether it has a task, and whether it is to end.
+_board: _Board
+_busy = _ending = False
 
 
 def _prepare(board: _Board) -> None:
     global _board
     _board = board
     threading.Thread(target=_follow, daemon=True).start()
+    signal.signal(signal.SIGTERM, _end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
+def _end(number: int, frame: Any) -> None:
+    """End this worker after the part that it plays, which is kept.
+
+    SIGTERM comes from the pool when another worker has died, or from whoever ends all processes together.
+    """
+    global _ending
+    _ending = True
+    if not _busy:
+        os._exit(128 + number)
 
 
 def _follow() -> None:
@@ -151,16 +166,23 @@ def _work(task: Task, folder: Path, number: int) -> None:
         if _board.begun[number] < 0:
             _board.begun[number] = done
         _board.done[number] = done
-        if _board.wanted.value != GO_ON:
-            raise Stopped
+        if _ending or _board.wanted.value != GO_ON:
+            raise TaskStopped
 
-    run_task(task, folder, report)
+    global _busy
+    _busy = True
+    try:
+        run_task(task, folder, report)
+    finally:
+        _busy = False
+        if _ending:
+            os._exit(128 + signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C for processes that start in here; this one hears it afterwards, and tells them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+def _signals_blocked() -> Iterator[None]:
+    """Block signals for processes that start in here; this one hears them afterwards, and tells them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         yield
     finally:
