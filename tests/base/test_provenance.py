@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,7 +96,53 @@ def test_the_digest_of_this_package_is_known_and_so_are_the_flags_of_the_compile
     assert found["xla_flags"] == "--xla_cpu_enable_fast_math=false"
 
 
-def test_code_from_elsewhere_is_known_by_its_file() -> None:
+def test_code_from_elsewhere_is_known_by_its_module() -> None:
     here = provenance.foreign_sources(diagnosing(), make())
-    assert list(here) == ["diagnosing.py"]
+    assert list(here) == ["tests.simulation.diagnosing"]
     assert provenance.foreign_sources(make(), 3, "word") == {}
+
+
+PART = """
+from dataclasses import dataclass
+
+@dataclass
+class Part:
+    size: int = {}
+"""
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Parts from two files of one name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for number, folder in enumerate(("first_room", "second_room")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "parts.py").write_text(PART.format(number))
+        found.append(importlib.import_module(f"{folder}.parts").Part())
+        monkeypatch.delitem(sys.modules, folder)
+    yield found
+    for folder in ("first_room", "second_room"):
+        del sys.modules[f"{folder}.parts"]
+
+
+def test_files_of_one_name_are_two_sources(parts: list[Any]) -> None:
+    found = provenance.foreign_sources(*parts)
+    assert list(found) == ["first_room.parts", "second_room.parts"]
+    assert len({*found.values()}) == 2
+
+
+def test_a_program_has_one_name_in_all_its_processes(
+    parts: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("__main__", "__mp_main__"):
+        monkeypatch.setitem(sys.modules, name, sys.modules["first_room.parts"])
+        monkeypatch.setattr(type(parts[0]), "__module__", name)
+        assert list(provenance.foreign_sources(parts[0])) == ["__main__"]
+
+
+def test_a_class_that_was_sent_is_not_taken_for_one_of_the_program_that_received_it(
+    parts: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(sys.modules["first_room.parts"], "Part")
+    assert provenance.foreign_sources(parts[0]) == {}

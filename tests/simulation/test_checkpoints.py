@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,14 @@ import pytest
 from driftwise.environments import LinearMdp
 from driftwise.experiments import storage
 from driftwise.simulation import checkpoints, files
-from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
+from driftwise.simulation.checkpoints import (
+    CheckpointError,
+    OutdatedError,
+    checkpoint_name,
+    simulate_from,
+    write_checkpoint,
+)
+from driftwise.simulation.results import CURVES
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
@@ -180,10 +188,73 @@ def test_arrays_that_do_not_fit_are_damage(path):
         simulate_from(path, fresh())
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(path):
-    path.mkdir()
-    with pytest.raises(CheckpointError, match="must be a file, got a folder"):
-        simulate_from(path, fresh())
+@pytest.mark.parametrize(("make_it", "kind"), [(Path.mkdir, "a folder"), (os.mkfifo, "a pipe")])
+def test_what_is_no_file_is_named_and_stays(path, make_it, kind):
+    make_it(path)
+    for use in (simulate_from, checkpoints.drop_outdated):
+        with pytest.raises(CheckpointError, match=f"cannot be read .*is {kind}, not a file") as told:
+            use(path, fresh())
+        assert str(told.value).startswith(str(path))
+    assert path.exists()
+
+
+@pytest.fixture(scope="module")
+def finished() -> dict[str, Any]:
+    """The arrays of a finished checkpoint."""
+    simulation = fresh()
+    while not simulation.finished:
+        simulation.advance()
+    return dict(np.load(io.BytesIO(checkpoints.checkpoint_bytes(simulation))))
+
+
+NOTHING = object()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ("origin", [], "origin must be a table, got a list"),
+        ("origin.versions", [], "origin.versions must be a table, got a list"),
+        ("origin.versions", None, "origin.versions must be a table, got null"),
+        ("origin.sources", ["driftwise"], "origin.sources must be a table, got a list"),
+        ("origin.sources", {"driftwise": 1}, "origin.sources.driftwise must be a word or a list"),
+        ("origin.host", NOTHING, "origin.host is missing"),
+        ("origin.xla_flags", NOTHING, "origin.xla_flags is missing"),
+        ("origin.device", {}, "origin.device must be a word or a list, got a table"),
+        ("identity", None, "identity must be a table, got null"),
+        ("identity.platform", NOTHING, "identity.platform is missing"),
+        ("identity.format", True, "identity.format must be an integer, got true or false"),
+        ("seconds", "soon", "got seconds of <U4"),
+        ("seconds", float("nan"), "got 40 episodes in nan seconds"),
+        ("seconds", NOTHING, "got no seconds"),
+        ("done", -1, "got -1 episodes"),
+        ("done", 1.5, "got done of float64"),
+        ("done", [40, 40], "got done of int64"),
+        ("returns", float("nan"), "got returns that are not finite"),
+        ("values", float("inf"), "got values that are not finite"),
+    ],
+)
+def test_a_checkpoint_of_another_kind_is_damaged_however_whole(path, finished, place, value, said):
+    name, _, key = place.partition(".")
+    arrays = {**finished}
+    if name in ("origin", "identity"):
+        table = json.loads(str(arrays[name]))
+        if key:
+            table[key] = value
+        table = {each: found for each, found in table.items() if found is not NOTHING} if key else value
+        arrays[name] = np.array(json.dumps(table))
+    elif value is NOTHING:
+        del arrays[name]
+    elif name in ("returns", "values"):
+        arrays[name] = np.where(np.arange(len(arrays[name]))[:, None, None] == 3, value, arrays[name])
+    else:
+        arrays[name] = np.array(value)
+    np.savez(path, **arrays)
+    for use in (simulate_from, checkpoints.drop_outdated)[: 1 if name in CURVES else 2]:
+        with pytest.raises(CheckpointError, match=r"is damaged .*delete it") as told:
+            use(path, fresh())
+        assert said in str(told.value)
+    assert path.exists()
 
 
 @pytest.mark.parametrize("chunks", [1, 3])  # unfinished and finished
@@ -208,13 +279,32 @@ def test_what_other_code_computed_is_refused_and_dropped_on_request(path, source
     for _ in range(chunks):
         simulation.advance()
     write_checkpoint(path, simulation)
-    checkpoints.drop_unusable(path, fresh())  # nothing is wrong with it
+    checkpoints.drop_outdated(path, fresh())  # nothing is wrong with it
     rewritten(path, origin=np.array(json.dumps({**simulation.origin, "sources": sources})))
     said = r"was computed by other code \(driftwise\): bring that back, or compute it again \(--recompute"
     with pytest.raises(CheckpointError, match=said):
         simulate_from(path, fresh())
-    checkpoints.drop_unusable(path, fresh())
+    checkpoints.drop_outdated(path, fresh())
     assert not path.exists()
+
+
+@pytest.mark.parametrize("where", ["there", "here"])
+def test_a_module_that_only_one_of_two_codes_has_is_other_code(path, where):
+    simulation = fresh()
+    simulation.advance()
+    reader = fresh()
+    (simulation if where == "there" else reader).sources |= {"mine.parts": "0123456789abcdef"}
+    write_checkpoint(path, simulation)
+    with pytest.raises(OutdatedError, match=r"was computed by other code \(mine.parts\)"):
+        simulate_from(path, reader)
+
+
+def test_what_another_device_or_another_task_left_is_not_dropped(path):
+    simulate_from(path, fresh())
+    for other in (fresh(device="gpu"), fresh(seed=1)):
+        with pytest.raises(CheckpointError, match=r"was computed on a|belongs to another"):
+            checkpoints.drop_outdated(path, other)
+    assert path.exists()
 
 
 def test_a_simulation_that_was_taken_up_names_all_that_computed_it(path):
@@ -250,8 +340,10 @@ def test_a_file_of_another_version_is_refused(path, monkeypatch, step, writer):
     with monkeypatch.context() as other:
         other.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + step)
         simulate_from(path, fresh())
-    with pytest.raises(CheckpointError, match=f"was written by {writer} version of driftwise"):
+    with pytest.raises(OutdatedError, match=f"was written by {writer} version of driftwise"):
         simulate_from(path, fresh())
+    checkpoints.drop_outdated(path, fresh())
+    assert not path.exists()
 
 
 PROGRAM = """

@@ -6,14 +6,15 @@ import contextlib
 import errno
 import os
 import platform
+import re
 import stat
 import threading
 from pathlib import Path
 
 HOST = platform.node().replace(".", "-")
-
-
+HANDED_OVER = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")  # what somebody writes to this process
 KINDS = {
+    stat.S_IFREG: "a file",
     stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
@@ -33,17 +34,23 @@ def replaceable(path: Path) -> Path:
         kind = stat.S_IFMT(path.stat().st_mode)
         if kind != stat.S_IFREG:
             number = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
-            raise OSError(number, f"{path.name} is {KINDS.get(kind, 'something else')}, not a file")
+            raise OSError(number, f"{path.name or path} is {KINDS.get(kind, 'something else')}, not a file")
     return behind_links(path)
 
 
-HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # what somebody writes to this process
+def ensure_folder(path: Path) -> None:
+    """Make the folder behind `path`, and its parents, if need be; an `OSError` if something else is there."""
+    try:
+        behind_links(path).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        kind = KINDS.get(stat.S_IFMT(path.stat().st_mode), "something else")
+        raise NotADirectoryError(errno.ENOTDIR, f"{path.name} is {kind}, not a folder") from None
 
 
 def require_regular(path: str | os.PathLike[str]) -> None:
     """Refuse, by an `OSError`, what can be opened but need never end: a pipe, a socket, a device."""
     kind = stat.S_IFMT(os.stat(path).st_mode)
-    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not os.fspath(path).startswith(HANDED_OVER):
+    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not HANDED_OVER.fullmatch(os.fspath(path)):
         raise OSError(errno.EINVAL, f"it is {KINDS.get(kind, 'something else')}, not a file")
 
 

@@ -6,17 +6,18 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
-import inspect
 import json
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
+MAIN = {"__mp_main__": "__main__"}  # the program itself, as its worker processes call it
 CODE = (".py", ".toml")  # suffixes of the files that numbers can depend on
 
 
@@ -60,26 +61,30 @@ def _code(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def foreign_sources(*values: Any) -> dict[str, str]:
-    """Digests of the files in which classes of these values, and of their fields, are from elsewhere."""
-    found = {path.name: _digest_of_file(path) for value in values for path in _foreign_files(value)}
+    """Digests of the modules from elsewhere that define classes of these values and of their fields.
+
+    They are keyed by the name of the module. Modules that these import do not count.
+    """
+    found = {name: _digest_of_file(path) for value in values for name, path in _foreign_modules(value)}
     return dict(sorted(found.items()))
 
 
 _digest_of_file = functools.cache(lambda path: digest([(path.name, path)]))
 
 
-def _foreign_files(value: Any) -> Iterator[Path]:
+def _foreign_modules(value: Any) -> Iterator[tuple[str, Path]]:
     if isinstance(value, tuple):
         for each in value:
-            yield from _foreign_files(each)
+            yield from _foreign_modules(each)
     if not dataclasses.is_dataclass(value):
         return
-    with contextlib.suppress(OSError, TypeError):  # a class that was typed in has no file
-        path = Path(inspect.getfile(type(value)))
-        if path.is_file() and PACKAGE not in path.parents:
-            yield path
+    name, own = type(value).__module__, type(value).__qualname__.partition(".")[0]
+    module = vars(sys.modules[name]) if name in sys.modules else {}
+    path = Path(module.get("__file__") or "")  # what was typed in has none, and what was sent has another's
+    if own in module and path.is_file() and PACKAGE not in path.parents:
+        yield MAIN.get(name, name), path
     for field in dataclasses.fields(value):
-        yield from _foreign_files(getattr(value, field.name))
+        yield from _foreign_modules(getattr(value, field.name))
 
 
 def host() -> dict[str, Any]:

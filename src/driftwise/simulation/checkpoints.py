@@ -6,6 +6,7 @@ agents' states; then the simulation is not run again but read.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -17,7 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.files import replace_file, require_regular
+from driftwise.base.files import replace_file, replaceable
+from driftwise.base.kinds import (
+    COUNT,
+    LIST,
+    NULL,
+    TABLE,
+    WORD,
+    Kinds,
+    require_kind_of,
+    require_kind_of_each,
+    require_kinds_of,
+)
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result
@@ -28,11 +40,24 @@ FORMAT = 4  # of a checkpoint
 SHARE = 0.05  # of the time that writing checkpoints may take
 SECONDS_BETWEEN = 1.0
 AGAIN = "--recompute, or recompute=True"
+IDENTITY: Kinds = {"format": COUNT, "platform": WORD}
+ORIGIN: Kinds = {  # a list where several computed it
+    "device": WORD + LIST,
+    "versions": TABLE,
+    "sources": TABLE,
+    "commit": WORD + NULL + LIST,
+    "host": TABLE + LIST,
+    "xla_flags": WORD + LIST,
+}
 DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
 
 
 class CheckpointError(ValueError):
     """A checkpoint that no simulation can go on from; the text says which and why."""
+
+
+class OutdatedError(CheckpointError):
+    """A checkpoint of other code or other versions, which can be dropped and computed again."""
 
 
 def identity(task: Task) -> dict[str, Any]:
@@ -107,76 +132,89 @@ def checkpoint_bytes(simulation: Simulation) -> bytes:
 def read_content(path: Path) -> bytes | None:
     """The bytes of the checkpoint at `path`; None if there is none."""
     try:
-        require_regular(path)
-        return path.read_bytes()
+        return replaceable(path).read_bytes()
     except FileNotFoundError:
         return None
-    except IsADirectoryError:
+    except OSError as error:
+        reason = error.strerror or error
         raise CheckpointError(
-            f"{path} must be a file, got a folder: remove it, and it is computed again"
+            f"{path} cannot be read ({reason}); mend or remove it: what is missing is computed again"
         ) from None
 
 
-def drop_unusable(path: Path, simulation: Simulation) -> None:
-    """Remove the checkpoint at `path` if this simulation cannot go on from it."""
+def drop_outdated(path: Path, simulation: Simulation) -> None:
+    """Remove the checkpoint at `path` if other code or other versions left it; any other fault is raised."""
     try:
         if (content := read_content(path)) is not None:
             load_checkpoint(content, path, simulation)
-    except CheckpointError:
+    except OutdatedError:
         path.unlink()
 
 
 def restore_from(content: bytes, path: Path, simulation: Simulation) -> None:
     """Let a simulation go on from the content of the checkpoint at `path`."""
     arrays = load_checkpoint(content, path, simulation)
-    try:
+    with _calling_it_damaged(path, ArgumentError):
         simulation.restore(arrays)
-    except ArgumentError as error:
-        raise _damaged(path, error) from None
 
 
 def load_checkpoint(content: bytes, path: Path, simulation: Simulation) -> dict[str, np.ndarray]:
     """The arrays of the checkpoint at `path`, if its content is whole and of this simulation."""
-    try:
+    with _calling_it_damaged(path, Exception):  # whatever a reader stumbles over
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
         arrays = {
             name.removesuffix(".npy"): np.load(io.BytesIO(member), allow_pickle=False)
             for name, member in members.items()
         }
-        found = json.loads(str(arrays.pop("identity")))
-        age = found["format"] - FORMAT
-        origin = json.loads(str(arrays["origin"]))
-        versions, sources = origin["versions"], origin.get("sources", {})
-    except Exception as error:  # whatever a reader stumbled over
-        raise _damaged(path, error) from None
-    expected = json.loads(json.dumps(_label(simulation)))
-    other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
-    why = ""
-    if age:
-        writer = "a newer" if age > 0 else "an older"
-        why = f"was written by {writer} version of driftwise, which this one cannot read"
-    elif other == ["platform"]:
-        why = (
-            f"was computed on a {found['platform']}, which rounds differently from a "
-            f"{simulation.platform}: choose device {found['platform']!r}, or delete the file"
-        )
-    elif other:
-        why = f"belongs to another simulation, with another {', '.join(other)}"
-    elif any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
-        those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
-        why = f"was computed with {those}: install those, or compute it again ({AGAIN})"
-    elif changed := _changed(sources, simulation.sources):
-        why = f"was computed by other code ({changed}): bring that back, or compute it again ({AGAIN})"
-    if why:
-        raise CheckpointError(f"{path} {why}")
+        identified = _table("identity", arrays.pop("identity"), IDENTITY)
+    _require_same_task(identified, path, simulation)
+    with _calling_it_damaged(path, Exception):
+        origin = _table("origin", arrays["origin"], ORIGIN)
+        for name in ("versions", "sources"):
+            require_kind_of_each(f"origin.{name}", origin[name], WORD + LIST)
+        simulation.progress_in(arrays)
+    _require_same_code(origin, path, simulation)
     return arrays
 
 
-def _changed(found: dict[str, Any], here: dict[str, str]) -> str:
-    """Names of the sources that are not what they were; those that only one of the two knows do not count."""
-    names = [name for name in here if name in found or name == "driftwise"]
-    return ", ".join(name for name in names if found.get(name) != here[name])
+def _require_same_task(found: dict[str, Any], path: Path, simulation: Simulation) -> None:
+    if age := found["format"] - FORMAT:
+        writer = "a newer" if age > 0 else "an older"
+        why = f"was written by {writer} version of driftwise, which this one cannot read"
+        raise OutdatedError(f"{path} {why}: take that one, or compute it again ({AGAIN})")
+    expected = json.loads(json.dumps(_label(simulation)))
+    other = [key for key in sorted({*found, *expected}) if found.get(key) != expected.get(key)]
+    if other == ["platform"]:
+        raise CheckpointError(
+            f"{path} was computed on a {found['platform']}, which rounds differently from a "
+            f"{simulation.platform}: choose device {found['platform']!r}, or delete the file"
+        )
+    if other:
+        raise CheckpointError(f"{path} belongs to another simulation, with another {', '.join(other)}")
+
+
+def _require_same_code(origin: dict[str, Any], path: Path, simulation: Simulation) -> None:
+    versions, sources, here = origin["versions"], origin["sources"], simulation.sources
+    if any(versions.get(name) != provenance()["versions"][name] for name in DECISIVE):
+        those = ", ".join(f"{name} {versions.get(name)}" for name in DECISIVE)
+        raise OutdatedError(f"{path} was computed with {those}: install those, or compute it again ({AGAIN})")
+    changed = [name for name in sorted({*sources, *here}) if sources.get(name) != here.get(name)]
+    if changed:
+        raise OutdatedError(
+            f"{path} was computed by other code ({', '.join(changed)}): bring that back, "
+            f"or compute it again ({AGAIN})"
+        )
+
+
+def _table(name: str, array: np.ndarray, kinds: Kinds) -> dict[str, Any]:
+    """The table that an array has as JSON, with all that is of these kinds."""
+    table = json.loads(str(array))
+    require_kind_of(name, table, TABLE)
+    if missing := [key for key in kinds if key not in table]:
+        raise ValueError(f"{name}.{missing[0]} is missing")
+    require_kinds_of(f"{name}.", table, kinds)
+    return table
 
 
 def _label(simulation: Simulation) -> dict[str, Any]:
@@ -184,6 +222,10 @@ def _label(simulation: Simulation) -> dict[str, Any]:
     return {"format": FORMAT, **identity(simulation.task), "platform": simulation.platform}
 
 
-def _damaged(path: Path, error: Exception) -> CheckpointError:
-    reason = str(error) or type(error).__name__
-    return CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again")
+@contextlib.contextmanager
+def _calling_it_damaged(path: Path, fault: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except fault as error:
+        reason = str(error) or type(error).__name__
+        raise CheckpointError(f"{path} is damaged ({reason}); delete it, and it is computed again") from None

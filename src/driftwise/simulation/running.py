@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from driftwise.base.files import ensure_folder
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.checkpoints import checkpoint_name, drop_unusable, simulate_from
+from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, simulate_from
 from driftwise.simulation.files import remove_leftovers
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
@@ -65,10 +66,10 @@ def run_tasks(
             progress(number, done, total)
 
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        ensure_folder(folder)
         remove_leftovers(folder)
         for task in tasks if recompute else ():
-            drop_unusable(folder / checkpoint_name(task), Simulation(task))
+            drop_outdated(folder / checkpoint_name(task), Simulation(task))
     if engine is not None:
         if folder is None:
             raise ArgumentError("folder", "be a path where there is an engine", folder)

@@ -37,6 +37,7 @@ from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
 DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
 SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
+PROGRESS = {"done": np.int64, "seconds": np.float64}
 OF_SAME = "come from a simulation of the same task"
 
 
@@ -209,9 +210,21 @@ class Simulation:
             **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
 
+    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
+        """Episodes that a checkpoint of this task has, and the seconds that they took."""
+        for name, kind in PROGRESS.items():
+            if name not in checkpoint:
+                raise ArgumentError("checkpoint", OF_SAME, checkpoint, f"no {name}")
+            _require_array(checkpoint, name, (np.dtype(kind), ()))
+        done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
+        if not 0 <= done <= self.task.num_episodes or not 0.0 <= seconds < math.inf:
+            raise ArgumentError("checkpoint", OF_SAME, checkpoint, f"{done} episodes in {seconds} seconds")
+        return done, seconds
+
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Go on from a checkpoint of a simulation of the same task."""
-        finished = int(checkpoint.get("done", -1)) == self.task.num_episodes
+        done, seconds = self.progress_in(checkpoint)
+        finished = done == self.task.num_episodes
         if not finished:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
@@ -219,15 +232,14 @@ class Simulation:
         diagnostics = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
         if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *diagnostics, *names}:
             raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
-        curves = np.dtype(np.float64), self._shape(int(checkpoint["done"]))
+        curves = np.dtype(np.float64), self._shape(done)
         kinds = dict.fromkeys((*CURVES, *diagnostics), curves)
         kinds |= {name: (leaf.dtype, leaf.shape) for name, leaf in zip(names, leaves, strict=True)}
         for name, kind in kinds.items():
-            found = checkpoint[name].dtype, checkpoint[name].shape
-            if found != kind:
-                own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
-                got = f"{name} of {own} where {expected} was expected"
-                raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
+            _require_array(checkpoint, name, kind)
+        for name in CURVES:
+            if not np.isfinite(checkpoint[name]).all():
+                raise ArgumentError("checkpoint", OF_SAME, checkpoint, f"{name} that are not finite")
         self._state = self._inputs = None
         if structure is not None:
             state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
@@ -237,8 +249,7 @@ class Simulation:
         self._sums.clear()
         for name in (*CURVES, *diagnostics):
             self._sums[name][: len(checkpoint[name])] = checkpoint[name]
-        self.done = int(checkpoint["done"])
-        self.seconds = float(checkpoint["seconds"])
+        self.done, self.seconds = done, seconds
 
     def result(self, *, keep_state: bool = False) -> Result:
         """The curves up to the last episode played."""
@@ -269,3 +280,14 @@ class Simulation:
             return self._before
         here = {"device": self._device.device_kind, **provenance(), "sources": self.sources}
         return here if self._before is None else joint_origin([self._before, here])
+
+
+def _require_array(
+    checkpoint: Mapping[str, np.ndarray], name: str, kind: tuple[np.dtype, tuple[int, ...]]
+) -> None:
+    """Refuse a checkpoint in which an array is of another type or shape."""
+    found = checkpoint[name].dtype, checkpoint[name].shape
+    if found != kind:
+        own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
+        got = f"{name} of {own} where {expected} was expected"
+        raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)

@@ -76,6 +76,7 @@ class _Job:
     task: Task
     path: Path
     done: int  # episodes that its checkpoint had at first
+    sources: dict[str, str]  # as they are here
     attempts: int = 0
 
     @classmethod
@@ -86,7 +87,7 @@ class _Job:
             raise EngineError(f"device must be one of {', '.join(NEEDS)} on a Ray cluster, got {device!r}")
         content = checkpoints.read_content(path)
         done = 0 if content is None else int(checkpoints.load_checkpoint(content, path, simulation)["done"])
-        return cls(number, replace(task, device=device), path, done)
+        return cls(number, replace(task, device=device), path, done, simulation.sources)
 
     def submit(self, mailbox: Any) -> Any:
         import ray
@@ -94,7 +95,8 @@ class _Job:
         self.attempts += 1
         num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"
         work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
-        return work.remote(self.task, self.path, checkpoints.read_content(self.path), self.number, mailbox)
+        content = checkpoints.read_content(self.path)
+        return work.remote(self.task, self.sources, self.path, content, self.number, mailbox)
 
 
 class _Mailbox:
@@ -115,11 +117,14 @@ class _Mailbox:
         return taken
 
 
-def _work(task: Task, path: Path, begun: bytes | None, number: int, mailbox: Any) -> bytes:
+def _work(
+    task: Task, sources: dict[str, str], path: Path, begun: bytes | None, number: int, mailbox: Any
+) -> bytes:
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
         mailbox.put.remote(number, simulation.done, task.num_episodes, checkpoint)
 
     simulation = Simulation(task)
+    simulation.sources = {**sources, **simulation.sources}  # Ray sends the classes of programs themselves
     if begun is not None:
         checkpoints.restore_from(begun, path, simulation)
     put(None)
