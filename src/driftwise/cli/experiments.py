@@ -12,7 +12,7 @@ from driftwise.analysis.table import markdown_text
 from driftwise.cli.app import InputError, app, check, counted, print_table
 from driftwise.cli.options import FileOrName, flag
 from driftwise.experiments.files import find_study, write_starter
-from driftwise.experiments.running import require_room
+from driftwise.experiments.running import fitting_tasks
 
 
 @app.command("init")
@@ -32,7 +32,7 @@ def _init(
 def _validate(file_or_name: FileOrName) -> None:
     """Check an experiment file, and whether it fits into memory; nothing is run."""
     study = check(find_study, file_or_name)
-    check(require_room, study)
+    check(fitting_tasks, study)
     counts = (
         counted(len(study.environments), "environment"),
         counted(len(study.experiment.agents), "agent"),

@@ -16,7 +16,7 @@ from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, intege
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
 from driftwise.experiments.progress import shown_progress
-from driftwise.experiments.running import require_room
+from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.stopping import held_signals
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def _run(
     if out is None:
         out = f"results/{study.experiment.name}"
     from driftwise.experiments.saving import (
-        CHECKPOINTS,
         CLAIM,
         FILES,
         claimed,
@@ -67,21 +66,21 @@ def _run(
         from driftwise.analysis.figures import regret_png
         from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
-        check(require_room, study, checkpoints=Path(out) / CHECKPOINTS, engine=chosen, device=device)
+        tasks = check(fitting_tasks, study, engine=chosen, device=device)
         look()
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), (*FILES, CLAIM)))
             stack.enter_context(locked(folder))
             remove_leftovers(folder)
             kept = check(stack.enter_context, claimed(folder, study))
-        options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, device=device, look=look)
-        options["recompute"] = recompute
+        options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, look=look, recompute=recompute)
         with shown_progress(quiet) as progress, blaming_out(out), _blaming_what_ran():
-            outcomes = run_study(study, **options, progress=progress)
+            outcomes = run_study(study, tasks=tasks, **options, progress=progress)
         with blaming_out(out):
             saved = is_saved(folder, study, outcomes)
             if not saved:
                 save_outcomes(folder, study, outcomes, regret_png)
+        look()
     if not quiet:
         _print_tables(study, outcomes)
         if saved:

@@ -48,6 +48,7 @@ class Progress(NamedTuple):
 
 
 Listener = Callable[[Progress], None]
+Tasks = Sequence[Sequence[Task]]  # of each group
 
 
 def run_experiment(
@@ -75,6 +76,7 @@ def run_study(
     progress: Listener | None = None,
     look: Look | None = None,
     recompute: bool = False,
+    tasks: Tasks | None = None,
 ) -> tuple[Outcome, ...]:
     """Run every agent of a study.
 
@@ -88,18 +90,18 @@ def run_study(
       look: called several times a second by engines, else about every second; what it raises ends the run,
         and the checkpoints have all that was played.
       recompute: compute again what other code or other versions computed, instead of refusing it.
+      tasks: those of `fitting_tasks`, with the same engine and device; they are made here unless given.
     """
     from driftwise.simulation.running import run_tasks
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
-    require_room(study, checkpoints=checkpoints, engine=engine, device=device)
-    split = [replace(group.task, device=device).split() for group in study.groups]
+    split = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
     owners = [group for group, own in zip(study.groups, split, strict=True) for _ in own]
-    tasks = [task for own in split for task in own]
-    report = _by_agent(owners, tasks, progress or (lambda news: None))
+    every = [task for own in split for task in own]
+    report = _by_agent(owners, every, progress or (lambda news: None))
     options: dict[str, Any] = dict(engine=engine, recompute=recompute)
-    results = iter(run_tasks(tasks, checkpoints, **options, progress=report, look=look))
+    results = iter(run_tasks(every, checkpoints, **options, progress=report, look=look))
     return tuple(
         outcome
         for group, own in zip(study.groups, split, strict=True)
@@ -107,19 +109,13 @@ def run_study(
     )
 
 
-def require_room(
-    study: Study,
-    *,
-    checkpoints: Path | None = None,
-    engine: Engine | None = None,
-    device: Device | None = None,
-) -> None:
-    """Refuse a study that does not fit into memory, with the options of `run_study`."""
+def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> Tasks:
+    """The tasks of each group of a study; one that does not fit into memory is refused."""
     from driftwise.simulation.room import require_room_to_split
 
-    if checkpoints is None or not any(checkpoints.glob("*")):  # a run that goes on has found room before
-        tasks = [replace(group.task, device=device) for group in study.groups]
-        require_room_to_split(tasks, at_once=1 if engine is None else engine.at_once)
+    tasks = [replace(group.task, device=device) for group in study.groups]
+    require_room_to_split(tasks, at_once=1 if engine is None else engine.at_once)
+    return [task.split() for task in tasks]
 
 
 def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:

@@ -29,20 +29,28 @@ USUAL = 4  # programs take up to so many times what goes in and out of them
 
 def require_room_for(tasks: Sequence[Task], *, at_once: int = 1) -> None:
     """Refuse tasks whose curves do not fit into memory, or of which `at_once` do not fit into a device."""
+    _require_room_to_keep(tasks)
+    _require_room_to_run(tasks, at_once)
+
+
+def require_room_to_split(tasks: Sequence[Task], *, at_once: int = 1) -> None:
+    """The same for tasks that will be `split`: their curves are kept, a part of their runs is played."""
+    _require_room_to_keep(tasks)
+    runs = [replace(task, num_runs=min(task.num_runs, RUNS_OF_A_TASK)) for task in tasks]
+    _require_room_to_run(runs, at_once)
+
+
+def _require_room_to_keep(tasks: Sequence[Task]) -> None:
     require_room("curves", sum(map(_curves, tasks)), _sizes(tasks[0], "record_every"))
+
+
+def _require_room_to_run(tasks: Sequence[Task], at_once: int) -> None:
     if at_once:
         largest = heapq.nlargest(at_once, ((running(task), number) for number, task in enumerate(tasks)))
         first = tasks[largest[0][1]]
         together = f"{len(largest)} at once, of " * (len(largest) > 1)
         sizes = f"{together}{_sizes(first, 'chunk_size')}, {first.agent!r}"
         require_room(f"{_named(first)}simulation", sum(each for each, _ in largest), sizes, _free(first))
-
-
-def require_room_to_split(tasks: Sequence[Task], *, at_once: int = 1) -> None:
-    """The same for tasks that will be `split`: their curves are kept, a part of their runs is played."""
-    require_room("curves", sum(map(_curves, tasks)), _sizes(tasks[0], "record_every"))
-    runs = [replace(task, num_runs=min(task.num_runs, RUNS_OF_A_TASK)) for task in tasks]
-    require_room_for(runs, at_once=at_once)
 
 
 def running(task: Task) -> int:
