@@ -11,7 +11,7 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.analysis.report import write_report
-from driftwise.base.files import replace_file
+from driftwise.base.files import ensure_folder, replace_file, require_regular
 from driftwise.online import Bandit
 from driftwise.simulation.files import output_folder, write_files
 from tests.report_folders import make_folder
@@ -89,6 +89,32 @@ def test_a_link_to_itself_is_an_error_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "link")
     with pytest.raises(OSError, match="symbolic links"):
         replace_file(tmp_path / "link", b"")
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a socket", "a file"])
+def test_what_is_not_a_folder_is_named(kind: str, tmp_path: Path) -> None:
+    {**OTHERS, "a file": Path.touch}[kind](tmp_path / "out")
+    with pytest.raises(NotADirectoryError, match=f"out is {kind}, not a folder"):
+        ensure_folder(tmp_path / "out")
+
+
+def test_the_present_folder_has_a_name_in_errors() -> None:
+    with pytest.raises(OSError, match=r"\. is a folder, not a file"):
+        save_an_agent(Path(""))
+
+
+def test_only_what_was_handed_over_may_be_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe, not a file"):
+        require_regular(tmp_path / "pipe")
+    reader, writer = os.pipe()
+    try:
+        require_regular(f"/dev/fd/{reader}")
+        with pytest.raises(OSError, match="it is a pipe, not a file"):
+            require_regular(f"/dev/fd/../fd/{reader}")
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def test_the_command_says_so_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -18,10 +19,12 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.base.part import from_config
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.stopping import STOPPING
 from driftwise.experiments.study import prepare
-from driftwise.simulation import files, running
+from driftwise.simulation import files, room, running
 from driftwise.simulation import program as compiled
+from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.simulator import Simulation
 from tests.examples import only
 from tests.experiments.test_experiments import pretend
@@ -175,7 +178,7 @@ def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_envir
     label = next(iter(QUICKSTART.agents))
     expected = f"{label} in combination_lock: agent: its values stopped being finite"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
-    assert names(tmp_path) == [".lock"]  # nothing was computed: the folder is free for any run
+    assert names(tmp_path) == []  # nothing was computed: the folder is free for any run
 
 
 def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
@@ -187,7 +190,7 @@ def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
     monkeypatch.setattr(Simulation, "__init__", fail)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 1
     assert capsys.readouterr().err == "driftwise: error: not enough memory: so many curves\n"
-    assert names(tmp_path) == [".lock"]
+    assert names(tmp_path) == []
 
 
 def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
@@ -216,6 +219,22 @@ def test_a_folder_of_another_run_is_refused_by_what_differs(
     expected = f"{tmp_path} holds a run with another episodes, runs, seed: remove it or choose another folder"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
     assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
+
+
+@pytest.mark.usefixtures("pretending")
+def test_memory_is_asked_for_once_and_again_when_a_run_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(room, "free_memory", lambda: 10**9)
+    monkeypatch.setattr(room, "_curves", lambda task: asked.append(task) or 0)
+    monkeypatch.setattr(room, "running", lambda task: 10**8)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
+    assert len(asked) == len(prepare(QUICKSTART, num_episodes=20).groups)
+    capsys.readouterr()
+    monkeypatch.setattr(room, "running", lambda task: 10**10)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    assert "simulation must fit into the 953.7 MiB of memory" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pretending")
@@ -256,7 +275,7 @@ def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
     assert main([*SMALL, "--out", str(tmp_path / "new" / "er"), "--quiet"]) == 2
     expected = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
-    assert names(tmp_path / "new" / "er") == [".lock"]
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("when", ["computing", "writing"])
@@ -279,8 +298,58 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
     assert main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"]) == 130
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"{STOPPING}\ndriftwise: interrupted\n")  # from where could it go on?
-    assert not {*FILES} & {*names(tmp_path / "new")}
+    assert names(tmp_path) == []
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_signal_while_files_are_written_is_obeyed_when_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, calls = os.fsync, itertools.count()
+
+    def interrupted(number: int) -> None:
+        fsync(number)
+        if next(calls) == 2:  # the claim is written, and a file
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 128 + signal.SIGTERM
+    assert capsys.readouterr().err.startswith(f"{STOPPING}\ndriftwise: interrupted")
+    assert {*FILES} <= {*names(tmp_path)}
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a file"])
+def test_something_else_where_checkpoints_go_is_one_line_and_stays(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    {"a pipe": os.mkfifo, "a file": Path.touch}[kind](tmp_path / "tasks")
+    assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
+    said = f"--out must be a folder that can be written, got '{tmp_path}': tasks is {kind}, not a folder"
+    assert capsys.readouterr().err == f"driftwise: error: {said}\n"
+    assert {*names(tmp_path)} == {".lock", "tasks"}
+
+
+@pytest.mark.usefixtures("pretending")
+def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "tasks").symlink_to(tmp_path / "elsewhere")
+    assert main([*SMALL, "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert (tmp_path / "elsewhere").is_dir()
+
+
+def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (task, *_), *_ = fitting_tasks(prepare(QUICKSTART, num_episodes=20, num_runs=2, seed=3))
+    pipe = tmp_path / "tasks" / checkpoint_name(task)
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    for more in ([], ["--recompute"]):
+        assert main([*SMALL, "--out", str(tmp_path), "--quiet", *more]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"driftwise: error: {pipe} cannot be read ({pipe.name} is a pipe, not a file)")
+        assert said.count("\n") == 1
 
 
 @pytest.mark.usefixtures("unreachable")
@@ -322,7 +391,22 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
         ("run quickstart --runs 4294967296", "--runs must be an integer below 2^32, got 4294967296"),
         ("run quickstart --seed -1", "--seed must be an integer of at least 0, got -1"),
         ("run quickstart --episodes", "option '--episodes' requires an argument (see 'driftwise --help')"),
-        ("run quickstart --out FILE", "--out must be a folder that can be written, got 'FILE': it is a file"),
+        (
+            "run quickstart --out FILE",
+            "--out must be a folder that can be written, got 'FILE': FILE is a file, not a folder",
+        ),
+        (
+            "run quickstart --out PIPE",
+            "--out must be a folder that can be written, got 'PIPE': PIPE is a pipe, not a folder",
+        ),
+        (
+            "audit quickstart --out PIPE",
+            "--out must be a folder that can be written, got 'PIPE': PIPE is a pipe, not a folder",
+        ),
+        (
+            "audit quickstart --out PIPES",
+            "--out must be a folder that can be written, got 'PIPES': audit.html is a pipe, not a file",
+        ),
         (
             "run quickstart --out FILE/x",
             "--out must be a folder that can be written, got 'FILE/x': Not a directory",
@@ -340,10 +424,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     Path("FILE").touch()
     Path("FULL", "regret.png").mkdir(parents=True)
+    os.mkfifo("PIPE")
+    Path("PIPES").mkdir()
+    os.mkfifo("PIPES/audit.html")
     assert main(arguments.split()) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"driftwise: error: {line}\n")
-    assert names(tmp_path) == ["FILE", "FULL"]
+    assert names(tmp_path) == ["FILE", "FULL", "PIPE", "PIPES"]
 
 
 @pytest.mark.usefixtures("pretending")
@@ -396,7 +483,7 @@ def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(running, "run_task", broken)
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         main([*SMALL, "--out", str(tmp_path / "new"), "--quiet"])
-    assert not {*FILES} & {*names(tmp_path / "new")}
+    assert names(tmp_path) == []
 
 
 def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:

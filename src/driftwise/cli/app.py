@@ -16,7 +16,6 @@ from rich.console import Console
 
 from driftwise import __version__
 from driftwise.analysis.table import Table, terminal_table
-from driftwise.base.files import behind_links
 
 WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
 
@@ -90,11 +89,17 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def made_folder(out: str) -> Path:
-    """The folder of `--out`, before any work is done for it."""
-    with blaming_out(out):
-        behind_links(Path(out)).mkdir(parents=True, exist_ok=True)
-    return Path(out)
+@contextlib.contextmanager
+def page_folder(out: str | None, name: str) -> Iterator[Path | None]:
+    """The folder of `--out`, found ready for a page before any work is done for it; None if there is none."""
+    from driftwise.simulation.files import output_folder
+
+    with contextlib.ExitStack() as stack:
+        folder = None
+        if out is not None:
+            with blaming_out(out):
+                folder = stack.enter_context(output_folder(Path(out), page_files(name)))
+        yield folder
 
 
 @contextlib.contextmanager
@@ -105,8 +110,13 @@ def blaming_out(out: str) -> Iterator[None]:
             raise NotADirectoryError(None, "the name is empty")
         yield
     except OSError as error:
-        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
+        reason = error.strerror or str(error)
         raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
+
+
+def page_files(name: str) -> tuple[str, str]:
+    """Names of the files of a page: its data, and itself."""
+    return f"{name}.json", f"{name}.html"
 
 
 def write_page(folder: Path, name: str, data: str, page: str) -> None:
@@ -114,6 +124,7 @@ def write_page(folder: Path, name: str, data: str, page: str) -> None:
     from driftwise.simulation.files import write_files
 
     with blaming_out(str(folder)):
-        paths = write_files(folder, {f"{name}.json": f"{data}\n".encode(), f"{name}.html": page.encode()})
+        contents = f"{data}\n".encode(), page.encode()
+        paths = write_files(folder, dict(zip(page_files(name), contents, strict=True)))
     for path in paths:
         print(path, file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, counted, json_text, made_folder, print_table, write_page
+from driftwise.cli.app import InputError, app, check, counted, json_text, page_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
 from driftwise.experiments import prepare
 from driftwise.experiments.files import find_study
@@ -73,18 +73,18 @@ def _audit(
         labels = dict.fromkeys(label for study in studies for label in study.experiment.agents)
         check(require_choice, "--agent", agent, list(labels))
         studies = [study for study in studies if agent in study.experiment.agents]
-    folder = None if out is None else made_folder(out)
     options: dict[str, Any] = dict(stride=stride, delta=delta, beta_scale=beta_scale, agent=agent)
     options["progress"] = lambda environment, label: print(f"{label} in {environment}", file=sys.stderr)
-    audits = [audit_by_hand()] if file_or_name is None and agent is None else []
-    audits += [check(audit_study, study, **options) for study in studies]
-    if as_json:
-        print(json_text(audits))
-    else:
-        for audit in audits:
-            _print_audit(audit)
-    if folder is not None:
-        write_page(folder, "audit", json_text(audits), html_page(audits))
+    with page_folder(out, "audit") as folder:
+        audits = [audit_by_hand()] if file_or_name is None and agent is None else []
+        audits += [check(audit_study, study, **options) for study in studies]
+        if as_json:
+            print(json_text(audits))
+        else:
+            for audit in audits:
+                _print_audit(audit)
+        if folder is not None:
+            write_page(folder, "audit", json_text(audits), html_page(audits))
     if any(audit.violated for audit in audits):
         raise typer.Exit(1)
 

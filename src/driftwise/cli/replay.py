@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-from driftwise.cli.app import InputError, app, check, json_text, made_folder, print_table, write_page
+from driftwise.cli.app import InputError, app, check, json_text, page_folder, print_table, write_page
 from driftwise.cli.options import SEED, Json, argument, flag, integer, word
 
 EXAMPLES = """\b
@@ -60,23 +60,23 @@ def _replay(
     parameters = {**parameters, **_parameters(settings or [])}
     columns = tuple(filter(None, (column.strip() for column in features.split(","))))
     log = check(Log, file, action=action, reward=reward, features=columns, propensity=propensity)
-    folder = None if out is None else made_folder(out)
     options = dict(shared=shared, frozen_after=frozen, every=every, seed=seed)
-    with _progress() as progress:
-        found = check(replay, log, name, parameters, **options, progress=progress)
-    text = json_text(found.to_json())
-    if found.skipped:
-        lost = f"skipped {found.skipped:,} of {found.rows + found.skipped:,} rows"
-        print(f"driftwise: {lost}: a value is missing or not finite", file=sys.stderr)
-    if found.warning:
-        print(f"driftwise: {found.warning}", file=sys.stderr)
-    if as_json:
-        print(text)
-    else:
-        print_table(estimates_table(found))
-        print(lead(found))
-    if folder is not None:
-        write_page(folder, "replay", text, html_page(found))
+    with page_folder(out, "replay") as folder:
+        with _progress() as progress:
+            found = check(replay, log, name, parameters, **options, progress=progress)
+        text = json_text(found.to_json())
+        if found.skipped:
+            lost = f"skipped {found.skipped:,} of {found.rows + found.skipped:,} rows"
+            print(f"driftwise: {lost}: a value is missing or not finite", file=sys.stderr)
+        if found.warning:
+            print(f"driftwise: {found.warning}", file=sys.stderr)
+        if as_json:
+            print(text)
+        else:
+            print_table(estimates_table(found))
+            print(lead(found))
+        if folder is not None:
+            write_page(folder, "replay", text, html_page(found))
 
 
 def _parameters(settings: list[str]) -> dict[str, Any]:

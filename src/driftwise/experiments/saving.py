@@ -42,7 +42,7 @@ def claimed(folder: Path, study: Study) -> Iterator[Path]:
     except BaseException:
         if new and not has_checkpoints(folder):
             (folder / CLAIM).unlink()
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):  # it was never made, or is something else
                 kept.rmdir()
         raise
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from driftwise.base.files import HOST, behind_links, replaceable, stage, temporary
+from driftwise.base.files import HOST, behind_links, ensure_folder, replaceable, stage, temporary
 
 SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
@@ -24,7 +24,7 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
     place = behind_links(path)
     made = [folder for folder in (place, *place.parents) if not folder.exists()]
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        ensure_folder(path)
         for name in names:
             target = replaceable(path / name)
             temporary(target).touch()
@@ -39,14 +39,24 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does."""
+    """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does.
+
+    After a failure that leaves nothing else in the folder, the lock's file goes. It goes while it is locked:
+    whoever has opened it finds it locked, or without a name, and then `FileLock` takes a new one.
+    """
     lock = FileLock(folder / ".lock")
     try:
         held = lock.acquire(timeout=0)
     except Timeout:
         raise OSError(errno.EBUSY, "another run is writing to it") from None
     with held:
-        yield
+        try:
+            yield
+        except BaseException:
+            if [path.name for path in folder.iterdir()] == [".lock"]:
+                with contextlib.suppress(OSError):  # Windows keeps what is open
+                    (folder / ".lock").unlink()
+            raise
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
