@@ -161,7 +161,7 @@ def require_sound(name: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def require_room(tensors: Tensors, num: int) -> None:
+def require_numbers(tensors: Tensors, num: int) -> None:
     """Refuse an agent whose description asks for more numbers than its file has, before they take memory."""
     found = sum(each.size for each in tensors.values())
     if num > found:

@@ -154,7 +154,7 @@ class Bandit:
         bandit, tensors = object.__new__(cls), file.tensors
         agent = require_kind("agent", from_config(given["agent"]), Agent)
         require_kind("algorithm", given["algorithm"], str)
-        files.require_room(tensors, agent.spec.dim**2)
+        files.require_numbers(tensors, agent.spec.dim**2)
         bandit._start(**given | {"agent": agent})
         bandit._pending.restore(tensors, bandit._decider.choose(np.zeros((1, bandit._dim)), 0))
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)

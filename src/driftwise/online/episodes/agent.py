@@ -209,7 +209,7 @@ class EpisodicAgent:
         (description, tensors), made = file, cls.__new__(cls)
         agent = require_kind("agent", from_config(description["agent"]), Agent)
         spec = agent.spec
-        files.require_room(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
+        files.require_numbers(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
         made._start(agent, states, known, plan_every=description["plan_every"], seed=description["seed"])
