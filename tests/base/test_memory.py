@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,13 +21,53 @@ def test_what_does_not_fit_is_refused_in_one_sentence_with_its_bytes_and_sizes()
     assert str(refused.value) == line + "lower the largest of these"
 
 
-def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "limit").write_text("4096\n")
-    (tmp_path / "none").write_text("max\n")
-    monkeypatch.setattr(memory, "LIMITS", (tmp_path / "none", tmp_path / "missing"))
+@pytest.mark.parametrize(
+    ("told", "where", "limit", "usage"),
+    [
+        ("0::/outer/inner\n", "", "memory.max", "memory.current"),
+        ("7:cpu:/\n4:memory:/outer/inner\n", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ],
+)
+@pytest.mark.parametrize("limited", ["outer", "outer/inner", "."])
+def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
+    told: str,
+    where: str,
+    limit: str,
+    usage: str,
+    limited: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+    for group in (".", "outer", "outer/inner"):
+        folder = tmp_path / "groups" / where / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / limit).write_text("4096\n" if group == limited else "max\n")
+        (folder / usage).write_text("1000\n")
+        (folder / "memory.stat").write_text("anon 5\ninactive_file 300\n")
+    (tmp_path / "told").write_text(told)
+    assert list(memory._left_to_groups(tmp_path / "told")) == [4096 - 700]
+    assert list(memory._left_to_groups(tmp_path / "missing")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
+def test_a_limit_of_the_address_space_counts() -> None:
+    script = """
+import resource
+from driftwise.base.memory import free_memory
+resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
+print(free_memory())
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert 0 < int(said) < 1 << 32
+
+
+def test_no_less_than_nothing_is_free_and_no_limit_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_left_to_groups", "_left_to_addresses"):
+        monkeypatch.setattr(memory, name, lambda: iter([]))
     assert free_memory() > 4096
-    monkeypatch.setattr(memory, "LIMITS", (tmp_path / "none", tmp_path / "limit"))
-    assert free_memory() == 4096
+    monkeypatch.setattr(memory, "_left_to_groups", lambda: iter([-5]))
+    assert free_memory() == 0
 
 
 @pytest.mark.parametrize(

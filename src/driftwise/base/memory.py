@@ -6,25 +6,54 @@ import contextlib
 import math
 import os
 import sys
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
 from driftwise.base.validation import ArgumentError
 
-LIMITS = (  # of the control group that a container is: version 2, version 1
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+GROUPS = Path("/sys/fs/cgroup")
+CONTROLLERS = {  # of control groups, by how /proc/self/cgroup tells them: where they are, limit and usage
+    "": ("", "memory.max", "memory.current"),  # version 2
+    "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),  # version 1
+}
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB")
 
 
 def free_memory() -> int:
     """Bytes that this process may still take, as far as the system tells."""
-    found = [_available()]
-    for path in LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # there is no such group, or "max": it has no limit
-            found.append(int(path.read_text()))
-    return min(found)
+    return max(0, min([_available(), *_left_to_groups(), *_left_to_addresses()]))
+
+
+def _left_to_groups(told: Path = Path("/proc/self/cgroup")) -> Iterator[int]:
+    """Limits of the control groups around this process, from the inmost outwards, less what they use."""
+    with contextlib.suppress(OSError):
+        for line in told.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            for name in set(controllers.split(",")) & CONTROLLERS.keys():
+                where, limit, usage = CONTROLLERS[name]
+                inner = PurePosixPath(path.lstrip("/"))
+                for group in (inner, *inner.parents):
+                    folder = GROUPS / where / group
+                    with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
+                        yield int((folder / limit).read_text()) - _used(folder, usage)
+
+
+def _used(folder: Path, usage: str) -> int:
+    """Bytes that a group uses, without the pages of files that nobody has used lately."""
+    facts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    cached = facts.get("total_inactive_file", facts.get("inactive_file", 0))
+    return int((folder / usage).read_text()) - int(cached)
+
+
+def _left_to_addresses() -> Iterator[int]:
+    """The limit of this process' address space (`ulimit -v`), less what it has of it."""
+    with contextlib.suppress(ImportError, OSError):  # Windows; no /proc
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            yield limit - pages * resource.getpagesize()
 
 
 def _available() -> int:
