@@ -31,7 +31,7 @@ test-versions:  ## the test-suite on newer versions of Python, where they are in
 	@for python in $(PYTHONS); do \
 	  if $$python --version >/dev/null 2>&1; \
 	  then $(MAKE) test PYTHON=$$python VENV=$(VENV)-$$(basename $$python) || exit 1; \
-	  else echo "skipped: $$python is not installed"; fi; \
+	  else echo "skipped: $$python cannot be started; PYTHONS may have the path of one that can"; fi; \
 	done
 
 lint: $(VENV)/.dev  ## style, types and the direction of imports
