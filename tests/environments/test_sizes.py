@@ -10,7 +10,7 @@ import pytest
 
 from driftwise.base.arguments import Count, Several
 from driftwise.base.validation import ArgumentError
-from driftwise.environments import ENVIRONMENTS, LinearBandit
+from driftwise.environments import ENVIRONMENTS, LinearBandit, planning
 from driftwise.environments.arms import FreshArms, orthogonal_arms
 from driftwise.environments.drift import Periodic, RandomWalk
 from driftwise.environments.models import linear_mdp, sizes
@@ -97,3 +97,11 @@ def test_anchors_and_paths_that_never_fit_are_refused_at_once() -> None:
         FreshArms(num_arms=10**12, dim=2)
     with pytest.raises(ArgumentError, match="arms must fit"):
         orthogonal_arms(10**7)
+
+
+def test_a_variation_that_would_take_hours_to_sum_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    river = ENVIRONMENTS["river_swim"](drift=Periodic(9))
+    monkeypatch.setattr(planning, "MOST_NUMBERS", 1e8)
+    with pytest.raises(ArgumentError, match="num_episodes must be fewer, as the drift moves in too many"):
+        river.variation(10**6)
+    river.variation(10**4)

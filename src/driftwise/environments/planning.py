@@ -17,6 +17,9 @@ from driftwise.environments.models.sizes import require_path
 if TYPE_CHECKING:
     from driftwise.environments.models.linear_mdp import LinearMdp
 
+MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
+LEAST_SHARE = 0.002  # of them that tell how many all will be
+
 
 def optimal_values(features: Array, model: Model) -> Array:
     """`V*` of every step and state, `[H+1, S]`; the last row is zero."""
@@ -100,10 +103,15 @@ def variation(
     flat = environment.features.reshape(-1, environment.mu.shape[2])  # [SA, d]
     size = environment.mu[0].size * (len(flat) / flat.shape[1] if norm == "pairs" else 1)
     chunk = max(1, int(4_000_000 // size))
+    num_moved = 0
     for start in range(0, num_episodes - 1, chunk):
+        if num_moved * size > max(start / num_episodes, LEAST_SHARE) * MOST_NUMBERS:
+            expected = "be fewer, as the drift moves in too many for their variation to be summed"
+            raise ArgumentError("num_episodes", expected, num_episodes)
         stop = min(start + chunk, num_episodes - 1)
         moves = np.diff(environment.at(np.arange(start, stop + 1)), axis=0)
         moving = np.flatnonzero(np.any(moves != 0, axis=1))  # most episodes of an abrupt drift stand still
+        num_moved += len(moving)
         theta = np.tensordot(moves[moving], environment.theta, axes=1)  # [T, H, d]
         mu = np.tensordot(moves[moving], environment.mu, axes=1)  # [T, H, d, S]
         if norm == "pairs":
