@@ -61,7 +61,7 @@ def in_arms(fields: str) -> str:
 
 
 UNIFORM = '[agents.u]\nalgorithm = "uniform"\n'
-TOO_LARGE = "its numbers are too large or too small to compute with:"
+TOO_LARGE = "its numbers are too large or too small to compute with"
 LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
 TOLD = "must go with a form that needs the variation, such as one with tuned = true, got"
 MISTAKES = {
@@ -108,10 +108,11 @@ MISTAKES = {
     in_environment("horizon = [3, 4]"): "environment.horizon must be an integer of at least 2, got [3, 4]",
     in_environment("rewards = 'coin'"): "environment.rewards must be one of mean, bernoulli, got 'coin'",
     TOP + typed("cheung_two_armed", "budget = 1e308") + UNIFORM: (
-        f"environment: cheung_two_armed: {TOO_LARGE} float division by zero"
+        f"environment: cheung_two_armed: {TOO_LARGE} (float division by zero), "
+        "got num_rounds = 40, budget = 1e+308"
     ),
     TOP + typed("oil_discovery", "noise = 1e308") + UNIFORM: (
-        f"environment: oil_discovery: {TOO_LARGE} (34, 'Numerical result out of range')"
+        f"environment: oil_discovery: {TOO_LARGE} (Numerical result out of range), got noise = 1e+308"
     ),
     TOP + typed("inventory", "price = 1e308") + UNIFORM: (
         "environment: reward of anchor 0 must be finite, got nan at index (0, 2)"
@@ -199,7 +200,8 @@ MISTAKES = {
     TOP
     + typed("continuing_river_swim", "")
     + '[agents.s]\nalgorithm = "sw_ucrl"\ntuned = true\ndelta = 1e-320': (
-        f"agents.s: sw_ucrl.tuned: {TOO_LARGE} cannot convert float infinity to integer"
+        f"agents.s: sw_ucrl.tuned: {TOO_LARGE} (cannot convert float infinity to integer), "
+        "got num_episodes = 40, variation = 0.0, diameter = 14.722337914757743, delta = 1e-320"
     ),
     TOP + typed("continuing_river_swim", "") + '[agents.s]\nalgorithm = "ucrl2"\ndelta = 1e-320': (
         "agents.s: constant must be a number of at least 0, got inf"

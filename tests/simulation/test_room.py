@@ -75,7 +75,9 @@ def test_validate_and_run_refuse_a_window_that_never_fits(
         said = capsys.readouterr()
         assert (said.out, said.err.count("\n")) == ("", 1)
         begin, _, end = said.err.partition(" that are free, got ")
-        assert begin.startswith("driftwise: error: window in combination_lock: simulation must fit into the ")
+        file = "mine.toml: " * (command == "validate")
+        line = f"driftwise: error: {file}window in combination_lock: simulation must fit into the "
+        assert begin.startswith(line)
         assert "TiB for num_episodes = 40, num_runs = 3" in end
         assert "length=1000000000" in end
     assert names(tmp_path) == ["mine.toml"]
@@ -88,7 +90,7 @@ def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch: 
     monkeypatch.setattr(simulator, "play_chunk", fail)
     with pytest.raises(MemoryError) as told:
         Simulation(TASK).advance()
-    sizes = "num_episodes = 40, num_runs = 3, chunk_size = 256"
+    sizes = f"num_episodes = 40, num_runs = 3, chunk_size = 256, {TASK.agent!r}"
     assert str(told.value) == f"Out of memory allocating 8 bytes for {sizes}: lower one of these"
 
 

@@ -156,7 +156,7 @@ def _checked(maker: Callable[P, A], name: str) -> Callable[P, A]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> A:
         given = bind(name, expected, *args, **kwargs)
         require_kind(first, given.arguments[first], Spec if first == "spec" else object)
-        with computable(name):
+        with computable(name, given.arguments):
             return maker(*given.args, **given.kwargs)
 
     setattr(checked, "__signature__", expected)  # noqa: B010

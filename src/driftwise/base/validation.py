@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ class ArgumentError(ValueError):
 
 
 @contextlib.contextmanager
-def computable(owner: str) -> Iterator[None]:
-    """Numbers that cannot be computed with in here are a `ValueError` of their owner.
+def computable(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
+    """Numbers `given` that cannot be computed with in here are a `ValueError` of their owner.
 
     Arrays that overflow are let through: they are found not to be finite where they are checked.
     """
@@ -41,8 +41,10 @@ def computable(owner: str) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
     except ArithmeticError as error:
+        told = [f"{name} = {value!r}" for name, value in given.items() if isinstance(value, numbers.Real)]
+        why = f"({error.args[-1]})" if error.args else ""
         raise ValueError(
-            f"{owner}: its numbers are too large or too small to compute with: {error}"
+            f"{owner}: its numbers are too large or too small to compute with {why}, got {', '.join(told)}"
         ) from None
 
 

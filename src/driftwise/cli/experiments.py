@@ -32,7 +32,10 @@ def _init(
 def _validate(file_or_name: FileOrName) -> None:
     """Check an experiment file, and whether it fits into memory; nothing is run."""
     study = check(find_study, file_or_name)
-    check(fitting_tasks, study)
+    try:
+        fitting_tasks(study)
+    except ValueError as error:
+        raise InputError(f"{file_or_name}: {error}") from None
     counts = (
         counted(len(study.environments), "environment"),
         counted(len(study.experiment.agents), "agent"),

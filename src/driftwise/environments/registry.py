@@ -35,7 +35,7 @@ def register(make: Callable[P, E]) -> Callable[P, E]:
     @functools.wraps(make)
     def made(*args: P.args, **kwargs: P.kwargs) -> E:
         given = bind(make.__name__, signature, *args, **kwargs)
-        with computable(make.__name__):
+        with computable(make.__name__, given.arguments):
             environment = make(**checked(checks, given.arguments))  # pyright: ignore[reportCallIssue]
         given.apply_defaults()
         config = {name: to_config(value) for name, value in given.arguments.items()}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from driftwise.base.agent import Agent
+from driftwise.base.arrays import map_tree
+from driftwise.base.memory import free_memory, in_words, require_room
 from driftwise.base.types import FeatureTable, Key
 from driftwise.base.validation import ArgumentError, require_number
 
@@ -25,6 +29,24 @@ def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:
     if largest > limit:
         raise ArgumentError(name, f"lie between ±{limit:g}", largest, f"one of size {largest:g}")
     return values
+
+
+@contextlib.contextmanager
+def within_memory(agent: Agent) -> Iterator[None]:
+    """Where an array of an agent does not fit into memory, say so: an `ArgumentError`."""
+    try:
+        yield
+    except MemoryError as error:
+        expected = f"fit into the {in_words(free_memory())} of memory that are free"
+        raise ArgumentError("agent", expected, agent, f"{agent!r}: {error}") from None
+
+
+def first_state(agent: Agent, features: FeatureTable) -> Any:
+    """The agent's first state, if there is memory for what will be written to it."""
+    state, sizes = agent.init(features), list[int]()
+    map_tree(lambda leaf: sizes.append(np.asarray(leaf).nbytes), state)  # zeros take no memory yet
+    require_room("agent", sum(sizes), repr(agent))
+    return state
 
 
 def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> Any:

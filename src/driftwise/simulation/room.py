@@ -114,4 +114,4 @@ def telling_of_memory(task: Task) -> Iterator[None]:
         if status != "RESOURCE_EXHAUSTED":
             raise
         sizes, said = _sizes(task, "chunk_size"), reason.partition("\n")[0].rstrip(".")
-        raise MemoryError(f"{_named(task)}{said} for {sizes}: lower one of these") from None
+        raise MemoryError(f"{_named(task)}{said} for {sizes}, {task.agent!r}: lower one of these") from None

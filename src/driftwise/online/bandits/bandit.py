@@ -20,7 +20,13 @@ from driftwise.base.validation import ArgumentError, require_array, require_coun
 from driftwise.online import files
 from driftwise.online.bandits.deciders import decider_of, looks_at_arms
 from driftwise.online.bandits.pending import Pending
-from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_reward, require_within
+from driftwise.online.limits import (
+    LARGEST_FEATURE,
+    LARGEST_REWARD,
+    require_reward,
+    require_within,
+    within_memory,
+)
 from driftwise.online.summary import Gauge, Summary, watched
 
 KIND = "bandit"  # in files
@@ -76,7 +82,9 @@ class Bandit:
         if agent.needs:
             found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
             raise ArgumentError("algorithm", "learn from what it earns alone", algorithm, found)
-        if not looks_at_arms(agent):
+        with within_memory(agent):
+            known_by_features = looks_at_arms(agent)
+        if not known_by_features:
             found = f"{algorithm!r}, which does not"
             raise ArgumentError("algorithm", "know arms by their features", algorithm, found)
         self.algorithm, self.agent = algorithm, agent
@@ -84,7 +92,8 @@ class Bandit:
         if expire_after is not None:
             expire_after = require_count("expire_after", expire_after)
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
-        self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed)
+        with within_memory(agent):
+            self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed)
         self._gauge = Gauge()
         self._lock, self._writing = threading.RLock(), threading.Lock()
         with _forking:

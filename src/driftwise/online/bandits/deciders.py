@@ -15,7 +15,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
-from driftwise.online.limits import finite_plan, not_finite
+from driftwise.online.limits import finite_plan, first_state, not_finite
 from driftwise.parts.exploration import Ucb, tie_tolerance
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
@@ -88,7 +88,7 @@ class Planned:
 
     def __init__(self, agent: Agent, draws: Draws) -> None:
         self.agent, self.draws = agent, draws
-        self.state = agent.init(FeatureTable(np.zeros((1, agent.spec.dim))))
+        self.state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
         table = FeatureTable(arms.copy())
@@ -119,6 +119,7 @@ class Direct:
 
     def __init__(self, agent: LeastSquares, exploration: Ucb, draws: Draws) -> None:
         self.agent, self.draws = agent, draws
+        state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
         self._radius = exploration.radius
         self._radius_at = self._radius.at if isinstance(self._radius, Radius) else None
         self._shrinks = isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
@@ -126,7 +127,7 @@ class Direct:
         rates = np.array([rate, rate * rate])[:, None, None]
         self._rate, self._rates = rate, np.tile(rates, (agent.spec.dim, agent.spec.dim))
         self._refills = (1 - rates) * agent.ridge * np.eye(agent.spec.dim)
-        self.state = agent.init(FeatureTable(np.zeros((1, agent.spec.dim))))
+        self.state = state
 
     @property
     def state(self) -> Moments:

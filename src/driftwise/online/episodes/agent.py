@@ -20,7 +20,7 @@ from driftwise.online import files
 from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
 from driftwise.online.features import FeatureMap
-from driftwise.online.limits import finite_plan, require_reward
+from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
 from driftwise.online.summary import EpisodicSummary, Gauge, watched
 from driftwise.parts.least_squares import LeastSquares
 
@@ -103,7 +103,8 @@ class EpisodicAgent:
             raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
         self.seed = require_count("seed", seed, at_least=0)
         self._key = random.fold(random.key(self.seed), 0)
-        self._state = agent.init(self._table)
+        with within_memory(agent):
+            self._state = first_state(agent, self._table)
         self._open: OpenEpisode | None = None
         self._gauge = Gauge()
         self.plan: Any = None  # of the episode under way, or else of the last one
