@@ -92,6 +92,15 @@ def test_mistakes_are_one_line_and_exit_2(
     assert (out, err.count("\n")) == ("", 1)
 
 
+def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("driftwise.online.replay.replay", lambda *_, **__: pytest.fail("replayed"))
+    (tmp_path / "out" / "replay.html").mkdir(parents=True)
+    assert main(["replay", file, *COLUMNS, "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith(": replay.html is a folder, not a file\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
 def test_a_fifo_is_refused_and_not_waited_for(

@@ -8,7 +8,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -93,22 +93,27 @@ class Processes:
                         finished.append(futures[future])
         except BaseException:
             board.wanted.value = STOP
-            _wait_for_workers(futures, others)
             raise
         finally:
-            pool.shutdown()
+            try:
+                _wait_for_workers(futures, others)
+            finally:
+                pool.shutdown()
         return finished
 
 
-def _wait_for_workers(futures: Iterable[Future], others: Sequence[BaseProcess]) -> None:
+def _wait_for_workers(futures: Collection[Future], others: Sequence[BaseProcess]) -> None:
     """Wait for the workers to keep what they have, or for nothing more if that is interrupted."""
-    running = [future for future in futures if not future.cancel()]
-    try:
-        wait(running)  # and not for the pool's thread: it takes itself for ended when that is interrupted
+    workers = {*multiprocessing.active_children()} - {*others}
+    try:  # and do not wait for the pool's thread: it takes itself for ended when that is interrupted
+        wait(futures)  # none was cancelled: a pool that breaks then would not end its workers
+        if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
+            for worker in workers:  # which it was told to end, after what they play
+                multiprocessing.connection.wait([worker.sentinel])
     except BaseException:
-        for worker in {*multiprocessing.active_children()} - {*others}:
+        for worker in workers:
             worker.kill()
-        wait(running)
+        wait(futures)
         raise
 
 
@@ -170,6 +175,8 @@ def _work(task: Task, folder: Path, number: int) -> None:
             raise TaskStopped
 
     global _busy
+    if _board.wanted.value != GO_ON:
+        raise TaskStopped
     _busy = True
     try:
         run_task(task, folder, report)
