@@ -17,7 +17,7 @@ import tomli_w
 from pyarrow import parquet
 
 from driftwise.experiments import files as experiment_files
-from driftwise.online import EpisodicAgent, files
+from driftwise.online import Bandit, EpisodicAgent, files
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
 from tests.online.streams import lead, make
@@ -206,6 +206,22 @@ def saved_agents(folder: Path) -> list[Path]:
     paths.append(folder / "episodic.safetensors")
     agent.save(paths[-1])
     return paths
+
+
+def use(agent: Bandit | EpisodicAgent) -> None:
+    """Reward what waits, and go on for a few decisions or episodes."""
+    if isinstance(agent, Bandit):
+        for number in list(agent._pending.waiting):
+            agent.learn(number, 0.5)
+        for _ in range(2):
+            agent.learn(agent.decide(np.eye(agent.agent.spec.dim)).id, 0.5)
+    else:
+        for _ in range(2):
+            agent.begin(0)
+            while agent.under_way:
+                agent.act()
+                agent.observe(0.5, 0)
+    agent.summary()
 
 
 def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +19,11 @@ from tests import fuzzing
 pytestmark = pytest.mark.slow
 
 SECONDS = 5.0  # of this process' own time, which other processes do not spend
+HANGING = 120  # seconds of any clock after which nothing comes any more, on the slowest machine
+NOTES = (  # that may go with a result, each once
+    r"(driftwise: skipped \d+ of \d+ rows: [^\n]+\n)?"
+    r"(driftwise: the agent learnt from \d+ of \d+ events, [^\n]+\n)?"
+)
 VALIDATED, REPLAYED, LOADED = 4000, 2000, 4000
 BLOCK = 250
 
@@ -32,14 +40,35 @@ def as_a_program() -> Iterator[None]:
         yield
 
 
+class HungError(BaseException):
+    """An answer that does not come; no handler of errors may take it for one of its own."""
+
+
+@contextlib.contextmanager
+def not_hanging() -> Iterator[None]:
+    """End what waits, or works, far longer than any case may."""
+
+    def stop(*_: object) -> None:
+        raise HungError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(HANGING)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def problems(cases: range, answer: Callable[[int], str | None]) -> list[str]:
-    """Cases whose answer is a traceback, more than a line, or late."""
+    """Cases whose answer is a traceback, more than a line, late, or none."""
     found = []
     for number in cases:
         started = time.process_time()
         try:
-            problem = answer(number)
-        except Exception as error:
+            with not_hanging():
+                problem = answer(number)
+        except (Exception, HungError) as error:
             problem = f"{type(error).__name__}: {error}"
         took = time.process_time() - started
         if problem is None and took > SECONDS:
@@ -50,13 +79,12 @@ def problems(cases: range, answer: Callable[[int], str | None]) -> list[str]:
 
 
 def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str | None:
-    """None if a command ends well or with one line, else what is wrong with it."""
+    """None if a command ends well and says nothing else, or says one line; else what is wrong with it."""
     code = main(arguments)
     out, err = capsys.readouterr()
-    complaints = [line for line in err.splitlines() if line.startswith("driftwise: error: ")]
-    if "Traceback" in out + err or (code != 0) != (len(complaints) == 1) or code not in (0, 1, 2):
-        return f"code {code}: {err}"
-    return None
+    well = code == 0 and re.fullmatch(NOTES, err)
+    refused = code in (1, 2) and out == "" and re.fullmatch(r"driftwise: error: [^\n]+\n", err)
+    return None if well or refused else f"code {code}: {out[:100]} {err}"
 
 
 @pytest.mark.parametrize("cases", blocks(VALIDATED), ids=str)
@@ -87,9 +115,14 @@ def test_load_answers_every_file(cases, agents, tmp_path):
     def answer(number: int) -> str | None:
         fuzzing.agent_file(number, agents, path)
         try:
-            load(path)
+            agent = load(path)
+            with contextlib.suppress(FloatingPointError):  # numbers that support no decision
+                fuzzing.use(agent)
+            agent.save(path)
+            load(path)  # it may have learnt what is not finite
         except ValueError as error:
-            return None if str(error).count("\n") == 0 else str(error)
+            message = str(error)
+            return None if re.fullmatch("(path|features) must be .+", message) else message
         return None
 
     assert problems(cases, answer) == []
