@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.types import Moments, Plan
 from driftwise.parts import exploration
 from driftwise.parts.exploration import Ucb
+from driftwise.parts.fixed_share import FixedShare
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
 
@@ -143,6 +147,56 @@ def without_root(right: Callable) -> Callable:
     return lambda self, inverse, moments, features, key: (
         right(self, inverse, moments, features, key) ** 2 / self.radius
     )
+
+
+def mixed(change: Callable[[Plan], Plan]) -> Break:
+    """Change the plan of a mixture."""
+    return around(MixtureOfMemories, "plan", lambda right: lambda *args: change(right(*args)))
+
+
+def lightest(right: Callable) -> Callable:
+    return lambda self, log_weights, key: right(self, -log_weights, key)
+
+
+def too_late(right: Callable) -> Callable:
+    def score(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
+        after = self.update(copy.deepcopy(state), features, plan, episode)
+        return right(self, after, features, plan, episode)
+
+    return score
+
+
+def weighed(change: Callable[[np.ndarray], np.ndarray]) -> Break:
+    """Weigh by other scores than those that memories have."""
+    return around(
+        FixedShare,
+        "update",
+        lambda right: lambda self, weights, scores, tick: right(self, weights, change(scores), tick),
+    )
+
+
+def shared(**other: float) -> Break:
+    """Another prior than the one that is said."""
+    return around(FixedShare, "prior", lambda right: lambda self, like: right(replace(self, **other), like))
+
+
+def doubted(factor: float) -> Callable[[Callable], Callable]:
+    """Change the variance of forecasts, in scores or in what is learnt of them."""
+
+    def other(right: Callable) -> Callable:
+        return lambda self, *args: right(
+            self, *args[:-1], args[-1]._replace(variance=factor * args[-1].variance)
+        )
+
+    return other
+
+
+def half_price(right: Callable) -> Callable:
+    def best(*args: Any) -> tuple[np.ndarray, np.ndarray]:
+        scores, price = right(*args)
+        return scores, price / 2
+
+    return best
 
 
 def second_best(right: Callable) -> Callable:

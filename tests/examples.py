@@ -49,6 +49,8 @@ BANDIT_BASE: dict[str, Any] = dict(algorithm="lin_ucb", noise_scale=0.3)
 SENSITIVE = Glr(noise_scale=0.2, delta=0.9, window=16)  # alarms within a run of this length
 PARAMETERS: dict[str, dict[str, Any]] = {
     "ada_lsvi_ucb_restart": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length=12),
+    "adaptive": dict(base=dict(algorithm="opt_rlsvi", scale=0.3, upper=0.8, rate=(0.75, 0.9375, 1.0))),
+    "adaptive_opt_wlsvi": dict(radius=0.4, decision="mixture"),
     "adaptive_q_learning": dict(radius=0.5, period=15),
     "borl": dict(
         base=dict(algorithm="opt_wlsvi", rate=(0.7, 0.9, 1.0), radius=0.4),
@@ -79,6 +81,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "uniform": {},
 }
 BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
+    "adaptive": dict(base=dict(algorithm="sw_lin_ucb", length=(5, 20), noise_scale=0.3), decision="variance"),
+    "adaptive_lin_ts": dict(memories=(4, 16)),
+    "adaptive_lin_ucb": dict(memories=(4, 16)),
     "bob": dict(num_episodes=NUM_EPISODES, noise_scale=0.3, block_length=9),
     "borl": dict(
         base=dict(algorithm="d_lin_ucb", rate=(0.7, 0.9, 1.0), noise_scale=0.3),

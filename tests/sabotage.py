@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms import ALGORITHMS, build
+from driftwise.algorithms import ALGORITHMS, adaptive, build
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import Finding, audit_agent, audit_by_hand, snapshot, subject
-from driftwise.analysis.audit.lemmas import algebra, runs
-from driftwise.base.agent import Agent
+from driftwise.analysis.audit.lemmas import algebra, mixtures, runs
+from driftwise.base.agent import Agent, Wrapper
 from driftwise.environments import planning
 from driftwise.parts import exploration, least_squares, radii
 from driftwise.parts.exploration import (
@@ -25,8 +26,10 @@ from driftwise.parts.exploration import (
     greedy_policy,
     uniform_policy,
 )
-from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
+from driftwise.parts.fixed_share import FixedShare
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 from driftwise.theory import tuning
 from tests.breaking import (
@@ -34,12 +37,16 @@ from tests.breaking import (
     anything,
     around,
     decay,
+    doubted,
     first_of_ties,
     forgetful_of_successors,
     forgetting,
+    half_price,
     kept,
     late,
     learnt,
+    lightest,
+    mixed,
     nothing,
     of_one,
     planned,
@@ -47,8 +54,11 @@ from tests.breaking import (
     scaled,
     second_best,
     seen,
+    shared,
     stale,
+    too_late,
     too_slow,
+    weighed,
     with_inverse,
     without_dim,
     without_ridge,
@@ -98,6 +108,12 @@ def informed() -> Agent:
     return build(SPEC, "lsvi_ucb_restart", period=6, radius=radius)
 
 
+def wary() -> Agent:
+    """Two memories, of which one knows the noise."""
+    noise = LearntNoise(scale=(0.3, 30.0), count=100.0)
+    return adaptive(LeastSquares(BANDIT, NoForgetting(), Ucb(1.0), clip="none", noise=noise))
+
+
 def by_theory() -> Agent:
     """The radius is theory's."""
     return ALGORITHMS["opt_wlsvi"].tuned(SPEC, num_episodes=NUM_EPISODES, variation=1.0)
@@ -109,6 +125,7 @@ def boundless() -> Agent:
 
 
 MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
+MIXED, MIXED_MDP = "adaptive_lin_ucb", "adaptive_opt_wlsvi"
 NOT_CUT = around(LeastSquares, "clipped", lambda right: lambda self, values, top: values)
 AGENTS = (
     Sabotage(
@@ -272,12 +289,70 @@ AGENTS = (
         ),
     ),
     Sabotage("a draw that is never doubted", "index", "opt_rlsvi", scaled(TruncatedThompson, "doubt", 0.0)),
+    Sabotage("weights that do not learn", "mixture_weights", MIXED, weighed(np.zeros_like)),
+    Sabotage("weights of the worst forecasts", "mixture_weights", MIXED_MDP, weighed(np.negative)),
+    Sabotage("weights of half of the scores", "mixture_weights", MIXED, weighed(lambda by: by / 2)),
+    Sabotage("a share twice as large", "mixture_weights", MIXED, scaled(FixedShare, "share_at", 2.0)),
+    Sabotage("no share", "mixture_weights", MIXED, scaled(FixedShare, "share_at", 0.0)),
+    Sabotage("weights that go to another prior", "mixture_weights", MIXED, shared(favour=0.0)),
+    Sabotage("weights that trust the worst forecasts", "fixed_share", wary, weighed(lambda by: -10 * by)),
+    Sabotage(
+        "scores with half of the noise",
+        "scores",
+        MIXED,
+        around(
+            LearntNoise,
+            "density",
+            lambda right: lambda self, variance, *args: right(self, variance / 4, *args),
+        ),
+    ),
+    Sabotage(
+        "scores of a forecast that is sure of itself",
+        "scores",
+        MIXED_MDP,
+        around(LearntNoise, "score", doubted(0.0)),
+    ),
+    Sabotage(
+        "scores after the episode was learnt from", "scores", MIXED, around(LeastSquares, "score", too_late)
+    ),
+    Sabotage(
+        "noise of errors as they are", "learnt_noise", MIXED, around(LearntNoise, "update", doubted(0.0))
+    ),
+    Sabotage("exploration in another unit", "radius", MIXED, scaled(LearntNoise, "unit", 2.0)),
+    Sabotage(
+        "the lightest memory decides",
+        "mixture_index",
+        MIXED,
+        around(MixtureOfMemories, "_deciding", lightest),
+    ),
+    Sabotage(
+        "an index that is not mixed",
+        "mixture_index",
+        MIXED_MDP,
+        mixed(lambda plan: plan._replace(q=0.9 * plan.q)),
+    ),
+    Sabotage(
+        "V of the mixture off by a tenth",
+        "mixture_value",
+        MIXED_MDP,
+        mixed(lambda plan: plan._replace(values=0.9 * plan.values)),
+    ),
+    Sabotage(
+        "a uniform policy of the mixture",
+        "mixture_policy",
+        MIXED,
+        mixed(lambda plan: plan._replace(policy=uniform_policy(plan.q))),
+    ),
+    Sabotage("actions that are not the mixture's", "mixture_action", MIXED, around(Wrapper, "act", anything)),
 )
 TOLD = (
     Sabotage("the published δ, spent in every round", "failures", bandit(confidence="published"), nothing),
     Sabotage("δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), nothing),
 )
 FORMULAS = (
+    Sabotage(
+        "half of the price of a sequence", "fixed_share", "", around(mixtures, "best_sequences", half_price)
+    ),
     Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
     Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
     Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(runs, "_width_bound", 0.5)),

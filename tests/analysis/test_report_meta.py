@@ -15,7 +15,7 @@ from driftwise.analysis.page import Section
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.panels.final_table import final_table
-from driftwise.analysis.report.panels.meta_algorithms import arm_names, meta_algorithms
+from driftwise.analysis.report.panels.meta_algorithms import arm_names, memory_names, meta_algorithms
 from driftwise.base.part import to_config
 from driftwise.environments import combination_lock
 from tests.browser import find_chromium, probe
@@ -94,7 +94,7 @@ def test_events_are_counted_in_stretches_of_time_beside_the_changes(
 ) -> None:
     points = -(-EPISODES // record_every)
     found = figures(section(tmp_path, told=told(points), record_every=record_every))
-    assert {*found} == {"restarts", "alarms", "arms-0", "plays-0"}
+    assert {*found} == {"restarts", "alarms", "probability-0", "total-probability-0"}
     result = told(points)[NASTY]
     lengths = np.diff([*range(0, EPISODES, record_every), EPISODES])
     for name in ("restarts", "alarms"):
@@ -111,13 +111,46 @@ def test_events_are_counted_in_stretches_of_time_beside_the_changes(
 def test_arms_are_drawn_by_what_tells_them_apart(tmp_path: Path) -> None:
     found = figures(section(tmp_path, told=told()))
     names = [f"rate = {rate:g}" for rate in RATES]
-    curves, bars = found["arms-0"]["data"], found["plays-0"]["data"]
+    curves, bars = found["probability-0"]["data"], found["total-probability-0"]["data"]
     assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
     assert [unpacked(curve["y"])[0] for curve in curves] == pytest.approx([0.5, 0.2, 0.3])
     assert [bar["x"][0] for bar in bars] == [0.25, 0.0, 0.75]
     assert [curve["meta"] for curve in curves] == [bar["meta"] for bar in bars]
     assert {curve["meta"]["agent"] for curve in curves} == {"third"}  # hidden with it
-    assert found["plays-0"]["text"].endswith("rate = 0.9 25 %, rate = 0.99 0 %, rate = 1 75 %")
+    assert found["total-probability-0"]["text"].endswith("rate = 0.9 25 %, rate = 0.99 0 %, rate = 1 75 %")
+
+
+def mixed() -> dict[str, dict[str, np.ndarray]]:
+    """An agent with three memories, which forgets more and more."""
+    ones = np.ones((RUNS, EPISODES))
+    weights = {f"weight.{j}": share * ones for j, share in enumerate((0.1, 0.2, 0.7))}
+    return {NASTY: {**weights, "memory": ones * np.geomspace(1000, 10, EPISODES), "noise": 0.3 * ones}}
+
+
+def test_weights_of_memories_are_drawn_by_their_lengths_and_sum_to_one(tmp_path: Path) -> None:
+    found = figures(section(tmp_path, told=mixed()))
+    assert {*found} == {"memory", "noise", "weight-0", "total-weight-0"}
+    curves, bars = found["weight-0"]["data"], found["total-weight-0"]["data"]
+    names = ["memory 10", "memory 100", "all"]
+    assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
+    assert {curve["stackgroup"] for curve in curves} == {NASTY}
+    assert sum(unpacked(curve["y"]) for curve in curves) == pytest.approx(1)
+    assert [bar["x"][0] for bar in bars] == pytest.approx([0.1, 0.2, 0.7])
+
+
+def test_memory_is_on_a_logarithmic_axis_and_noise_from_zero(tmp_path: Path) -> None:
+    found = figures(section(tmp_path, told=mixed()))
+    (memory,), (noise,) = (found[name]["data"] for name in ("memory", "noise"))
+    assert memory["meta"]["agent"] == noise["meta"]["agent"] == NASTY
+    assert unpacked(memory["y"])[[0, -1]] == pytest.approx([1000, 10])
+    assert found["memory"]["layout"]["yaxis"]["type"] == "log"
+    assert found["noise"]["layout"]["yaxis"]["rangemode"] == "tozero"
+
+
+def test_memories_that_are_no_rates_are_named_as_arms_are() -> None:
+    assert memory_names({"base": {"length": [5, 20]}}, 2) == ["length = 5", "length = 20"]
+    agent = algorithms.adaptive_opt_wlsvi(combination_lock().spec, memories=(8, 64))
+    assert memory_names(json.loads(json.dumps(to_config(agent))), 3) == ["memory 8", "memory 64", "all"]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +191,8 @@ def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     ones = np.ones((RUNS, EPISODES))
     many = {f"{name}.{arm}": arm / 66 * ones for name in ("probability", "played") for arm in range(12)}
     found = figures(section(tmp_path, told={"third": many}))
-    assert [curve["name"] for curve in found["arms-0"]["data"]] == [f"arm {arm}" for arm in range(12)]
-    assert [bar["x"][0] * 66 for bar in found["plays-0"]["data"]] == pytest.approx(range(12))
+    assert [curve["name"] for curve in found["probability-0"]["data"]] == [f"arm {arm}" for arm in range(12)]
+    assert [bar["x"][0] * 66 for bar in found["total-probability-0"]["data"]] == pytest.approx(range(12))
 
 
 LOOK = """
@@ -179,13 +212,14 @@ return found;
 @pytest.mark.parametrize(("width", "dark"), [pytest.param(1200, False, marks=pytest.mark.slow), (390, True)])
 def test_the_panel_is_drawn_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
     two = {"first": described_lock(30), "second": described_lock(20)}
-    folder = make_folder(tmp_path / "results", described=described, told=told(), environments=two)
+    all_kinds = {**told(), "plain": mixed()[NASTY]}
+    folder = make_folder(tmp_path / "results", described=described, told=all_kinds, environments=two)
     found = probe(write_report(folder).read_text(), LOOK, tmp_path, width=width, dark=dark)
     assert found["trouble"] == found["requests"] == []
     assert found["overflow"] <= 0
     for place in ("environment-1", "environment-2"):
         seen = [
             (found["before"][place + name], found["after"][place + name])
-            for name in ("restarts", "alarms", "arms-0", "plays-0")
+            for name in ("restarts", "alarms", "probability-0", "total-probability-0", "memory", "weight-0")
         ]
-        assert seen == [(1, 1), (1, 1), (3, 0), (3, 0)]  # arms are hidden with their agent
+        assert seen == [(1, 1), (1, 1), (3, 0), (3, 0), (1, 1), (3, 3)]  # arms are hidden with their agent

@@ -62,6 +62,7 @@ def test_a_config_is_plain_and_readable():
         "steps": "apart",
         "ridge": 1.0,
         "clip": "paper",
+        "noise": None,
     }
 
 

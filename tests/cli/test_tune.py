@@ -12,8 +12,8 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
+from driftwise.analysis.bounds import bounds_table, rates_table, tunings_table
 from driftwise.base.types import Spec
-from driftwise.cli.commands import tune
 from driftwise.theory.bounds.advice import advise, largest_variation
 from driftwise.theory.bounds.bound import Setting, first_useful
 from driftwise.theory.bounds.catalogue import BOUNDS
@@ -58,10 +58,10 @@ def _same_tuning(first: dict[str, Any], second: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("variation", [0.0, 5.0])
 def test_no_tuning_is_there_twice_and_no_column_is_empty(horizon, problem, variation):
     setting = Setting(2, 6000, variation, horizon=horizon)
-    for table in (tune._tunings_table, tune._bounds_table, tune._rates_table):
+    for table in (tunings_table, bounds_table, rates_table):
         rows = [[cell.text for cell in row] for row in table(setting, problem).rows]
         assert len({tuple(row[:3]) for row in rows}) == len(rows) > 0
-        if table is not tune._rates_table:  # nor under another name
+        if table is not rates_table:  # nor under another name
             assert len({(row[0], *row[2:]) for row in rows}) == len(rows)
         for column in zip(*rows, strict=True):
             assert {*column} - {"–"}
@@ -92,6 +92,18 @@ def test_the_numbers_are_those_of_theory(capsys):
     assert named["theorem_1"]["first_below_trivial"] == first_useful(BOUNDS["theorem_1"], setting)
     assert named["lower_mdp"]["first_below_trivial"] == 500  # d^(2/3)·Δ^(1/3)·K^(2/3) < K: K > d²Δ
     assert told["blocks"] == {"BoRL": 448, "Ada-LSVI-UCB-Restart": 20000}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "agent"),
+    [([*MDP, "--variation", "5"], "adaptive_opt_wlsvi"), (BANDIT, "adaptive_lin_ucb")],
+)
+def test_bounds_are_called_bounds_and_what_measures_is_named(arguments, agent, capsys):
+    text = " ".join(said(capsys, *arguments).split())
+    assert "All of this is bounds" in text
+    assert "'driftwise tune --log FILE' measures memories" in text
+    assert f"{agent} weighs them as it goes" in text
+    assert agent in ALGORITHMS
 
 
 @pytest.mark.parametrize(
@@ -229,7 +241,7 @@ def test_a_ridge_that_no_tuned_form_takes_is_refused():
         ([*MDP, "--variation", "5", "--noise", "1"], "--noise must be left out for an MDP, got 1"),
         ([*MDP, "--variation", "5", "--norm-bound", "1"], "--norm-bound must be left out for an MDP, got 1"),
         ([*MDP, "--variation", "5", "--problem", "mpd"], "--problem must be one of mdp, bandit, got 'mpd'"),
-        (MDP, "missing option '--variation'"),
+        (MDP, "--variation must be given without --log, got none"),
         (
             [*MDP[:3], "--episodes", "9", "--variation", "5"],
             "--horizon must be a positive integer for an MDP",

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base import random
+from driftwise.base.arrays import map_tree
+from driftwise.base.types import Spec
+from driftwise.online.bandits.bandit import decider_of
 from driftwise.online.bandits.deciders import Choice, Direct, Draws, Planned
+from driftwise.online.bandits.mixed import Mixed
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.noise import LearntNoise
+from driftwise.parts.radii import ConfidenceRadius
 from tests.online.streams import BANDITS, make, rounds
 
 DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
@@ -32,6 +44,33 @@ def test_the_direct_way_equals_the_planned_one(name):
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("origin", ["zero", "first"])
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm):
+    """With rewards that come late, and a feature that is constant."""
+    base = bandit_agent(
+        Spec.bandit(dim=3, num_arms=1),
+        ExponentialWeights((0.8, 0.97, 1.0)),
+        Ucb(ConfidenceRadius(noise_scale=1.0, norm_bound=0.0), norm),
+        0.3,
+    )
+    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), origin)
+    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
+    assert isinstance(fast, Mixed)
+    waiting = []
+    for t, (arms, reward) in enumerate(rounds(80, seed=4)):
+        arms = np.concatenate([np.ones((len(arms), 1)), arms[:, 1:]], axis=1)
+        pair = fast.choose(arms, t), slow.choose(arms, t)
+        assert pair[0].arm == pair[1].arm
+        np.testing.assert_allclose(pair[0][1:3], pair[1][1:3], rtol=0, atol=1e-9)
+        waiting.append((*pair, reward + 3 * (t > 40)))
+        if t % 3:
+            one, other, late = waiting.pop(0)
+            fast.learn(one, late)
+            slow.learn(other, late)
+    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
 
 
 def test_ties_are_broken_by_the_draws_of_the_simulator():

@@ -18,7 +18,8 @@ from tests.online.test_episodic import COUNTING, SEED, bits, drawn_episodes, led
 
 FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
-LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in COUNTING]
+MIXTURES = ("adaptive", "adaptive_opt_wlsvi")
+LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES)]
 SEEN = drawn_episodes(30)
 
 
@@ -57,6 +58,12 @@ def test_it_remembers_by_itself_all_that_has_weight(name):
     if name in ("sw_lsvi_ucb", "lsvi_ucb_restart"):
         assert lost_weight(agent.base.forgetting, agent.memory, 1000) == 0
         np.testing.assert_allclose(indices(remembers, SEEN[-1]), indices(counts, SEEN[-1]), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_mixtures_of_memories_are_refused(name):
+    with pytest.raises(ValueError, match="have one memory where states cannot be counted, got a mixture"):
+        mapped(name)
 
 
 @pytest.mark.parametrize("memory", [3, 6, 12])

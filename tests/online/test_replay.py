@@ -168,7 +168,7 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch
         seen = log.survey()
         write_csv(tmp_path / "log.csv", other)
         monkeypatch.setattr(Log, "survey", lambda _, seen=seen: seen)
-        with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is replayed, but it"):
+        with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is read, but it"):
             replay(log, "uniform")
 
 
@@ -270,8 +270,12 @@ def test_numbers_that_look_whole_at_first_are_read_to_the_end(tmp_path: Path) ->
 BAD = {
     "no such file": (None, {}, r"log.csv cannot be read: No such file or directory"),
     "empty": ("", {}, r"log.csv cannot be read: Empty CSV file"),
-    "no rows": ("x,arm,gain,chance\n", {}, r"must have at least one row to replay, but it has none"),
-    "all missing": ("x,arm,gain,chance\n,a,1,1\n", {}, r"at least one row to replay, but all 1 lack a value"),
+    "no rows": ("x,arm,gain,chance\n", {}, r"must have at least one row to learn from, but it has none"),
+    "all missing": (
+        "x,arm,gain,chance\n,a,1,1\n",
+        {},
+        r"at least one row to learn from, but all 1 lack a value",
+    ),
     "one action": ("x,arm,gain,chance\n1,a,1,1\n", {}, r"arm must have at least two different values"),
     "ragged": ("x,arm,gain,chance\n1,a,1,1\n1,a\n", {}, r"cannot be read: CSV parse error: Expected 4"),
     "column": ("x,arm,gain\n1,a,1\n", {}, r"has no column 'chance'; its columns are 'x', 'arm', 'gain'"),

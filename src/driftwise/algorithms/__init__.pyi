@@ -35,6 +35,10 @@ from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb as restart_
 from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb_freedman as restart_q_ucb_freedman
 from driftwise.algorithms.tabular.ucbvi import ucbvi as ucbvi
 from driftwise.algorithms.uniform import uniform as uniform
+from driftwise.algorithms.unknown_variation.adaptive import adaptive as adaptive
+from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ts as adaptive_lin_ts
+from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb as adaptive_lin_ucb
+from driftwise.algorithms.unknown_variation.adaptive import adaptive_opt_wlsvi as adaptive_opt_wlsvi
 from driftwise.algorithms.unknown_variation.borl import ada_lsvi_ucb_restart as ada_lsvi_ucb_restart
 from driftwise.algorithms.unknown_variation.borl import bob as bob
 from driftwise.algorithms.unknown_variation.borl import borl as borl

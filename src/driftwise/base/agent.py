@@ -58,6 +58,26 @@ class Agent(ABC):
         return None
 
 
+class Forecaster(Agent):
+    """An agent that forecasts the targets `r_h + V_{h+1}(s_{h+1})` of an episode, with values of any plan."""
+
+    @abstractmethod
+    def score(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
+        """Logarithm of the density that was forecast for what came, before it is learnt from: `[H]`."""
+
+    @abstractmethod
+    def policy(self, q: Array) -> Array:
+        """The policy that the agent would have for an index `[H, S, A]`."""
+
+    @abstractmethod
+    def memory(self, state: Any) -> Array:
+        """How many episodes count: Σω."""
+
+    @abstractmethod
+    def noise_variance(self, state: Any) -> Array:
+        """Variance of the noise in the targets, as it is learnt: `[H]`."""
+
+
 class Wrapper(Agent):
     """An agent around another one, its `base`."""
 

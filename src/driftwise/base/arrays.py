@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.part import at, numbers
 from driftwise.base.types import Array
 
 try:  # what `np.linalg.inv` calls after its checks of the arguments; not public
@@ -32,6 +34,7 @@ class Backend(NamedTuple):
     after: Callable[[Array, Array], Array]
     identity: Callable[[int, Any], Array]
     repeat_while: Callable[..., Any]
+    over_stacked: Callable[..., Any]
 
 
 def namespace(array: Array) -> Any:
@@ -69,6 +72,13 @@ def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
         return np.full_like(matrix, np.nan)
 
 
+def solution_or_nan(matrices: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """`M⁻¹x` of small NumPy matrices `[J, d, d]`, NaN where there is none; faster than `np.linalg.solve`."""
+    if _umath_linalg is not None:
+        return _umath_linalg.solve1(matrices, vector)
+    return inverse_or_nan(matrices) @ vector
+
+
 def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
     """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
     return _backend(xs).sweep_over(function, xs, at_once=at_once)
@@ -77,6 +87,11 @@ def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -
 def repeat_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
     """`carry = step(carry)` as long as `keep(carry)`; `carry` is a tuple of arrays."""
     return _backend(carry[0]).repeat_while(keep, step, carry)
+
+
+def over_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
+    """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`."""
+    return _backend(like).over_stacked(function, stacked, states)
 
 
 def after(array: Array, other: Array) -> Array:
@@ -157,6 +172,13 @@ def _identity(size: int, dtype: Any) -> Array:
     return made
 
 
+def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
+    num = len(next(numbers(stacked)).value)
+    each = [None if states is None else map_tree(operator.itemgetter(j), states) for j in range(num)]
+    made = [function(at(stacked, j), state) for j, state in enumerate(each)]
+    return map_tree(lambda *leaves: np.stack(leaves), *made)
+
+
 BACKENDS: dict[str, Backend] = {
     "numpy": Backend(
         scan=_scan_loop,
@@ -166,5 +188,6 @@ BACKENDS: dict[str, Backend] = {
         after=lambda array, other: array,
         identity=_identity,
         repeat_while=_while_loop,
+        over_stacked=_one_by_one,
     )
 }

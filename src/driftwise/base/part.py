@@ -65,13 +65,19 @@ def choice(*choices: str, default: str) -> Any:
     return _checked(partial(require_choice, choices=choices), default)
 
 
-def member(kind: type, *, stacked: bool = False) -> Any:
+def member(kind: type, *, stacked: bool = False, default: Any = dataclasses.MISSING) -> Any:
     """A field that takes another part, or anything else of one kind; `stacked`, several of them as one.
+
+    With `default=None` it may be left out.
 
     Parts that are alike but for their numbers are stacked as one part, all of whose numbers have one axis
     more, the first: see `stack` and `at`.
     """
-    return _checked(partial(require_kind, kind=kind), stacked=stacked)
+
+    def check(name: str, value: Any) -> Any:
+        return None if value is None and default is None else require_kind(name, value, kind)
+
+    return _checked(check, default, stacked=stacked)
 
 
 def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSING, **metadata: Any) -> Any:

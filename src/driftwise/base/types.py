@@ -112,6 +112,7 @@ class Moments(NamedTuple):
     weight_sq: Array  # Σ ω²
     epoch: Array  # number of times that everything was dropped
     memory: Any  # what the forgetting needs besides
+    noise: Any = None  # sums of squared errors, where the noise is learnt
 
 
 def values_ahead(values: Array, successors: Array) -> Array:
@@ -135,6 +136,12 @@ class Plan(NamedTuple):
     def value(self) -> Array:
         """`[S]`, of the first step."""
         return self.values[0]
+
+    @property
+    def ahead(self) -> Array:
+        """`V_{h+1}` of each step h, 0 after the last: `[H, S]`."""
+        xp = self.values.__array_namespace__()
+        return xp.concat([self.values[1:], xp.zeros_like(self.values[:1])])
 
     def values_ahead(self, successors: Array) -> Array:
         """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""

@@ -90,6 +90,24 @@ def json_text(value: Any) -> str:
 
 
 @contextlib.contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; it goes when all is done."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def say_skipped(skipped: int, rows: int) -> None:
+    """A line on the error stream if rows of a log could not be used."""
+    if skipped:
+        lost = f"skipped {skipped:,} of {rows + skipped:,} rows"
+        print(f"driftwise: {lost}: a value is missing or not finite", file=sys.stderr)
+
+
+@contextlib.contextmanager
 def page_folder(out: str | None, name: str) -> Iterator[Path | None]:
     """The folder of `--out`, found ready for a page before any work is done for it; None if there is none."""
     from driftwise.simulation.files import output_folder

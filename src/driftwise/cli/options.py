@@ -41,6 +41,11 @@ def word(metavar: str, help: str, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=help)
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The words of an option of several, which commas separate."""
+    return tuple(filter(None, (each.strip() for each in text.split(","))))
+
+
 def flag(name: str, help: str) -> Any:
     """An option without a value."""
     return typer.Option(name, help=help)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-from driftwise.cli.app import InputError, app, check, json_text, page_folder, print_table, write_page
-from driftwise.cli.options import SEED, Json, argument, flag, integer, word
+from driftwise.cli.app import (
+    InputError,
+    app,
+    check,
+    json_text,
+    page_folder,
+    print_table,
+    progress_bar,
+    say_skipped,
+    write_page,
+)
+from driftwise.cli.options import SEED, Json, argument, flag, integer, listed, word
 
 EXAMPLES = """\b
 Examples:
@@ -58,16 +66,13 @@ def _replay(
 
     name, parameters = DEFAULT if algorithm is None else (algorithm, {})
     parameters = {**parameters, **_parameters(settings or [])}
-    columns = tuple(filter(None, (column.strip() for column in features.split(","))))
-    log = check(Log, file, action=action, reward=reward, features=columns, propensity=propensity)
+    log = check(Log, file, action=action, reward=reward, features=listed(features), propensity=propensity)
     options = dict(shared=shared, frozen_after=frozen, every=every, seed=seed)
     with page_folder(out, "replay") as folder:
-        with _progress() as progress:
+        with progress_bar("replay") as progress:
             found = check(replay, log, name, parameters, **options, progress=progress)
         text = json_text(found.to_json())
-        if found.skipped:
-            lost = f"skipped {found.skipped:,} of {found.rows + found.skipped:,} rows"
-            print(f"driftwise: {lost}: a value is missing or not finite", file=sys.stderr)
+        say_skipped(found.skipped, found.rows)
         if found.warning:
             print(f"driftwise: {found.warning}", file=sys.stderr)
         if as_json:
@@ -102,15 +107,3 @@ def _is_toml(line: str) -> bool:
         return bool(tomllib.loads(line))
     except tomllib.TOMLDecodeError:
         return False
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal; it goes when all is done."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("replay", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

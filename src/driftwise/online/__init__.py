@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from driftwise.online import features
+from driftwise.online.backtesting import Backtest, backtest
 from driftwise.online.bandits.bandit import Bandit, Decision
 from driftwise.online.episodes.agent import EpisodicAgent
 from driftwise.online.episodes.training import Training, train
@@ -10,12 +11,14 @@ from driftwise.online.files import load
 from driftwise.online.summary import EpisodicSummary, Summary
 
 __all__ = [
+    "Backtest",
     "Bandit",
     "Decision",
     "EpisodicAgent",
     "EpisodicSummary",
     "Summary",
     "Training",
+    "backtest",
     "features",
     "load",
     "train",

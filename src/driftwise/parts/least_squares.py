@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.base.agent import Agent
+from driftwise.base.agent import Forecaster
 from driftwise.base.arrays import after, namespace, scan, spd_inverse
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import (
@@ -25,11 +25,12 @@ from driftwise.base.types import (
     Spec,
 )
 from driftwise.parts.exploration import Exploration
+from driftwise.parts.noise import Forecast, LearntNoise, forecast, learning
 from driftwise.parts.regression import empty_moments, linear, matvec
 
 
 @part
-class LeastSquares(Agent):
+class LeastSquares(Forecaster):
     """Backward induction on the weighted ridge regression of every step.
 
     For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
@@ -41,7 +42,7 @@ class LeastSquares(Agent):
     `rewards="known"` takes the episode's rewards as known and learns transitions only.
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
-    on h.
+    on h. `noise` learns the noise's scale, for exploration in units of it and for scores of forecasts.
     """
 
     spec: Spec = member(Spec)
@@ -54,6 +55,7 @@ class LeastSquares(Agent):
     rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
     successors: Literal["all", "features"] = choice("all", "features", default="all")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
+    noise: LearntNoise | None = member(LearntNoise, default=None)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -71,7 +73,9 @@ class LeastSquares(Agent):
         sample = Sample(xp.zeros((horizon, dim), dtype=dtype), steps, nowhere, steps)
         num_successors = self.spec.num_states if horizon > 1 else 0  # what follows the last step is 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
-        return self.forgetting.init(moments, sample)
+        moments = self.forgetting.init(moments, sample)
+        noise = None if self.noise is None else self.noise.init(self.forgetting, steps)
+        return moments._replace(noise=noise)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = pooled(state) if self.steps == "shared" else state
@@ -79,6 +83,8 @@ class LeastSquares(Agent):
         gram_sq = None if moments.gram_sq is None else after(moments.gram_sq, inverse)
         moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
+        if self.noise is not None:
+            bonus = bonus * self.noise.unit(state.noise)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
@@ -86,7 +92,33 @@ class LeastSquares(Agent):
         rewards = episode.rewards
         count = namespace(rewards).ones(rewards.shape, dtype=rewards.dtype)
         sample = Sample(episode.features, rewards, episode.successors, count)
-        return self.forgetting.update(state, sample)
+        learnt = self.forgetting.update(state._replace(noise=None), sample)
+        if self.noise is None:
+            return learnt
+        expected = self._forecast(state, features, plan, episode)
+        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, expected))
+
+    def score(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
+        return learning(self.noise).score(state.noise, self._forecast(state, features, plan, episode))
+
+    def _forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
+        moments = pooled(state) if self.steps == "shared" else state
+        cross, rewards, ahead = moments.cross, episode.rewards, plan.ahead
+        if self.rewards == "known":
+            cross = namespace(cross).concat([0 * cross[..., :1], cross[..., 1:]], axis=-1)
+            rewards = 0 * rewards
+        if self.successors == "features":
+            ahead = matvec(features.projection, ahead)
+        return forecast(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+
+    def policy(self, q: Array) -> Array:
+        return self.exploration.policy(q)
+
+    def memory(self, state: Moments) -> Array:
+        return state.weight
+
+    def noise_variance(self, state: Moments) -> Array:
+        return learning(self.noise).variance(state.noise)
 
     def moments(self, state: Moments) -> Moments:
         return state

@@ -12,7 +12,7 @@ from driftwise.algorithms.any_forgetting import (
 )
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.acting import highest, require_all_actions
-from driftwise.base.agent import Agent
+from driftwise.base.agent import Forecaster
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
@@ -20,9 +20,11 @@ from driftwise.base.validation import ArgumentError, require_choice, require_num
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import pooled
+from driftwise.parts.noise import Forecast, LearntNoise, forecast, learning
 from driftwise.parts.regression import empty_counts, matvec, visits
 from driftwise.theory.tuning import tabular_log_term
 
+DOUBT = 0.1  # visits that a forecast has to outweigh, as if they had shown 0
 LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
 
 
@@ -43,7 +45,7 @@ class Counts(NamedTuple):
 
 
 @part
-class CountingValueIteration(Agent):
+class CountingValueIteration(Forecaster):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
     Under weights a mean deviates like one of `(Σω)²/Σω²` samples, which is never less than `N = Σω`, as
@@ -60,6 +62,7 @@ class CountingValueIteration(Agent):
     rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     monotone: bool = False
+    noise: LearntNoise | None = member(LearntNoise, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.monotone, bool):
@@ -76,6 +79,9 @@ class CountingValueIteration(Agent):
     def init(self, features: FeatureTable) -> CountingState:
         require_all_actions(features)
         moments = empty_counts(self.spec, self.forgetting, features)
+        if self.noise is not None:
+            steps = namespace(features.values).zeros(self.spec.horizon, dtype=features.values.dtype)
+            moments = moments._replace(noise=self.noise.init(self.forgetting, steps))
         return CountingState(moments, self._ceilings(moments.gram) if self.monotone else None)
 
     def plan(self, state: CountingState, features: FeatureTable, key: Key) -> Plan:
@@ -105,8 +111,35 @@ class CountingValueIteration(Agent):
     def update(
         self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> CountingState:
-        moments = self.forgetting.update(state.moments, visits(self.spec, episode))
-        return CountingState(moments, None if state.bound is None else plan.q)
+        learnt = self.forgetting.update(state.moments._replace(noise=None), visits(self.spec, episode))
+        if self.noise is not None:
+            expected = self._forecast(state.moments, plan, episode)
+            learnt = learnt._replace(noise=self.noise.update(self.forgetting, state.moments.noise, expected))
+        return CountingState(learnt, None if state.bound is None else plan.q)
+
+    def score(self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
+        return learning(self.noise).score(state.moments.noise, self._forecast(state.moments, plan, episode))
+
+    def policy(self, q: Array) -> Array:
+        return greedy_policy(q)
+
+    def memory(self, state: CountingState) -> Array:
+        return state.moments.weight
+
+    def noise_variance(self, state: CountingState) -> Array:
+        return learning(self.noise).variance(state.moments.noise)
+
+    def _forecast(self, moments: Moments, plan: Plan, episode: Episode) -> Forecast:
+        """The forecast by the visited pairs, each a regression on the feature 1 with a ridge of its own."""
+        xp, steps = namespace(moments.gram), namespace(moments.gram).arange(self.spec.horizon)
+        if self.steps == "shared":
+            moments, steps = pooled(moments), 0 * steps
+        visited = steps, episode.states, episode.actions
+        gram, cross, rewards = moments.gram[visited] + DOUBT, moments.cross[visited], episode.rewards
+        if self.rewards == "known":
+            cross, rewards = xp.concat([0 * cross[..., :1], cross[..., 1:]], axis=-1), 0 * rewards
+        ones = xp.ones_like(gram[..., 0])
+        return forecast(gram, cross, ones, rewards, plan.ahead, episode.successors)
 
     def _ceilings(self, like: Array) -> Array:
         return highest(self.spec, like, tight=self.clip == "tight")

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit.by_hand import CASES, DELTA
 from driftwise.analysis.audit.findings import Evidence, Finding
 from driftwise.analysis.audit.lemmas import LEMMAS
+from driftwise.analysis.audit.mixture import MixedSnapshot, MixtureSubject, Weighing
 from driftwise.analysis.audit.reference import radius_share
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
 from driftwise.analysis.audit.subject import Subject
@@ -86,17 +88,28 @@ def audit_agent(
     stride = _stride(num_episodes) if stride is None else require_count("stride", stride)
     delta = require_number("delta", delta, above=0, at_most=1)
     where = labels or (environment.name, type(agent).__name__)
-    if not isinstance(agent, LeastSquares):
-        return (), (Skipped(*where, "", f"it is a {type(agent).__name__}, no least-squares agent"),)
+    learner = agent.base if isinstance(agent, MixtureOfMemories) else agent
+    if not isinstance(learner, LeastSquares):
+        return (), (Skipped(*where, "", f"it is a {type(learner).__name__}, no least-squares agent"),)
     if agent.needs:
         why = f"its regression is another one: it needs {' and '.join(agent.needs)}"
         return (), (Skipped(*where, "", why),)
     if not isinstance(environment, LinearMdp | LinearBandit):
         return (), (Skipped(*where, "", f"the true models of {environment.name} are not known"),)
-    subject = Subject(agent, environment, num_episodes, delta)
+    if isinstance(agent, MixtureOfMemories):
+        if beta_scale is not None:
+            return (), (Skipped(*where, "", "theory knows no radius of a mixture"),)
+        return _audit(MixtureSubject(agent, environment, num_episodes, delta), where, num_runs, seed, stride)
+    subject = Subject(learner, environment, num_episodes, delta)
     if beta_scale is not None:
         subject = subject.with_theory_radius(require_number("beta_scale", beta_scale, at_least=0))
-    lacking = {name: lemma.lacks(subject) for name, lemma in LEMMAS.items()}
+    return _audit(subject, where, num_runs, seed, stride)
+
+
+def _audit(
+    subject: Subject | MixtureSubject, where: tuple[str, str], num_runs: int, seed: int, stride: int
+) -> tuple[tuple[Finding, ...], tuple[Skipped, ...]]:
+    lacking = lacking_of(subject)
     evidence = [Evidence(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
     promised = any(each.lemma.kind == "promised" for each in evidence)
     share = math.inf  # of theory's radius
@@ -105,10 +118,26 @@ def audit_agent(
             if promised and isinstance(view, Snapshot):
                 share = min(share, radius_share(view))
             for each in evidence:
-                if each.lemma.whole_run == isinstance(view, Trace):
+                if each.lemma.view is type(view):
                     each.look(run, view)
     found = tuple(each.finding(*where, subject.delta, share) for each in evidence)
     return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
+
+
+def lacking_of(subject: Subject | MixtureSubject) -> dict[str, str]:
+    """The statements that are about such a subject, and which of their conditions it does not meet.
+
+    Of the memories of a mixture it is stated what they do, not what they know of the truth.
+    """
+    if isinstance(subject, Subject):
+        return {name: each.lacks(subject) for name, each in LEMMAS.items() if each.view in (Snapshot, Trace)}
+    alike = subject.memories[0]
+    return {
+        name: each.lacks(alike)
+        for name, each in LEMMAS.items()
+        if each.view in (MixedSnapshot, Weighing)
+        or (each.view is Snapshot and each.group == "this agent" and each.kind in ("identity", "always"))
+    }
 
 
 def audit_study(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from numpy.typing import ArrayLike
 
@@ -37,6 +37,8 @@ Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast
 CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
     "optimism": (lambda subject: isinstance(subject.agent.exploration, Ucb), "the exploration is not UCB"),
     "gram_sq": (lambda subject: subject.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+    "plays": (lambda subject: not subject.watching, "the mixture acts, not its memories"),
+    "learnt_noise": (lambda subject: subject.agent.noise is not None, "its noise is not learnt"),
     "successors": (lambda subject: subject.spec.horizon > 1, "there is only one step"),
     "noise": (lambda subject: subject.noise_scale > 0, "rewards are seen without noise"),
     "exact_rewards": (lambda subject: subject.noise_scale == 0, "rewards are noisy"),
@@ -54,7 +56,7 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
         "no formula of its radius is known here",
     ),
     "formula": (
-        lambda subject: isinstance(subject.own_radius, Radius),
+        lambda subject: isinstance(subject.own_radius, Radius) or subject.in_noise,
         "the radius is a number, which `theory_radius` holds against theory's",
     ),
     "radius": (
@@ -86,7 +88,7 @@ class Lemma:
     kind: Kind
     needs: tuple[str, ...]
     group: Group
-    whole_run: bool  # whether `check` takes a `Trace`, not a `Snapshot`
+    view: type  # what `check` takes: a `Snapshot`, a `Trace`, or what there is of mixtures
     check: Callable[[Any], Sides]
     trivial: Callable[[Any], ArrayLike] | None  # a bound on the left side that needs no proof
 
@@ -108,16 +110,16 @@ def lemma(
     kind: Kind,
     *needs: str,
     group: Group = "this agent",
-    whole_run: bool = False,
     trivial: Callable[[Any], ArrayLike] | None = None,
 ) -> Callable:
-    """Enter a function of a `Snapshot` (or of a `Trace`) as a statement of the paper, under its name."""
+    """Enter a function as a statement of the paper, under its name; it is about what it is annotated with."""
     for need in needs:
         if need not in CONDITIONS:
             raise ArgumentError("needs", "name conditions", need, f"{need!r}{nearest(need, CONDITIONS)}")
 
     def enter(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
-        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, whole_run, check, trivial)
+        view = get_type_hints(check)["run"]
+        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check, trivial)
         return check
 
     return enter

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from driftwise.analysis.audit import noise
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.analysis.audit.subject import ROUNDING
 from driftwise.base import random
@@ -27,6 +28,11 @@ TIED = np.finfo(float).eps ** (2 / 3)  # indices so close to the best, relative 
 
 
 def radius(run: Snapshot) -> np.ndarray:
+    """The radius of the agent, `[H]`: in units of the learnt noise if it says so."""
+    return noise.unit(run) * told_radius(run)
+
+
+def told_radius(run: Snapshot) -> np.ndarray:
     """The radius that the agent's part describes, `[H]`."""
     horizon, part = run.subject.spec.horizon, run.subject.own_radius
     if isinstance(part, ConfidenceRadius):

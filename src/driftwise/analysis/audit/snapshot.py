@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,31 @@ class History:
     successors: np.ndarray  # [t, H]
     means: np.ndarray  # [t, H] φ_τᵀθ_τ
     kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
+    squares: np.ndarray  # [t, H] e²/(1+v) of forecasts, where the noise is learnt
+
+    @classmethod
+    def empty(cls, subject: Subject) -> History:
+        """Room for all episodes of a run."""
+        sizes = subject.num_episodes, subject.spec.horizon
+        return cls(
+            features=np.zeros((*sizes, subject.spec.dim)),
+            rewards=np.zeros(sizes),
+            successors=np.zeros(sizes, dtype=int),
+            means=np.zeros(sizes),
+            kernels=np.zeros((*sizes, subject.spec.num_states)),
+            squares=np.zeros(sizes),
+        )
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Enter an episode after those before it."""
+        t, episode, model = snapshot.t, snapshot.episode, snapshot.model
+        self.features[t], self.rewards[t] = episode.features, episode.rewards
+        self.successors[t] = episode.successors
+        self.means[t] = np.sum(episode.features * model.theta, axis=-1)
+        self.kernels[t] = np.einsum("hd,hds->hs", episode.features, model.mu)
+        if snapshot.subject.agent.noise is not None:
+            error, variance = snapshot.forecast
+            self.squares[t] = error**2 / (1 + variance)
 
     def before(self, t: int) -> History:
         """The episodes before `t`."""
@@ -47,6 +73,7 @@ class Snapshot:
     table: FeatureTable
     episode: Episode
     run_key: Key
+    played: Plan  # by the agent itself, or by the mixture that it is a memory of
 
     @cached_property
     def plan_key(self) -> Key:
@@ -116,7 +143,24 @@ class Snapshot:
     @cached_property
     def radius(self) -> np.ndarray:
         """The algorithm's `β` of each step, `[H]`; 0 for explorations without one."""
-        return np.broadcast_to(radius_at(self.subject.own_radius, self.moments)[..., 0], len(self.gram))
+        noise = self.subject.agent.noise
+        unit = 1.0 if noise is None else noise.unit(self.moments.noise)
+        return np.broadcast_to(
+            unit * radius_at(self.subject.own_radius, self.moments)[..., 0], len(self.gram)
+        )
+
+    @cached_property
+    def forecast(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the forecasts of `r + V(s')`, and their variances `φᵀΛ⁻¹φ`, as defined: `[H]` each.
+
+        `V` is that of the plan that was played.
+        """
+        ahead = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
+        steps, (history, episode) = np.arange(len(ahead)), (self.history, self.episode)
+        past = self.weighted(history.rewards + ahead[steps, history.successors])
+        came = episode.rewards + ahead[steps, episode.successors]
+        direction = (self.inverse @ episode.features[..., None])[..., 0]
+        return came - np.sum(direction * past, axis=-1), np.sum(direction * episode.features, axis=-1)
 
     @cached_property
     def features(self) -> np.ndarray:
@@ -216,33 +260,30 @@ class Trace:
         return float(self.subject.all_biases.sum())
 
 
-def views(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
+@singledispatch
+def views(subject: Any, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Any]:
+    """Play a run of a subject, and yield what statements look at."""
+    raise NotImplementedError(type(subject).__name__)
+
+
+@views.register
+def _(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
     """Play a run: snapshots of every `stride`-th episode and the last, then the trace of all."""
-    spec, num_episodes = subject.spec, subject.num_episodes
-    sizes = num_episodes, spec.horizon
-    history = History(
-        features=np.zeros((*sizes, spec.dim)),
-        rewards=np.zeros(sizes),
-        successors=np.zeros(sizes, dtype=int),
-        means=np.zeros(sizes),
-        kernels=np.zeros((*sizes, spec.num_states)),
-    )
+    num_episodes, history = subject.num_episodes, History.empty(subject)
+    sizes = num_episodes, subject.spec.horizon
     regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
     run_key = random.fold(random.key(seed), run)
     played_run = play(subject.agent, subject.environment, num_episodes=num_episodes, seed=seed, run=run)
     for t, played in enumerate(played_run):
         episode, record = played.episode, played.record
-        view = played.before, played.plan, played.features, episode, run_key
+        view = played.before, played.plan, played.features, episode, run_key, played.plan
         snapshot = Snapshot(subject, t, history.before(t), *view)
         if t % stride == 0 or t == num_episodes - 1:
             yield snapshot
         regret[t] = record.optimal - record.value
         widths[t], surprises[t] = _widths(snapshot, episode), _surprises(snapshot, episode)
         radius = max(radius, float(snapshot.radius.max()))
-        history.features[t], history.rewards[t] = episode.features, episode.rewards
-        history.successors[t] = episode.successors
-        history.means[t] = np.sum(episode.features * snapshot.model.theta, axis=-1)
-        history.kernels[t] = np.einsum("hd,hds->hs", episode.features, snapshot.model.mu)
+        history.add(snapshot)
     yield Trace(subject, regret, widths, surprises, radius)
 
 

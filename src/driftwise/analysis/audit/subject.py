@@ -35,6 +35,7 @@ class Subject:
     environment: LinearMdp | LinearBandit
     num_episodes: int
     delta_of_numbers: float  # what a radius that is a number was made for
+    watching: bool = False  # whether it is a memory of a mixture, which acts in its place
 
     @property
     def own_radius(self) -> Any:
@@ -43,6 +44,11 @@ class Subject:
         if isinstance(exploration, Ucb | RandomisedUcb):
             return exploration.radius
         return exploration.scale if isinstance(exploration, Thompson | TruncatedThompson) else 0.0
+
+    @property
+    def in_noise(self) -> bool:
+        """Whether the factor is in units of the learnt noise."""
+        return self.agent.noise is not None and self.agent.noise.units == "noise"
 
     @property
     def delta(self) -> float:
@@ -227,7 +233,8 @@ class Subject:
         else:
             radius = scale * self.mdp_radius
         exploration = dataclasses.replace(exploration, radius=radius)
-        agent = dataclasses.replace(self.agent, exploration=exploration)
+        noise = self.agent.noise and dataclasses.replace(self.agent.noise, units="one")
+        agent = dataclasses.replace(self.agent, exploration=exploration, noise=noise)
         return dataclasses.replace(self, agent=agent, delta_of_numbers=self.delta)
 
 

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms import build
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_kind
 from driftwise.online import files
-from driftwise.online.bandits.deciders import decider_of, looks_at_arms
+from driftwise.online.bandits import mixed
+from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
 from driftwise.online.bandits.pending import Pending
 from driftwise.online.limits import (
     LARGEST_FEATURE,
@@ -28,6 +30,8 @@ from driftwise.online.limits import (
     within_memory,
 )
 from driftwise.online.summary import Gauge, Summary, watched
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.least_squares import LeastSquares
 
 KIND = "bandit"  # in files
 
@@ -45,8 +49,11 @@ class Decision:
 class Bandit:
     """An agent of `driftwise.algorithms` behind a stream of decision sets, which may change in size.
 
+    Unless it is named, it is `adaptive_lin_ucb`, which is told neither how fast to forget nor how large the
+    noise is.
+
     ```python
-    bandit = Bandit("d_lin_ucb", dim=10, rate=0.99, noise_scale=0.1, seed=0)
+    bandit = Bandit(dim=10)
     decision = bandit.decide(features)  # [num_arms, dim]
     bandit.learn(decision.id, reward=0.7)
     ```
@@ -64,7 +71,7 @@ class Bandit:
 
     def __init__(
         self,
-        algorithm: str,
+        algorithm: str = "adaptive_lin_ucb",
         *,
         dim: int,
         seed: int = 0,
@@ -169,6 +176,16 @@ class Bandit:
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
         bandit._gauge = Gauge.from_array(tensors["gauge"])
         return bandit
+
+
+def decider_of(agent: Agent, seed: int) -> Decider:
+    """The fastest decider that leads this agent."""
+    draws = Draws(seed)
+    if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
+        return Direct(agent, agent.exploration, draws)
+    if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
+        return mixed.Mixed(agent, draws)
+    return Planned(agent, draws)
 
 
 def _checked_arms(features: Any, dim: int) -> np.ndarray:

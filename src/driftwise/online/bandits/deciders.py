@@ -1,6 +1,7 @@
 """Deciders: an agent and its state, led through single events.
 
-`Planned` leads any agent by its plans; `Direct` leads plain upper confidence bounds, and is faster.
+`Planned` leads any agent by its plans; `Direct` leads plain upper confidence bounds, and is faster; so does
+`Mixed`, in a file of its own, for mixtures of memories.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Choice(NamedTuple):
     value: float  # the index by which the arm was chosen
     bonus: float  # the part of it that is exploration
     features: np.ndarray  # [d] of the arm
-    planned: tuple[FeatureTable, Plan] | None  # arguments of `update`, if the agent learns by its plans
+    planned: tuple[FeatureTable, Plan | None] | None  # arguments of `update`, as far as it needs them
 
 
 class Draws:
@@ -67,11 +68,16 @@ class Decider(Protocol):
         ...
 
 
-def decider_of(agent: Agent, seed: int) -> Decider:
-    """The fastest decider that leads this agent."""
-    if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb):
-        return Direct(agent, agent.exploration, Draws(seed))
-    return Planned(agent, Draws(seed))
+def best_arm(index: np.ndarray, agent: Agent, draws: Draws, number: int) -> int:
+    """The arm of the highest index in a round of that number, ties at random."""
+    arm = int(index.argmax())
+    best = index.item(arm)
+    if not math.isfinite(best):
+        raise not_finite(agent)
+    tied = index >= best - TIE * max(abs(best), 1.0)
+    if np.count_nonzero(tied) > 1:
+        return int(random.choose(np.cumulative_sum(tied.astype(float)), draws.uniform(number)))
+    return arm
 
 
 def looks_at_arms(agent: Agent) -> bool:
@@ -107,7 +113,9 @@ class Planned:
         taken = np.array([choice.arm], dtype=np.int32)
         episode = Episode(ONLY_STATE, taken, choice.features[None], np.array([reward]), ONLY_STATE)
         assert choice.planned is not None
-        self.state = self.agent.update(self.state, *choice.planned, episode)
+        table, plan = choice.planned
+        assert plan is not None
+        self.state = self.agent.update(self.state, table, plan, episode)
 
 
 class Direct:
@@ -160,13 +168,7 @@ class Direct:
         bonus *= radius
         index = mapped.dot(self._cross)
         index += bonus
-        arm = int(index.argmax())
-        best = index.item(arm)
-        if not math.isfinite(best):
-            raise not_finite(self.agent)
-        tied = index >= best - TIE * max(abs(best), 1.0)
-        if np.count_nonzero(tied) > 1:
-            arm = int(random.choose(np.cumulative_sum(tied.astype(float)), self.draws.uniform(number)))
+        arm = best_arm(index, self.agent, self.draws, number)
         return Choice(arm, index.item(arm), bonus.item(arm), arms[arm].copy(), None)
 
     def learn(self, choice: Choice, reward: float) -> None:
@@ -182,6 +184,6 @@ class Direct:
             self._cross *= rate
         grams += features[:, None] * features
         self._cross += reward * features
-        gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory = state
+        gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory, _ = state
         counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
         self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import spd_inverse, write
 from driftwise.base.part import count, member, part, points
@@ -166,6 +167,8 @@ def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
     if agent.needs:
         expected = "learn from what it earns alone where states cannot be counted"
         raise ArgumentError("algorithm", expected, agent, f"one that needs {' and '.join(agent.needs)}")
+    if isinstance(agent, MixtureOfMemories):
+        raise ArgumentError("algorithm", "have one memory where states cannot be counted", agent, "a mixture")
     if isinstance(agent, Wrapper):
         base: Any = remembering(agent.base, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]

@@ -44,6 +44,13 @@ class Survey(NamedTuple):
     high: np.ndarray
     least_propensity: float
 
+    def arms(self, log: Log, events: Events) -> np.ndarray:
+        """The numbers of the actions of a block."""
+        numbers = {action: number for number, action in enumerate(self.actions)}
+        if not numbers.keys() >= set(events.actions):
+            raise log.changed()
+        return np.array([numbers[action] for action in events.actions], dtype=int)
+
     def propensities(self, events: Events, arms: np.ndarray) -> np.ndarray:
         """Propensities of the logged actions, as they were logged, or else their shares of the whole log."""
         if events.propensities is not None:
@@ -57,7 +64,7 @@ class Log:
 
     Args:
       path: the file, which ends in `.csv` or `.parquet`.
-      action: the column of the action that was taken, of any type.
+      action: the column of the action that was taken, of any type; None if there is one action only.
       reward: the column of its reward.
       features: the columns of the context, known before the decision.
       propensity: the column with the probability at which the logging policy took that action, if known.
@@ -65,7 +72,7 @@ class Log:
     """
 
     path: str | os.PathLike[str]
-    action: str
+    action: str | None
     reward: str
     features: tuple[str, ...]
     propensity: str | None = None
@@ -85,9 +92,13 @@ class Log:
 
     @property
     def columns(self) -> list[str]:
-        """All columns that are read, the action's first."""
-        chance = [] if self.propensity is None else [self.propensity]
-        return [self.action, self.reward, *self.features, *chance]
+        """All columns that are read."""
+        return [*filter(None, [self.action]), *self.numbers]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns of numbers."""
+        return [self.reward, *self.features, *filter(None, [self.propensity])]
 
     def events(self) -> Iterator[Events]:
         """The rows of the file, block by block."""
@@ -114,14 +125,15 @@ class Log:
                 least = min(least, float(events.propensities.min(initial=1.0)))
         if not rows:
             problem = f"all {skipped:,} lack a value" if skipped else "it has none"
-            raise ValueError(f"{self.path} must have at least one row to replay, but {problem}")
-        if len(counts) < 2:
-            found = f"must have at least two different values, got {[*counts]}"
-            raise ValueError(f"{self.path}: {self.action} {found}")
+            raise ValueError(f"{self.path} must have at least one row to learn from, but {problem}")
         shares = {action: counts[action] / rows for action in sorted(counts)}
         if self.propensity is None:
             least = min(shares.values())
         return Survey(rows, skipped, shares, low, high, least)
+
+    def changed(self) -> ValueError:
+        """The error of a file that is not the same when it is read again."""
+        return ValueError(f"{self.path} must stay as it is while it is read, but it has changed")
 
     @contextlib.contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -162,8 +174,9 @@ class Log:
             raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
 
     def _events(self, batch: pa.RecordBatch, first_row: int) -> Events:
-        numbers = {name: self._numbers(batch, name, first_row) for name in self.columns[1:]}
-        actions = _words(batch.column(self.action))
+        numbers = {name: self._numbers(batch, name, first_row) for name in self.numbers}
+        unnamed = np.full(batch.num_rows, "", dtype=object)
+        actions = unnamed if self.action is None else _words(batch.column(self.action))
         usable = np.isfinite(list(numbers.values())).all(axis=0) & (actions != None)  # noqa: E711
         chances = None if self.propensity is None else numbers[self.propensity]
         if chances is not None:

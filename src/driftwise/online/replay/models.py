@@ -37,10 +37,14 @@ class Encoding:
 
     def actions(self, context: np.ndarray) -> np.ndarray:
         """`φ` of all actions in one context: `[num_actions, dim]`."""
-        each = np.eye(self.num_actions)
+        return self.taken(np.tile(context, (self.num_actions, 1)), np.arange(self.num_actions))
+
+    def taken(self, contexts: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """`φ` of one action in each of many contexts `[n, p + 1]`: `[n, dim]`."""
+        each = np.eye(self.num_actions)[actions]
         if self.shared:
-            return np.hstack([each, np.tile(context, (self.num_actions, 1))]) / np.sqrt(2)
-        return (each[:, :, None] * context).reshape(self.num_actions, -1)
+            return np.hstack([each, contexts]) / np.sqrt(2)
+        return (each[:, :, None] * contexts[:, None, :]).reshape(len(actions), -1)
 
 
 class RewardModel:

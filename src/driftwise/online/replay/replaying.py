@@ -18,10 +18,10 @@ from driftwise.online.limits import finite_plan
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logs import Events, Log, Survey
 from driftwise.online.replay.models import Encoding, RewardModel
+from driftwise.online.replay.samples import fitted_encoding
 
 WINDOWS = 50  # by default
 MAX_WINDOWS = 10_000  # they are kept
-MAX_DIM = 500  # an event takes time in its cube: then some hundredths of a second
 
 
 class Window(NamedTuple):
@@ -114,6 +114,9 @@ def replay(
     "The Self-Normalized Estimator for Counterfactual Learning", NeurIPS 2015.
     """
     seen = log.survey()
+    if len(seen.actions) < 2:
+        found = f"must have at least two different values, got {[*seen.actions]}"
+        raise ValueError(f"{log.path}: {log.action or 'action'} {found}")
     frozen = 0 if frozen_after is None else require_count("frozen_after", frozen_after)
     if frozen >= seen.rows:
         expected = f"leave rows of the {seen.rows:,} to estimate on"
@@ -121,7 +124,7 @@ def replay(
     size = require_count("every", max(1, seen.rows // WINDOWS) if every is None else every)
     if seen.rows > MAX_WINDOWS * size:
         raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows", size)
-    encoding, parameters = _encoding(log, seen, shared), dict(parameters or {})
+    encoding, parameters = fitted_encoding(log, seen, shared), dict(parameters or {})
     build(Spec.bandit(dim=encoding.dim, num_arms=1), algorithm, **parameters)  # a bandit has options besides
     agent = Bandit(algorithm, dim=encoding.dim, seed=seed, **parameters).agent
     replayer = _Replayer(log, seen, encoding, Planned(agent, Draws(seed)), frozen)
@@ -139,25 +142,10 @@ def replay(
                 window = Tally()
         progress(done, seen.rows)
     if done != seen.rows:
-        raise _changed(log)
+        raise log.changed()
     asked = log, algorithm, parameters, shared, frozen_after, seed
     found = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
     return Replay(*asked, *found, replayer.learnt, tuple(windows))
-
-
-def _encoding(log: Log, seen: Survey, shared: bool) -> Encoding:
-    encoding = Encoding(seen.low, seen.high, len(seen.actions), shared)
-    if encoding.dim > MAX_DIM:
-        smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
-        raise ValueError(
-            f"{log.path}: {len(seen.actions):,} actions and {len(log.features):,} features must make at "
-            f"most {MAX_DIM:,} weights, got {encoding.dim:,}: take {smaller}"
-        )
-    return encoding
-
-
-def _changed(log: Log) -> ValueError:
-    return ValueError(f"{log.path} must stay as it is while it is replayed, but it has changed")
 
 
 class _Replayer:
@@ -165,15 +153,12 @@ class _Replayer:
 
     def __init__(self, log: Log, seen: Survey, encoding: Encoding, decider: Planned, frozen: int) -> None:
         self._log, self._seen, self._encoding, self._decider = log, seen, encoding, decider
-        self._arms = {action: number for number, action in enumerate(seen.actions)}
         self._model = RewardModel(len(seen.actions), encoding.context_dim)
         self._frozen, self._round, self.learnt = frozen, 0, 0
 
     def seen(self, events: Events) -> Iterator[Event]:
         """The events of a block, as the estimators see them."""
-        if not self._arms.keys() >= set(events.actions):
-            raise _changed(self._log)
-        arms = np.array([self._arms[action] for action in events.actions], dtype=int)
+        arms = self._seen.arms(self._log, events)
         contexts = self._encoding.contexts(events.features)
         propensities = self._seen.propensities(events, arms)
         uniforms = self._decider.draws.uniform(self._round + np.arange(len(arms)))

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from driftwise.analysis.audit.lemma import LEMMAS, Lemma
 
-from driftwise.analysis.audit.lemmas import regression, planning, algebra, confidence, runs, mathematics  # isort: skip
+from driftwise.analysis.audit.lemmas import regression, planning, algebra, confidence, runs  # isort: skip
+from driftwise.analysis.audit.lemmas import mixtures, mathematics  # isort: skip
 
-__all__ = ["LEMMAS", "Lemma", "algebra", "confidence", "mathematics", "planning", "regression", "runs"]
+__all__ = [
+    "LEMMAS",
+    "Lemma",
+    "algebra",
+    "confidence",
+    "mathematics",
+    "mixtures",
+    "planning",
+    "regression",
+    "runs",
+]

@@ -49,7 +49,7 @@ def policy(run: Snapshot) -> Sides:
     return run.plan.policy, reference.policy(run)
 
 
-@lemma("Alg. 1, l. 13", "identity", "known_index")
+@lemma("Alg. 1, l. 13", "identity", "known_index", "plays")
 def action(run: Snapshot) -> Sides:
     """a_h = the action that the random number of step h draws from π(s_h)."""
     steps, luck = np.arange(run.subject.spec.horizon), run.luck

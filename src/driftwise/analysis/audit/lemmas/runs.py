@@ -10,7 +10,7 @@ from driftwise.analysis.audit.subject import Subject
 from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
 
 
-@lemma("Lemma 10, fixed t", "always", "confidence", whole_run=True)
+@lemma("Lemma 10, fixed t", "always", "confidence")
 def failures(run: Trace) -> Sides:
     """Σ δ' ≤ δ over all rounds, or over the epochs where every weight of an epoch is one.
 
@@ -24,7 +24,6 @@ def failures(run: Trace) -> Sides:
     "probable",
     "optimism",
     "successors",
-    whole_run=True,
     trivial=lambda run: 2 * run.subject.num_episodes * run.subject.spec.horizon**2,
 )
 def surprises(run: Trace) -> Sides:
@@ -37,7 +36,7 @@ def _widest(run: Trace) -> float:
     return run.widths.size / np.sqrt(run.subject.ridge)
 
 
-@lemma("Eq. (24), term B", "always", "optimism", "potential", whole_run=True, trivial=_widest)
+@lemma("Eq. (24), term B", "always", "optimism", "potential", trivial=_widest)
 def sum_of_widths(run: Trace) -> Sides:
     """Σ_{t,h} ‖φ‖ ≤ H √K √(2dK log(1/η) + 2d log(1 + Σω/(λd))); by blocks where weights are 0 or 1."""
     return run.widths.sum(), _width_bound(run.subject)
@@ -48,7 +47,6 @@ def sum_of_widths(run: Trace) -> Sides:
     "promised",
     "optimism",
     "potential",
-    whole_run=True,
     trivial=lambda run: run.subject.most_regret * run.subject.num_episodes,
 )
 def theorem(run: Trace) -> Sides:

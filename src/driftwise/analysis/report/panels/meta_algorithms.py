@@ -1,9 +1,9 @@
-"""Meta-algorithms: when they restarted the agents they watch over, and which of several they let play."""
+"""Meta-algorithms: when they restarted the agents they watch over, and which of several counted how much."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,27 +14,13 @@ from driftwise.analysis.statistics.wording import percent
 from driftwise.simulation.results import EVENTS
 
 STRETCHES = 40  # of time at most, in which events are counted
-ARM_CURVES = {"probability.0", "played.0"}  # diagnostics of the first arm
-
-
-def meta_algorithms(data: ReportData) -> Section | None:
-    """Events over time; of agents that choose among others, the probabilities and plays of their arms."""
-    drawn = {label: data.results[label] for label in data.drawn}
-    events = [name for name in EVENTS if any(name in result.counts for result in drawn.values())]
-    bandits = [label for label, result in drawn.items() if {*result.diagnostics} >= ARM_CURVES]
-    if not events and not bandits:
-        return None
-    pairs = [tuple(_events(data, name) for name in events)] if events else []
-    pairs += [_arms(data, label, number) for number, label in enumerate(bandits)]
-    notes = {
-        f"{' and '.join(events).capitalize()}: how many fell into each of {len(_borders(data)) - 1} "
-        "stretches of time, mean over runs.": events,
-        "Arms: with which probability the one that plays the present block was drawn, mean over runs, and "
-        "the share of all episodes that each played.": bandits,
-        "Dotted vertical lines are changes of the environment.": data.changes,
-    }
-    note = " ".join(text for text, there in notes.items() if there)
-    return Section("What the meta-algorithms did", [*legend(data), *pairs, note])
+MEASURES = {  # diagnostics that are one number, and how they are drawn
+    "memory": ("Effective memory, in episodes", axis("", type="log")),
+    "noise": ("Learnt noise, as a standard deviation", axis("", rangemode="tozero", minallowed=0.0)),
+}
+MEASURED = (
+    "Effective memory: how many episodes count, of each memory as many as its weight says. Mean over runs."
+)
 
 
 def _events(data: ReportData, name: str) -> Figure:
@@ -59,27 +45,49 @@ def _borders(data: ReportData) -> np.ndarray:
     return np.linspace(0, points, min(points, STRETCHES) + 1).round().astype(int)
 
 
-def _arms(data: ReportData, label: str, number: int) -> tuple[Figure, ...]:
-    """Probabilities of the arms over time, and how often each played."""
+def _measure(data: ReportData, name: str) -> Figure:
+    """A number over time, of every agent that tells it."""
+    kept, (caption, vertical) = thinned(len(data.lengths)), MEASURES[name]
+    told = {label: data.results[label].diagnostics.get(name) for label in data.drawn}
+    curves = [
+        line(index, label, curve.mean(axis=0)[kept])
+        for index, (label, curve) in enumerate(told.items())
+        if curve is not None
+    ]
+    layout, text = over_episodes(data, yaxis=vertical), f"{caption}, of every agent over episodes"
+    return Figure(name, curves, layout, text, caption, x=data.episodes[kept])
+
+
+def _shares(data: ReportData, kind: Several, label: str, number: int) -> tuple[Figure, ...]:
+    """The share of each over time, and in the whole run."""
     result, kept = data.results[label], thinned(len(data.lengths))
-    count = sum(name.startswith("probability.") for name in result.diagnostics)
-    names = arm_names(data.agents[data.labels.index(label)].get("parameters"), count)
+    count = sum(name.startswith(f"{kind.curves}.") for name in result.diagnostics)
     curves, shares = [], {}
-    for arm, name in enumerate(names):
-        curve = line(arm, name, result.diagnostics[f"probability.{arm}"].mean(axis=0)[kept])
+    for place, name in enumerate(kind.names(data.agents[data.labels.index(label)].get("parameters"), count)):
+        curve = line(place, name, result.diagnostics[f"{kind.curves}.{place}"].mean(axis=0)[kept])
         curve["meta"]["agent"] = label  # hidden with it, in a colour of its own
+        curve["stackgroup"] = label
         curves.append(curve)
-        plays = result.diagnostics[f"played.{arm}"].mean(axis=0)
-        shares[name] = float(np.average(plays, weights=result.lengths))
+        total = result.diagnostics[f"{kind.totals}.{place}"].mean(axis=0)
+        shares[name] = float(np.average(total, weights=result.lengths))
     layout = over_episodes(data, showlegend=True)
-    text = f"Probability of every arm of {label} over episodes"
-    caption = f"Probabilities of the arms of {label}"
-    over_time = Figure(f"arms-{number}", curves, layout, text, caption, x=data.episodes[kept], rows=count)
-    return over_time, _plays(label, number, curves, shares)
+    caption = f"{kind.caption} of {label}"
+    over_time = Figure(
+        f"{kind.curves}-{number}",
+        curves,
+        layout,
+        f"{caption} over episodes",
+        caption,
+        x=data.episodes[kept],
+        rows=count,
+    )
+    return over_time, _totals(kind, label, number, curves, shares)
 
 
-def _plays(label: str, number: int, curves: Sequence[Mapping], shares: Mapping[str, float]) -> Figure:
-    """A bar for each arm, in the colour of its curve."""
+def _totals(
+    kind: Several, label: str, number: int, curves: Sequence[Mapping], shares: Mapping[str, float]
+) -> Figure:
+    """A bar for each, in the colour of its curve."""
     bars = [
         {
             "type": "bar",
@@ -95,13 +103,15 @@ def _plays(label: str, number: int, curves: Sequence[Mapping], shares: Mapping[s
     ]
     layout = {
         "barmode": "stack",  # each has its row to itself
-        "xaxis": axis("share of the episodes", tickformat=".0%", rangemode="tozero"),
+        "xaxis": axis(kind.unit, tickformat=".0%", rangemode="tozero"),
         "yaxis": axis("", autorange="reversed", showgrid=False),
         "hovermode": "closest",
     }
-    played = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
-    text = f"Share of the episodes that each arm of {label} played: {played}"
-    return Figure(f"plays-{number}", bars, layout, text, f"Who played in {label}", rows=len(shares))
+    listed = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    caption = f"{kind.total_caption} {label}"
+    return Figure(
+        f"total-{kind.curves}-{number}", bars, layout, f"{caption}: {listed}", caption, rows=len(shares)
+    )
 
 
 def arm_names(parameters: Any, count: int) -> list[str]:
@@ -114,6 +124,80 @@ def arm_names(parameters: Any, count: int) -> list[str]:
     )
     names = [", ".join(each) for each in zip(*texts, strict=True)]
     return names if len({*names}) == count else [f"arm {arm}" for arm in range(count)]
+
+
+def memory_names(parameters: Any, count: int) -> list[str]:
+    """Names of memories by their lengths, `memory 64`, if weights are exponential; else as of arms."""
+    rates = dict(_columns(parameters)).get("rate", [])
+    rates = [rate for rate in rates if isinstance(rate, (int, float))]
+    named = ["all" if rate == 1 else f"memory {1 / (1 - rate):.4g}" for rate in rates]
+    return named if len({*named}) == count else arm_names(parameters, count)
+
+
+class Several(NamedTuple):
+    """Agents that hold several others: the numbered curves they record, and what these are called."""
+
+    curves: str  # diagnostics that sum to one at any time
+    totals: str  # diagnostics whose mean is the share in the whole run
+    names: Callable[[Any, int], list[str]]
+    caption: str
+    total_caption: str
+    unit: str
+    note: str
+
+
+SEVERAL = (
+    Several(
+        "probability",
+        "played",
+        arm_names,
+        "Probabilities of the arms",
+        "Who played in",
+        "share of the episodes",
+        "Arms: with which probability the one that plays the present block was drawn, mean over runs, and "
+        "the share of all episodes that each played.",
+    ),
+    Several(
+        "weight",
+        "weight",
+        memory_names,
+        "Weights of the memories",
+        "Mean weight in",
+        "mean over the run",
+        "Weights: how far the mixture trusts each memory, mean over runs, and their means over the run.",
+    ),
+)
+
+
+def meta_algorithms(data: ReportData) -> Section | None:
+    """Events and measures over time; of agents that hold several others, the share of each of these."""
+    told = {name for label in data.drawn for name in data.results[label].diagnostics}
+    events, measures = ([name for name in names if name in told] for names in (EVENTS, MEASURES))
+    holders = {
+        kind: [label for label in data.drawn if f"{kind.curves}.0" in data.results[label].diagnostics]
+        for kind in SEVERAL
+    }
+    shares = [
+        _shares(data, kind, label, number)
+        for kind, labels in holders.items()
+        for number, label in enumerate(labels)
+    ]
+    pairs = [
+        tuple(_events(data, name) for name in events),
+        tuple(_measure(data, name) for name in measures),
+        *shares,
+    ]
+    if not any(pairs):
+        return None
+    notes = {
+        f"{' and '.join(events).capitalize()}: how many fell into each of {len(_borders(data)) - 1} "
+        "stretches of time, mean over runs.": events,
+        MEASURED: measures,
+        **{kind.note: labels for kind, labels in holders.items()},
+        "Dotted vertical lines are changes of the environment.": data.changes,
+    }
+    note = " ".join(text for text, there in notes.items() if there)
+    return Section("What the meta-algorithms did", [*legend(data), *filter(None, pairs), note])
 
 
 def _columns(config: Any, name: str = "", *, within: bool = False) -> Iterator[tuple[str, list[Any]]]:

@@ -1,0 +1,178 @@
+"""Memory that tunes itself: recipes of a mixture of memories, which ask for nothing but sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypedDict, Unpack
+
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.registry import register
+from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.agent import Agent
+from driftwise.base.arguments import with_defaults
+from driftwise.base.part import grid_of, points, stack
+from driftwise.base.types import Numeric, Spec
+from driftwise.base.validation import ArgumentError, require_choice, require_number
+from driftwise.parts.exploration import Thompson, Ucb
+from driftwise.parts.fixed_share import FixedShare
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.noise import LearntNoise
+from driftwise.parts.radii import ConfidenceRadius
+
+MEMORIES = tuple(2**k for k in range(3, 13))  # episodes; "all of them" comes besides
+RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they were found: docs/adaptive.md
+HEAVY = 8.0  # degrees of freedom where rewards are not Gaussian at all
+
+
+class Mixing(TypedDict, total=False):
+    """How memories are weighed, and how their weights decide."""
+
+    memories: Annotated[Sequence[int] | None, None]
+    share: Annotated[float, 0.0]
+    favour: Annotated[float, 0.3]
+    decision: Annotated[Literal["heaviest", "mixture", "variance", "draw"], "heaviest"]
+    weighing: Annotated[Literal["together", "per_step"], "together"]
+
+
+def mixture(
+    base: Any, origin: Literal["zero", "first"] = "zero", **mixing: Unpack[Mixing]
+) -> MixtureOfMemories:
+    """The mixture of a base with memories of all lengths, or of the points of its grid."""
+    given = with_defaults(Mixing, mixing)
+    memories = given["memories"]
+    if base.noise is None:
+        base = dataclasses.replace(base, noise=LearntNoise())
+    if not grid_of(base):
+        lengths = MEMORIES if memories is None else memories
+        if not isinstance(lengths, Sequence):
+            raise ArgumentError("memories", "be a list of lengths", memories)
+        rates = [1 - 1 / require_number("memories", length, above=1) for length in lengths]
+        base = dataclasses.replace(base, forgetting=ExponentialWeights((*rates, 1.0)))
+    elif memories is not None:
+        raise ArgumentError("memories", "be left out for a base with a grid, which has its own", memories)
+    sharing = FixedShare(given["share"], given["favour"])
+    return MixtureOfMemories(stack(points(base)), sharing, given["decision"], given["weighing"], origin)
+
+
+@register(
+    problem="any",
+    forgetting="a mixture of memories",
+    exploration="the base's",
+    bound="on forecasts; none on regret",
+    paper="ours; fixed share: Herbster & Warmuth 1998",
+    takes_arms=True,
+)
+def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> MixtureOfMemories:
+    r"""An agent whose memory tunes itself.
+
+    ```python
+    adaptive(lsvi_ucb(spec, radius=1.0))
+    adaptive(sw_lin_ucb(spec, length=[50, 200, 800], noise_scale=1.0))
+    ```
+
+    Args:
+      base: an agent on least squares, or one that counts (`ucbvi`). If it holds a grid, its points are the
+        candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
+        replaced by exponential weights of all lengths. Where it does not say how its noise is learnt, its
+        radius is in units of the learnt noise.
+      memories: lengths $1/(1-\eta)$ of the candidates, besides the one that never forgets, which is last.
+      share: $\alpha$, the share of the weights that is dealt out anew in every episode; 0 is $1/(t+1)$.
+      favour: the prior weight of the last candidate beyond that of the others.
+      decision, weighing: as in `MixtureOfMemories`.
+
+    There is no paper.
+    """
+    candidates = base if isinstance(base, Sequence) and base else [base]
+    if not all(isinstance(each, LeastSquares | CountingValueIteration) for each in candidates):
+        raise ArgumentError("base", "be an agent on least squares, or one that counts", base)
+    return mixture(stack(candidates) if len(candidates) > 1 else candidates[0], **mixing)
+
+
+@register(
+    problem="linear bandit",
+    forgetting="a mixture of memories",
+    exploration="UCB in units of the learnt noise",
+    bound="on forecasts; none on regret",
+    paper="ours; fixed share: Herbster & Warmuth 1998",
+)
+def adaptive_lin_ucb(
+    spec: Spec,
+    *,
+    exploration: Literal["practical", "theory"] = "practical",
+    delta: Numeric = 0.05,
+    ridge: Numeric = 0.1,
+    **mixing: Unpack[Mixing],
+) -> MixtureOfMemories:
+    r"""Linear UCB that is told neither how fast to forget nor how large the noise is.
+
+    Candidates are D-LinUCB with memories of 8, 16, …, 4096 rounds, and LinUCB. Each learns its noise $s_j$;
+    its index is $x^\top\hat\theta_j + c\,s_j\beta_j\|x\|$ with the radius $\beta_j$ of `d_lin_ucb` for a
+    noise of one, without the term of the ridge.
+
+    Args:
+      exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
+      delta: $\delta$ of the radius.
+      ridge: $\lambda > 0$, in units of the noise.
+      memories, share, favour, decision, weighing: as of `adaptive`.
+
+    There is no paper.
+    """
+    factor = RADII[require_choice("exploration", exploration, list(RADII))]
+    radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
+    return mixture(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge), "first", **mixing)
+
+
+@register(
+    problem="linear bandit",
+    forgetting="a mixture of memories",
+    exploration="Thompson sampling",
+    bound="on forecasts; none on regret",
+    paper="ours; fixed share: Herbster & Warmuth 1998",
+)
+def adaptive_lin_ts(
+    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
+) -> MixtureOfMemories:
+    r"""Thompson sampling that is told neither how fast to forget nor how large the noise is.
+
+    A memory is drawn with its weight, then a parameter from its posterior, whose deviation is `scale` times
+    the learnt noise.
+
+    Args:
+      scale: $a \ge 0$; 1 is the Bayesian choice.
+      ridge, memories, share, favour, weighing: as of `adaptive_lin_ucb`.
+      decision: `"draw"` unless given.
+
+    There is no paper.
+    """
+    agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
+    return mixture(agent, "first", **{"decision": "draw", **mixing})
+
+
+@register(
+    problem="linear MDP",
+    forgetting="a mixture of memories",
+    exploration="UCB",
+    bound="on forecasts; none on regret",
+    paper="ours; fixed share: Herbster & Warmuth 1998",
+)
+def adaptive_opt_wlsvi(
+    spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
+) -> MixtureOfMemories:
+    r"""OPT-WLSVI that is not told how fast to forget.
+
+    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$; the
+    noise of these targets is learnt for their scores alone, since values of unseen states are no noise.
+
+    Args:
+      radius: $\beta \ge 0$, for rewards in [0, 1].
+      ridge: $\lambda > 0$.
+      memories, share, favour, decision, weighing: as of `adaptive`.
+
+    There is no paper.
+    """
+    noise = LearntNoise(scale=0.5, max_degrees=HEAVY, units="one")
+    agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight", noise=noise)
+    return mixture(agent, **mixing)

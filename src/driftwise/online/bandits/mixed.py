@@ -1,0 +1,144 @@
+"""A decider for mixtures of memories: all of them learn at once, and the heaviest decides."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, constant_weights
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import inverse_or_nan, map_tree, solution_or_nan
+from driftwise.base.part import at
+from driftwise.base.types import FeatureTable, Moments, Radius
+from driftwise.online.bandits.deciders import Choice, Draws, best_arm
+from driftwise.online.limits import first_state, not_finite
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.noise import Forecast, NoiseSums
+
+
+def fits(agent: Agent) -> bool:
+    """Whether `Mixed` leads this agent."""
+    return (
+        isinstance(agent, MixtureOfMemories)
+        and (agent.decision, agent.weighing) == ("heaviest", "together")
+        and isinstance(agent.base, LeastSquares)
+        and isinstance(agent.base.forgetting, ExponentialWeights)
+        and isinstance(agent.base.exploration, Ucb)
+        and len({at(agent.base.noise, j) for j in range(len(agent.base.forgetting.rate))}) == 1
+    )
+
+
+class Mixed:
+    """Exponential weights of many lengths with upper confidence bounds: `MixtureOfMemories` for one step.
+
+    It has the same formulas in place, over all memories at once, and computes the index of the heaviest one
+    only. Tests hold it equal to `Planned`.
+    """
+
+    def __init__(self, agent: MixtureOfMemories, draws: Draws) -> None:
+        self.agent, self.draws = agent, draws
+        state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
+        base: Any = agent.base
+        self._memories = [at(base, j) for j in range(len(base.forgetting.rate))]
+        self._noise, self._in_noise = self._memories[0].noise, self._memories[0].noise.units == "noise"
+        rate = np.array(base.forgetting.rate)
+        self._rate, square = rate[:, None], rate * rate
+        self._rates = np.stack([rate, square])[:, :, None, None, None]  # of Λ and Λ̃
+        self._refills = (1 - self._rates) * np.array(base.ridge)[:, None, None, None] * np.eye(agent.spec.dim)
+        self._factors = np.stack([rate, square, rate, square, rate, rate])
+        self._new = np.ones_like(self._factors)
+        self.state = state
+
+    @property
+    def state(self) -> MixtureState:
+        return self._state
+
+    @state.setter
+    def state(self, state: MixtureState) -> None:
+        """The state in arrays of its own: what shrinks alike lies together, and the state has views of it."""
+        own = map_tree(np.array, state)
+        base, (moments, total) = own.base, own.base.noise
+        self._grams = np.stack([each for each in (base.gram, base.gram_sq) if each is not None])
+        sums = [base.weight, base.weight_sq, moments.weight, moments.weight_sq]
+        self._sums = np.stack([*sums, moments.gram.ravel(), moments.cross.ravel()])
+        self._ticks = np.stack([base.tick, moments.tick])
+        count, squares = (each[:, None, None, None] for each in self._sums[4:])
+        moments = moments._replace(
+            gram=count, cross=squares, weight=self._sums[2], weight_sq=self._sums[3], tick=self._ticks[1]
+        )
+        base = base._replace(
+            gram=self._grams[0],
+            gram_sq=None if base.gram_sq is None else self._grams[1],
+            tick=self._ticks[0],
+            weight=self._sums[0],
+            weight_sq=self._sums[1],
+            noise=NoiseSums(moments, total),
+        )
+        self._state = own._replace(base=base)
+        self._gram, self._cross, self._total = base.gram[:, 0], base.cross[:, 0, :, 0], total[:, 0]
+        flat = moments._replace(gram=count[:, 0], cross=squares[:, 0])
+        self._errors = NoiseSums(flat, self._total)
+        self._learn_noise()
+
+    def choose(self, arms: np.ndarray, number: int) -> Choice:
+        heaviest = int(self._state.log_weights.argmax())
+        try:
+            radius = self._radius(heaviest)
+        except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
+            raise not_finite(self.agent) from None
+        mapped = arms.dot(inverse_or_nan(self._gram[heaviest]))
+        if len(self._grams) == 2:
+            bonus = np.vecdot(mapped.dot(self._grams[1, heaviest, 0]), mapped)
+        else:
+            bonus = np.vecdot(mapped, arms)
+        bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
+        bonus *= radius
+        index = mapped.dot(self._cross[heaviest])
+        index += arms.dot(self._state.origin)
+        index += bonus
+        arm = best_arm(index, self.agent, self.draws, number)
+        table = FeatureTable(arms.copy())
+        return Choice(arm, index.item(arm), bonus.item(arm), table.values[arm], (table, None))
+
+    def learn(self, choice: Choice, reward: float) -> None:
+        state, features, tick = self._state, choice.features, self._state.tick
+        if self.agent.origin == "first" and not tick:
+            assert choice.planned is not None
+            state.origin[:] = constant_weights(choice.planned[0], reward)
+        reward -= features.dot(state.origin).item()
+        direction = solution_or_nan(self._gram, features)
+        forecast = Forecast(reward - np.vecdot(direction, self._cross), direction.dot(features))
+        scores = self._noise.density(self._variance, self._degrees, forecast)
+        tick += 1
+        state.log_weights[:] = self.agent.sharing.update(state.log_weights, scores, tick)
+        self._absorb(features, reward, forecast)
+
+    def _absorb(self, features: np.ndarray, reward: float, forecast: Forecast) -> None:
+        num = len(self._grams)
+        self._grams *= self._rates[:num]  # Λ ← ηΛ + φφᵀ + (1−η)λI, and Λ̃ with η²
+        self._grams += self._refills[:num]
+        self._grams += features[:, None] * features
+        self._cross *= self._rate
+        self._cross += reward * features
+        self._new[5] = squares = forecast.error**2 / (1 + forecast.variance)
+        self._sums *= self._factors
+        self._sums += self._new
+        self._total += squares
+        self._ticks += 1
+        self._learn_noise()
+
+    def _learn_noise(self) -> None:
+        self._variance, self._degrees = self._noise.variance(self._errors), self._noise.degrees(self._errors)
+
+    def _radius(self, j: int) -> float:
+        """The radius of a memory, in units of the noise that it has learnt if it is meant so."""
+        base, radius = self._state.base, self._memories[j].exploration.radius
+        if isinstance(radius, Radius):
+            gram, sums = self._grams[0, j], self._sums
+            counts = base.ridge.item(j), base.tick.item(j), sums.item(0, j), sums.item(1, j)
+            radius = float(radius.at(Moments(gram, None, gram, *counts, base.epoch.item(j), ())))
+        return radius * math.sqrt(self._variance.item(j)) if self._in_noise else radius

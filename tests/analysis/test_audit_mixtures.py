@@ -1,0 +1,106 @@
+"""The audit of mixtures of memories: it recomputes all of them, and violates nothing where they are whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import (
+    adaptive,
+    adaptive_lin_ts,
+    adaptive_lin_ucb,
+    adaptive_opt_wlsvi,
+    ucbvi,
+)
+from driftwise.analysis.audit import LEMMAS, audit_agent
+from driftwise.analysis.audit.lemmas.mixtures import best_sequences, fixed_share_weights
+from driftwise.analysis.audit.mixture import MixedSnapshot, Weighing
+from driftwise.environments import LinearBandit
+from driftwise.environments.arms import FixedArms
+from driftwise.environments.drift import Abrupt
+from driftwise.environments.paths import Mixture
+from driftwise.parts.noise import LearntNoise
+from driftwise.simulation.play import play
+from tests.analysis.test_audit import audited, violated
+from tests.examples import BANDIT, SPEC, agent, make, make_bandit
+from tests.reference import adaptive as definition
+
+MEMORIES = (3, 12)
+OF_MIXTURES = {name for name, lemma in LEMMAS.items() if lemma.view in (MixedSnapshot, Weighing)}
+SIZES: dict[str, Any] = dict(num_episodes=16, stride=4)
+
+
+@pytest.mark.parametrize(
+    ("decision", "weighing"),
+    [("heaviest", "per_step"), ("mixture", "together"), ("variance", "per_step"), ("draw", "together")],
+)
+def test_mixtures_do_what_they_say_in_mdps(decision: Any, weighing: Any) -> None:
+    mixture = adaptive_opt_wlsvi(SPEC, radius=0.4, memories=MEMORIES, decision=decision, weighing=weighing)
+    found = audited(mixture, make(), **SIZES)
+    assert violated(found) == set()
+    assert found.keys() >= OF_MIXTURES | {"gram_recursion", "learnt_noise", "estimator", "index", "value"}
+    assert not found.keys() & {"action", "optimism", "theorem", "reward_bias"}
+    assert found["fixed_share"].checked == 16 * (SPEC.horizon if weighing == "per_step" else 1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+@pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
+def test_mixtures_do_what_they_say_in_bandits(recipe: Any, share: float) -> None:
+    found = audited(recipe(BANDIT, memories=MEMORIES, share=share), make_bandit(noise_scale=0.3), **SIZES)
+    assert violated(found) == set()
+    assert OF_MIXTURES - {"mixture_value"} <= found.keys()
+
+
+def test_rewards_may_be_counted_from_the_first() -> None:
+    """Norms of at most 1 leave no room beside a feature that is 1."""
+    path = Mixture(((0.9,), (-0.9,)), Abrupt((8,), num_anchors=2))
+    environment = LinearBandit(FixedArms(((1.0,), (1.0,))), path, noise_scale=0.3)
+    mixture = adaptive_lin_ucb(environment.spec, memories=MEMORIES)
+    assert next(play(mixture, environment, 1)).carry.state.origin != 0
+    assert violated(audited(mixture, environment, **SIZES)) == set()
+
+
+def test_an_agent_may_learn_its_noise_without_a_mixture() -> None:
+    learning = replace(agent("d_lin_ucb"), noise=LearntNoise())  # pyright: ignore
+    found = audited(learning, make_bandit(noise_scale=0.3), **SIZES)
+    assert {"learnt_noise", "radius", "index"} <= found.keys()
+    assert violated(found) & {"learnt_noise", "radius", "bonus", "index", "action"} == set()
+
+
+def test_the_radius_of_theory_is_not_in_units_of_the_learnt_noise() -> None:
+    learning = replace(agent("d_lin_ucb"), noise=LearntNoise())  # pyright: ignore
+    found = audited(learning, make_bandit(noise_scale=0.3), **SIZES, beta_scale=1.0)
+    assert found["theory_radius"].radius_share == 1
+    assert violated(found) == set()
+
+
+def test_what_cannot_be_audited_of_mixtures_is_skipped_with_a_reason() -> None:
+    counting = adaptive(ucbvi(SPEC, scale=0.1), memories=MEMORIES)
+    _, (skipped,) = audit_agent(counting, make(), num_episodes=5)
+    assert skipped.why == "it is a CountingValueIteration, no least-squares agent"
+    mixture = adaptive_lin_ucb(BANDIT, memories=MEMORIES)
+    _, (skipped,) = audit_agent(mixture, make_bandit(), num_episodes=5, beta_scale=1.0)
+    assert skipped.why == "theory knows no radius of a mixture"
+
+
+def random_scores() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores `[T, 1, J]` that are far apart, a prior and shares."""
+    generator = np.random.default_rng(4)
+    return generator.normal(scale=3.0, size=(5, 1, 3)), np.array([0.2, 0.2, 0.6]), 1 / np.arange(2.0, 7.0)
+
+
+def test_the_best_sequence_is_that_of_all_sequences() -> None:
+    scores, prior, shares = random_scores()
+    scored, price = best_sequences(scores, prior, shares)
+    for length in range(1, 6):
+        best = definition.best_sequence(scores[:length, 0], prior, shares.tolist())
+        assert (price - scored)[length - 1, 0] == pytest.approx(best)
+
+
+def test_weights_of_the_audit_are_those_of_the_definition() -> None:
+    scores, prior, shares = random_scores()
+    expected = definition.fixed_share(scores[:, 0].tolist(), prior.tolist(), 0.0)
+    np.testing.assert_allclose(fixed_share_weights(scores, prior, shares)[:, 0], expected)

@@ -1,0 +1,100 @@
+"""`driftwise tune --log`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftwise.__main__ import main
+from tests.online.test_backtest import world
+from tests.online.test_replay import write_csv
+
+COLUMNS = ("--reward", "gain", "--features", "x,y")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    features, rewards = world(400, changes=7)
+    columns = {"x": features[:, 0], "y": features[:, 1], "gain": [*rewards], "arm": ["a", "b"] * 200}
+    columns["gain"][7] = ""
+    return str(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", columns))
+
+
+def test_prints_the_scores_the_advice_and_how_to_read_them(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "--log", file, *COLUMNS]) == 0
+    out, err = capsys.readouterr()
+    for word in (" 4096 ", " all ", " mixture ", "best?: ", "Advised memory: ", "\nForgetting helps: "):
+        assert word in out
+    assert max(map(len, out.splitlines()[1:])) <= 80
+    assert err == "driftwise: skipped 1 of 400 rows: a value is missing or not finite\n"
+
+
+def test_json_page_and_options(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--memories", "8, 64", "--windows", "20", "--ridge", "2", "--noise", "0.5", "--action", "arm")
+    out = tmp_path / "new"
+    assert main(["tune", "--log", file, *COLUMNS, *options, "--shared", "--json", "--out", str(out)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in printed["memories"]] == ["8", "64", "window 20", "all"]
+    assert (printed["ridge"], printed["noise_scale"], printed["noise_given"]) == (2.0, 0.5, True)
+    assert (printed["rows"], printed["skipped"], printed["dim"]) == (399, 1, 5)
+    assert (printed["features"], printed["actions"]) == (["x", "y"], ["a", "b"])
+    assert len(printed["weights"]) == len(printed["at_rows"]) == 399
+    assert printed["advised"] in printed["may_be_best"]
+    assert printed["forgetting"] == "helps"
+    assert json.loads((out / "tune.json").read_text(encoding="utf-8")) == printed
+    page = (out / "tune.html").read_text(encoding="utf-8")
+    for word in ("How long to remember", "Score of each memory", "Weights of the memories", "window 20"):
+        assert word in page
+
+
+def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(write_csv(tmp_path / "log.csv", {"x": [1.0], "y": [2.0], "gain": [3.0]}))
+    assert main(["tune", "--log", file, *COLUMNS, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["gain"] == {"value": 0.0, "low": None, "high": None}
+    assert main(["tune", "--log", file, *COLUMNS]) == 0
+    assert "nan" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reward", "gain"], "--features must be given with --log, got none"),
+        (["--features", "x"], "--reward must be given with --log, got none"),
+        ([*COLUMNS, "--dim", "3"], "--dim must be left out with --log, got 3"),
+        ([*COLUMNS, "--delta", "0.1"], "--delta must be left out with --log, got 0.1"),
+        ([*COLUMNS, "--noise", "0"], "--noise must be a number above 0, got 0.0"),
+        ([*COLUMNS, "--memories", "8,x"], "--memories must be integers with commas between them, got '8,x'"),
+        ([*COLUMNS, "--memories", "1"], "memories must be an integer of at least 2, got 1"),
+        ([*COLUMNS, "--windows", "0"], "windows must be a positive integer, got 0"),
+        ([*COLUMNS, "--reward", "gian"], "{file} has no column 'gian' (did you mean 'gain'?)"),
+        ([*COLUMNS, "--features", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
+        ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(
+    file: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "--log", file, *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"driftwise: error: {message.format(file=file)}")
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_an_option_of_logs_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--dim", "2", "--horizon", "3", "--episodes", "90", "--variation", "1"]
+    for option in (["--out", "here"], ["--shared"], ["--reward", "gain"]):
+        assert main(["tune", *sizes, *option]) == 2
+        assert f"{option[0]} must be left out without --log" in capsys.readouterr().err
+
+
+def test_a_log_of_no_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log.csv").write_text("x,y,gain\n", encoding="utf-8")
+    assert main(["tune", "--log", str(tmp_path / "log.csv"), *COLUMNS, "--out", str(tmp_path / "new")]) == 2
+    assert "must have at least one row to learn from, but it has none\n" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
