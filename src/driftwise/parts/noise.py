@@ -54,8 +54,8 @@ class LearntNoise:
 
     $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. The score of a forecast is the logarithm of the density
     $t_\nu(y;\, m,\, s^2(1+v))$ with $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Where
-    nothing is forgotten this is the predictive density of conjugate regression, with the prior
-    $N(0, s^2/\lambda\,I)$.
+    nothing is forgotten, $\sigma_0$ is given and no degree is cut, this is the predictive density of
+    conjugate regression, with the prior $N(0, s^2/\lambda\,I)$.
 
     Fewer degrees mean heavier tails: then a rare outcome counts for less.
 
