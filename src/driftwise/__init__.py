@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from driftwise import algorithms, environments, online, theory
@@ -13,6 +14,8 @@ from driftwise.simulation.play import play
 from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
+    from driftwise import checks
+    from driftwise.analysis import statistics
     from driftwise.experiments.storage import load_results
     from driftwise.simulation.simulator import simulate
 
@@ -25,6 +28,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "arms",
+    "checks",
     "drift",
     "environments",
     "exploration",
@@ -35,8 +39,17 @@ __all__ = [
     "planning",
     "play",
     "simulate",
+    "statistics",
     "theory",
 ]
+
+# Names that are loaded by those who use them, and by nobody else: behind them are JAX, pyarrow and scipy.
+LATER = {
+    "checks": "driftwise.checks",
+    "load_results": "driftwise.experiments.storage:load_results",
+    "simulate": "driftwise.simulation.simulator:simulate",
+    "statistics": "driftwise.analysis.statistics",
+}
 
 
 def __dir__() -> list[str]:
@@ -44,12 +57,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "simulate":  # JAX is loaded by those who simulate, and by nobody else
-        from driftwise.simulation.simulator import simulate
-
-        return simulate
-    if name == "load_results":  # likewise pyarrow
-        from driftwise.experiments.storage import load_results
-
-        return load_results
-    raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
+    if name not in LATER:
+        raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
+    module, _, attribute = LATER[name].partition(":")
+    loaded = import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded

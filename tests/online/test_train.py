@@ -108,7 +108,7 @@ def test_mistakes_are_one_sentence():
         train(cart_pole_agent(), env, 3)
     with pytest.raises(ValueError, match=r"^env must have the agent's 2 discrete actions, got None in"):
         train(cart_pole_agent(), gymnasium.make("MountainCarContinuous-v0"), 3)
-    with pytest.raises(ValueError, match=r"^episodes must be a positive integer, got 0$"):
+    with pytest.raises(ValueError, match=r"^num_episodes must be a positive integer, got 0$"):
         train(lake_agent(), env, 0)
     with pytest.raises(ValueError, match=r"^agent must be an EpisodicAgent, got 'opt_wlsvi'$"):
         train("opt_wlsvi", env, 1)  # pyright: ignore[reportArgumentType]

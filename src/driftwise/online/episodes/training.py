@@ -26,12 +26,12 @@ class Training:
 def train(
     agent: EpisodicAgent,
     env: Any,
-    episodes: int,
+    num_episodes: int,
     *,
     seed: int | None = None,
     progress: bool | Watcher = False,
 ) -> Training:
-    """Let an agent play and learn for some episodes; call it again to go on.
+    """Let an agent play and learn for `num_episodes` episodes; call it again to go on.
 
     `env` is any environment of Gymnasium with as many discrete actions as the agent has. An episode that
     outlasts the agent's horizon is left there, and one that is truncated before it is not known beyond that:
@@ -40,7 +40,7 @@ def train(
     An agent in the middle of an episode is a `RuntimeError`, as for `begin`.
     """
     require_kind("agent", agent, EpisodicAgent)
-    episodes = require_count("episodes", episodes)
+    num_episodes = require_count("num_episodes", num_episodes)
     if agent.under_way:
         raise RuntimeError("train must come after the end of an episode, which is under way; see end()")
     offered = getattr(getattr(env, "action_space", None), "n", None)
@@ -53,9 +53,9 @@ def train(
     def number(observation: Any) -> Any:
         return observation - first_state if first_state else observation
 
-    returns, lengths = np.zeros(episodes), np.zeros(episodes, dtype=np.int64)
+    returns, lengths = np.zeros(num_episodes), np.zeros(num_episodes, dtype=np.int64)
     with _watcher(progress) as watch:
-        for k in range(episodes):
+        for k in range(num_episodes):
             observation, _ = env.reset(seed=seed) if k == 0 and seed is not None else env.reset()
             agent.begin(number(observation))
             while agent.under_way:
@@ -65,7 +65,7 @@ def train(
                 lengths[k] += 1
                 if truncated and agent.under_way:
                     agent.end()
-            watch(k + 1, episodes, float(returns[k]))
+            watch(k + 1, num_episodes, float(returns[k]))
     return Training(returns, lengths)
 
 
