@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import tomllib
@@ -15,7 +16,7 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base.part import from_config, stack, to_config
+from driftwise.base.part import CONFIGURABLE, from_config, stack, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.experiment import experiment_of
@@ -54,6 +55,8 @@ def agents(**tables: dict[str, Any]) -> Experiment:
         (dict(type="Gradual", knots=["0%", "12.5%"]), 1000, dw.drift.Gradual((0, 125))),
         (dict(type="Periodic", period="10%"), 300, dw.drift.Periodic(30)),
         (dict(type="Periodic", period=12.5), 300, dw.drift.Periodic(12.5)),
+        (dict(type="Abrupt", at=["50%+1", "100%-1"]), 300, dw.drift.Abrupt((151, 299))),
+        (dict(type="Gradual", knots=["50%", "+1", "+10%", 200]), 300, dw.drift.Gradual((150, 151, 181, 200))),
     ],
 )
 def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
@@ -61,6 +64,24 @@ def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes
     environment = only(prepare(experiment(environment=table), num_episodes=num_episodes).environments)
     assert isinstance(environment, LinearMdp)
     assert environment.drift == made
+
+
+def test_every_field_of_a_drift_of_ones_own_may_be_a_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Burst(dw.drift.Drift):
+        start: int
+        lengths: list[int]
+        name: str
+        num_anchors = 1
+
+        def mixture(self, episodes: np.ndarray) -> np.ndarray:
+            return np.ones((len(episodes), 1))
+
+    monkeypatch.setitem(CONFIGURABLE, "Burst", Burst)
+    table = dict(type="Burst", start="50%", lengths=[1, "+2%"], name="%+")
+    made = only(prepare(experiment(environment=dict(type="combination_lock", drift=table))).environments)
+    assert isinstance(made, LinearMdp)
+    assert made.drift == Burst(20, [1, 2], "%+")  # of a run of 40
 
 
 def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
+from driftwise.experiments.places import EXPECTED
 from tests.cli.test_cli import names
 
 TOP = 'name = "mine"\nsummary = "Mine"\nepisodes = 40\nruns = 3\n'
@@ -133,11 +134,13 @@ MISTAKES = {
     in_drift("type = 'Constant', at = [5]"): "environment.drift.at is no key of Constant, expected none",
     in_drift("type = 'Abrupt'"): "environment.drift.at is missing: Abrupt needs it",
     in_drift("type = 'Abrupt', at = 5"): "environment.drift.at must be increasing episodes, got 5",
-    in_drift("type = 'Abrupt', at = ['half']"): (
-        "environment.drift.at must be episodes, or percentages from '0%' to '100%', got 'half'"
+    in_drift("type = 'Abrupt', at = ['half']"): (f"environment.drift.at must {EXPECTED}, got 'half'"),
+    in_drift("type = 'Abrupt', at = ['101%']"): (f"environment.drift.at must {EXPECTED}, got '101%'"),
+    in_drift("type = 'Abrupt', at = ['+1']"): (
+        f"environment.drift.at must {EXPECTED}, got '+1' after nothing"
     ),
-    in_drift("type = 'Abrupt', at = ['101%']"): (
-        "environment.drift.at must be episodes, or percentages from '0%' to '100%', got '101%'"
+    in_drift("type = 'Abrupt', at = ['50%-30']"): (
+        "environment.drift.at must be an integer of at least 1, got -10, of a run of 40 episodes"
     ),
     in_drift("type = 'Abrupt', at = ['1%', '2%']"): (
         "environment.drift.at must be increasing episodes, got [1, 1], of a run of 40 episodes"

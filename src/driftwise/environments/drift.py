@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Drift(ABC):
     """A curve on the simplex with `num_anchors` vertices."""
 
     num_anchors: int
+    episode_fields: ClassVar[tuple[str, ...] | None] = None  # for which a file may say "50%"; None: for all
 
     @abstractmethod
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
@@ -49,6 +50,8 @@ class Abrupt(Drift):
     Without `num_anchors` every segment has an anchor of its own.
     """
 
+    episode_fields = ("at",)
+
     at: tuple[int, ...]
     num_anchors: int = 0
 
@@ -69,6 +72,8 @@ class Abrupt(Drift):
 class Gradual(Drift):
     """Move in a straight line from anchor to anchor, reaching one at each knot; constant outside."""
 
+    episode_fields = ("knots",)
+
     knots: tuple[int, ...]
     num_anchors: int = 0
 
@@ -87,6 +92,8 @@ class Gradual(Drift):
 @record
 class Periodic(Drift):
     """Go round all anchors smoothly and come back after `period` episodes."""
+
+    episode_fields = ("period",)
 
     period: float = scalar(above=0)
     num_anchors: int = count(at_least=2, default=2)
@@ -107,6 +114,8 @@ class RandomWalk(Drift):
     the simplex. The walk starts at the first anchor and depends on `seed` alone. Unlike the other drifts it
     keeps its path in memory, up to the last episode asked for.
     """
+
+    episode_fields = ()
 
     scale: float = scalar(at_least=0)
     num_anchors: int = count(at_least=2, default=2)

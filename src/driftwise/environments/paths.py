@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ class ParameterPath(ABC):
     """A curve in the space of parameters, of dimension `dim`."""
 
     dim: int
+    episode_fields: ClassVar[tuple[str, ...] | None] = None  # for which a file may say "50%"; None: for all
 
     @abstractmethod
     def theta(self, rounds: np.ndarray) -> np.ndarray:
@@ -32,6 +34,8 @@ class ParameterPath(ABC):
 @record
 class Mixture(ParameterPath):
     """Parameters `anchors` (`[J, d]`) mixed by a drift on their simplex: any drift of linear MDPs."""
+
+    episode_fields = ()
 
     anchors: Numeric  # kept as nested tuples
     drift: Drift
@@ -64,6 +68,8 @@ class Rotation(ParameterPath):
     Angles are in radians; `end` may be several turns away.
     """
 
+    episode_fields = ("rounds",)
+
     start: float = scalar()
     end: float = scalar()
     rounds: int = count()
@@ -81,6 +87,8 @@ class Rotation(ParameterPath):
 @record
 class Sinusoid(ParameterPath):
     """Each coordinate swings: `centre + amplitude · sin(2πt/period + phase)`, all of them `[d]`."""
+
+    episode_fields = ("period",)
 
     centre: tuple[float, ...]
     amplitude: tuple[float, ...]
@@ -108,6 +116,8 @@ class SphereWalk(ParameterPath):
 
     It depends on `seed` alone, and keeps its path in memory up to the last round asked for.
     """
+
+    episode_fields = ()
 
     dim: int = count(at_least=2)
     scale: float = scalar(at_least=0)

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
@@ -21,8 +18,11 @@ from driftwise.base.part import CONFIGURABLE
 from driftwise.base.types import Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
+from driftwise.environments.drift import Drift
+from driftwise.environments.paths import ParameterPath
 from driftwise.experiments.experiment import require_table
 from driftwise.experiments.grids import combinations, lists_in
+from driftwise.experiments.places import in_episodes, is_place
 
 MEMBERS = {
     "drift": "mixture",
@@ -30,7 +30,6 @@ MEMBERS = {
     "arms": "sampler",
     "detector": "detect",
 }  # keys of tables, and the attribute that tells their kinds
-EPISODES = ("at", "knots", "period", "rounds")  # their fields that may also be percentages of the run
 
 OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
 
@@ -57,7 +56,7 @@ def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
     maker = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
     given = _make_members(path, given, num_episodes)
     resolved = {
-        key: in_episodes(f"{path}.{key}", item, num_episodes) if key in EPISODES else item
+        key: in_episodes(f"{path}.{key}", item, num_episodes) if _in_episodes(maker, key, item) else item
         for key, item in given.items()
     }
     try:
@@ -68,16 +67,11 @@ def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
         raise ValueError(f"{error}, of a run of {num_episodes} episodes") from None
 
 
-def in_episodes(path: str, value: Any, num_episodes: int) -> Any:
-    """Percentages as episodes, rounded down; above zero they are at least one."""
-    if isinstance(value, list):
-        return [in_episodes(path, item, num_episodes) for item in value]
-    if not isinstance(value, str):
-        return value
-    share = Decimal(value[:-1]) if re.fullmatch(r"[0-9]+(\.[0-9]+)?%", value) else None
-    if share is None or share > 100:
-        raise ArgumentError(path, "be episodes, or percentages from '0%' to '100%'", value)
-    return max(Fraction(share) * num_episodes // 100, int(share > 0))
+def _in_episodes(maker: type, key: str, value: Any) -> bool:
+    """Whether a field counts episodes; of a drift or path that names none, each that says so does."""
+    if not issubclass(maker, (Drift, ParameterPath)):
+        return False
+    return is_place(value) if maker.episode_fields is None else key in maker.episode_fields
 
 
 class Facts:

@@ -10,9 +10,10 @@ from driftwise.base.making import dotted, errors_under
 from driftwise.base.part import grid_of, require_single, stack
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import Environment
-from driftwise.experiments.building import Facts, in_episodes, make_environment, read_agent
+from driftwise.experiments.building import Facts, make_environment, read_agent
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.grids import Point, grids_of
+from driftwise.experiments.places import in_episodes
 from driftwise.simulation import tasks
 from driftwise.simulation.tasks import Task
 
