@@ -6,7 +6,7 @@ whole suite shares a handful of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -125,6 +125,8 @@ WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent t
     "master": dict(num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
     "random_restart": dict(probability=0.1),
 }
+# of agents that are not optimistic, which `master` does not take
+PLAIN = {"uniform", "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "online_q_reps"}
 
 
 def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearMdp:
@@ -165,9 +167,15 @@ def agent(name: str) -> Agent:
     return bandit_agent(name)
 
 
+def nestings(bases: Iterable[str]) -> list[tuple[str, str]]:
+    """All algorithms that wrap any agent, each with the names of those that it may wrap."""
+    return [(meta, base) for meta in WRAPPING for base in bases if meta != "master" or base not in PLAIN]
+
+
 def wrapped(meta: str, base: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of an algorithm around the example agent of another."""
-    return dict(**WRAPPING[meta], base=dict(algorithm=base, **parameters))
+    """The parameters of an algorithm around the example agent of another, or two of them to choose from."""
+    own = dict(algorithm=base, **parameters)
+    return dict(**WRAPPING[meta], base=[own, own] if meta == "borl" else own)
 
 
 def bandit_agent(name: str) -> Agent:

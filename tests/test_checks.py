@@ -23,12 +23,12 @@ from tests.examples import (
     PARAMETERS,
     SPEC,
     STATIONARY,
-    WRAPPING,
     agent,
     bandit_agent,
     fitting,
     make,
     make_bandit,
+    nestings,
     wrapped,
 )
 
@@ -138,8 +138,7 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("base", ALGORITHMS)
-@pytest.mark.parametrize("meta", WRAPPING)
+@pytest.mark.parametrize(("meta", "base"), nestings(ALGORITHMS))
 def test_agents_in_agents_keep_the_contract(meta, base):
     if base in BANDIT_PARAMETERS:
         inner = build(BANDIT, meta, **wrapped(meta, base, BANDIT_PARAMETERS[base]))

@@ -31,10 +31,10 @@ from tests.examples import (
     NUM_EPISODES,
     NUM_RUNS,
     STATIONARY,
-    WRAPPING,
     continuing_agent,
     make,
     make_continuing,
+    nestings,
     wrapped,
 )
 from tests.reference import average_reward as reference
@@ -109,8 +109,7 @@ def test_after_a_late_restart_value_iteration_is_as_rough_as_at_the_start():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("base", CONTINUING_PARAMETERS)
-@pytest.mark.parametrize("meta", WRAPPING)
+@pytest.mark.parametrize(("meta", "base"), nestings(CONTINUING_PARAMETERS))
 def test_learners_in_agents_keep_the_contract(meta, base):
     parameters = wrapped(meta, base, CONTINUING_PARAMETERS[base])
     if meta == "change_detection":

@@ -17,6 +17,7 @@ from driftwise.algorithms import (
     borl,
     build,
     change_detection,
+    greedy,
     lin_ucb,
     lsvi_ucb,
     lsvi_ucb_restart,
@@ -25,6 +26,7 @@ from driftwise.algorithms import (
     master_lsvi_ucb,
     opt_wlsvi,
     opt_wlsvi_borl,
+    uniform,
 )
 from driftwise.base.part import points, stack, to_config
 from driftwise.base.types import Spec, Variation
@@ -53,7 +55,6 @@ def test_a_grid_is_the_list_of_its_points():
     several = borl(PAIR, num_episodes=50)
     assert rates(several) == [0.9] * 3 + [0.99] * 3
     assert several.base.exploration.radius == (0.4, 0.5, 0.6) * 2
-    assert borl(AGENT, num_episodes=50).base == stack([AGENT])
 
 
 @pytest.mark.parametrize(
@@ -227,9 +228,11 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
         (lambda: borl([], **RUN), f"{EXPECTED}[]"),
         (lambda: borl(Ucb(1), **RUN), f"{EXPECTED}Ucb("),
         (lambda: borl([AGENT, Ucb(1)], **RUN), f"{EXPECTED}[LeastSquares("),
+        (lambda: borl(AGENT, **RUN), "base must have at least two agents to choose from, got one"),
+        (lambda: borl([AGENT], **RUN), "base must have at least two agents to choose from, got one"),
         (lambda: build(SPEC, "borl", **RUN), "base is missing: borl needs it"),
         (
-            lambda: borl([GRID], **RUN),
+            lambda: borl([GRID, GRID], **RUN),
             "base must have a single rate in each of its agents, got (0.",
         ),
         (
@@ -237,19 +240,27 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
             "grids must have shapes that fit each other, got rate (0.8, 0.9, 1.0) and radius (0.1, 0.2)",
         ),
         (lambda: master(AGENT, **RUN, regret_scale=1, delta=1), "delta must be a number in (0, 1), got 1"),
-        (lambda: borl(AGENT, num_episodes=0), "num_episodes must be a positive integer, got 0"),
+        (lambda: borl(GRID, num_episodes=0), "num_episodes must be a positive integer, got 0"),
         (
-            lambda: borl(AGENT, **RUN, block_length="papr"),
+            lambda: borl(GRID, **RUN, block_length="papr"),
             'block_length must be episodes, "corrected" or "paper", got \'papr\'',
         ),
         (
-            lambda: borl(AGENT, **RUN, block_length=0),
+            lambda: borl(GRID, **RUN, block_length=0),
             "block_length must be a positive integer, got 0",
         ),
-        (lambda: borl(AGENT, **RUN, low=2), "high must be above low, got low 2.0 and high 1.0"),
+        (lambda: borl(GRID, **RUN, low=2), "high must be above low, got low 2.0 and high 1.0"),
         (
             lambda: master(SPEC, **RUN, regret_scale=1),
             "base must be an Agent, got Spec(",
+        ),
+        (
+            lambda: master(uniform(SPEC), **RUN, regret_scale=1),
+            "base must be an optimistic agent, whose values the tests rest on, got LeastSquares(",
+        ),
+        (
+            lambda: master(greedy(BANDIT), **RUN, regret_scale=1),
+            "base must be an optimistic agent, whose values the tests rest on, got LeastSquares(",
         ),
         (
             lambda: master(AGENT, **RUN, regret_scale=0),

@@ -19,9 +19,9 @@ from tests.examples import (
     BANDIT_PARAMETERS,
     NUM_EPISODES,
     NUM_RUNS,
-    WRAPPING,
     bandit_agent,
     make_bandit,
+    nestings,
     wrapped,
 )
 from tests.online.streams import BANDITS, KNOWN
@@ -92,8 +92,9 @@ def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name
     assert max(differences(bandit.state, played[-1].carry.state)) <= 1e-9
 
 
-@pytest.mark.parametrize("base", [name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps])
-@pytest.mark.parametrize("meta", WRAPPING)
+@pytest.mark.parametrize(
+    ("meta", "base"), nestings(name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps)
+)
 def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
     given = wrapped(meta, base, BANDIT_PARAMETERS[base])
     bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, **given)

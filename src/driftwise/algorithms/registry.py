@@ -83,18 +83,31 @@ def lookup(name: str) -> Algorithm:
 
 
 def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
-    """An agent by the name of its algorithm; a `base` may be a mapping with such a name and parameters."""
+    """An agent by the name of its algorithm.
+
+    A `base` may be a mapping with such a name and parameters, or a list of them where it may be several.
+    """
     return _build(spec, algorithm, parameters)
 
 
 def _build(spec: Spec, algorithm: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
     found, given = lookup(algorithm), dict(parameters)
-    if found.wraps and isinstance(given.get("base"), Mapping):
-        base = dict(given["base"])
-        if "algorithm" not in base:
-            raise ArgumentError("base", "name its algorithm", base)
-        given["base"] = _build(spec, base.pop("algorithm"), base, f"{path}{'.' * bool(path)}base")
+    if found.wraps and "base" in given:
+        inner = f"{path}{'.' * bool(path)}base"
+        several = found.takes_arms and isinstance(given["base"], list)
+        bases = [_base(spec, base, inner) for base in (given["base"] if several else [given["base"]])]
+        given["base"] = bases if several else bases[0]
     return make(found.recipe, given, known={"spec": lambda: spec}, path=path)
+
+
+def _base(spec: Spec, base: Any, path: str) -> Any:
+    """The agent of a mapping; anything else is left to the recipe."""
+    if not isinstance(base, Mapping):
+        return base
+    if "algorithm" not in base:
+        raise ArgumentError("base", "name its algorithm", base)
+    own = dict(base)
+    return _build(spec, own.pop("algorithm"), own, path)
 
 
 def register(

@@ -29,6 +29,11 @@ class Agent(ABC):
         """
         return ()
 
+    @property
+    def optimistic(self) -> bool:
+        """Whether plans value what is little known above its estimate, surely or by a draw."""
+        return True
+
     @abstractmethod
     def init(self, features: FeatureTable) -> Any:
         """The state before anything was seen, of the features' array library and precision."""
@@ -90,6 +95,10 @@ class Wrapper(Agent):
     @property
     def needs(self) -> tuple[str, ...]:
         return self.base.needs
+
+    @property
+    def optimistic(self) -> bool:
+        return self.base.optimistic
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         return self.base.act(plan, h, state, uniform)

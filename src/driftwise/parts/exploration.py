@@ -20,6 +20,7 @@ class Exploration(ABC):
     """The step from the estimate φᵀw to an index, and from the index to a policy."""
 
     uses_gram_sq: bool = False  # whether `perturb` looks at `gram_sq`, so that it has to be kept
+    optimistic: bool = True  # whether `perturb` or `doubt` raises what is little known
 
     @abstractmethod
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
@@ -125,6 +126,8 @@ class TruncatedThompson(Exploration):
 
 class Unperturbed(Exploration):
     """Exploration by the policy alone: the index is the estimate."""
+
+    optimistic = False
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         return namespace(inverse).zeros((len(inverse), len(features.values)), dtype=inverse.dtype)

@@ -66,6 +66,10 @@ class LeastSquares(Forecaster):
         }
         return tuple(name for name, needed in asked.items() if needed)
 
+    @property
+    def optimistic(self) -> bool:
+        return self.exploration.optimistic
+
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
         horizon, dim = self.spec.horizon, self.spec.dim

@@ -55,6 +55,10 @@ class OccupancyDescent(Agent):
     def needs(self) -> tuple[str, ...]:
         return ("measures", "initial", "fixed_transitions")
 
+    @property
+    def optimistic(self) -> bool:
+        return False
+
     def init(self, features: FeatureTable) -> DescentState:
         xp, dtype = namespace(features.values), features.values.dtype
         zero = xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype)

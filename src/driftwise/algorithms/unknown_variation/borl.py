@@ -57,7 +57,7 @@ def borl(
 
     Args:
       base: an agent with a grid in its numbers, each point of which is an arm; or a list of agents that are
-        alike but for their numbers.
+        alike but for their numbers. There are at least two.
       num_episodes: $K$, episodes of the run.
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
       delta: $\delta$ of EXP3.P.
@@ -75,6 +75,22 @@ def borl(
     if not isinstance(arms, Sequence) or not arms or not all(_is_agent(arm) for arm in arms):
         expected = "an agent with a grid in its numbers, or a list of agents"
         raise ArgumentError("base", f"be {expected}", base)
+    if len(arms) == 1:
+        raise ArgumentError("base", "have at least two agents to choose from", base, "one")
+    return _borl(arms, num_episodes, block_length, delta, form, low=low, high=high)
+
+
+def _borl(
+    arms: Sequence[Agent],
+    num_episodes: int,
+    block_length: Blocks,
+    delta: float,
+    form: Form,
+    *,
+    low: Numeric = 0.0,
+    high: Numeric = 1.0,
+) -> BanditOverAgents:
+    """`borl` over arms of which there may be one, as the grids of short runs have it."""
     num_episodes = require_count("num_episodes", num_episodes)
     if isinstance(block_length, str):
         if block_length not in ("corrected", "paper"):
@@ -131,7 +147,7 @@ def opt_wlsvi_borl(
     rates = borl_rates(dim=spec.dim, num_episodes=num_episodes)
     radii = [opt_wlsvi_radius(**known, rate=rate) for rate in rates]
     base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
-    return borl(base, num_episodes=num_episodes, block_length=block_length, delta=delta, form=form)
+    return _borl(points(base), num_episodes, block_length, delta, form)
 
 
 @register(
@@ -172,7 +188,7 @@ def ada_lsvi_ucb_restart(
     length = _length(block_length, ada_restart_block_length(**sizes), num_episodes)
     radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
     base = lsvi_ucb_restart(spec, period=ada_restart_periods(length), radius=radius, clip=clip)
-    return borl(base, num_episodes=num_episodes, block_length=length, delta=delta, form="bubeck")
+    return _borl(points(base), num_episodes, length, delta, "bubeck")
 
 
 @register(

@@ -9,7 +9,7 @@ from driftwise.base.arrays import map_tree, namespace, where_tree, write
 from driftwise.base.part import count, member, number, part
 from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
-from driftwise.base.validation import require_range
+from driftwise.base.validation import ArgumentError, require_range
 
 SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
 
@@ -74,6 +74,8 @@ class Master(Wrapper):
 
     def __post_init__(self) -> None:
         require_range(self.low, self.high)
+        if not self.base.optimistic:
+            raise ArgumentError("base", "be an optimistic agent, whose values the tests rest on", self.base)
 
     def init(self, features: FeatureTable) -> MasterState:
         xp = namespace(features.values)
