@@ -195,8 +195,8 @@ def test_the_good_example_is_good():
             "mu: sum of the transition probabilities at anchor 0, step 1, state 1, action 1 is 0.9, expected",
         ),
         (
-            changed("mu", (0, 1, 3), np.array([1.1, 0.5])),
-            "mu: norm of the masses mu(S) at anchor 0, step 1 is 2.35797, expected at most sqrt(dim) = 2",
+            changed("mu", (0, 1), np.full((4, 2), 0.6)),
+            "mu: sum of the transition probabilities at anchor 0, step 1, state 0, action 0 is 1.2, expected",
         ),
         (dict(features=np.ones((2, 0, 4))), "num_actions must be a positive integer, got 0"),
         (dict(features=1j * np.ones((2, 2, 4))), "features must be an array of numbers, got"),
@@ -209,6 +209,16 @@ def test_the_good_example_is_good():
 def test_what_is_no_linear_mdp_is_refused(change, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         LinearMdp(**{**GOOD, **change})
+
+
+def test_masses_of_a_coordinate_that_no_pair_has_are_bounded_too():
+    mu = np.full((1, 3, 5, 2), 0.5)
+    mu[0, 1, 4] = [1.1, 0.5]
+    message = (
+        "mu: norm of the masses mu(S) at anchor 0, step 1 is 2.56125, expected at most sqrt(dim) = 2.236"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LinearMdp(np.eye(5)[:4].reshape(2, 2, 5), np.full((1, 3, 5), 0.5), mu, GOOD["initial"])
 
 
 def test_negative_transition_probabilities_are_refused():

@@ -290,16 +290,16 @@ def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initia
     check_all(initial, "initial", "probability", "at least 0", ("state",), low=0.0)
     check_all(initial.sum(), "initial", "sum", "1", (), low=1.0, high=1.0)
     where = ("anchor", "step")
-    root = np.sqrt(dim)
-    at_most = f"at most sqrt(dim) = {root:g}"
-    check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
-    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
-    check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
     pair = (*where, "state", "action")
     of_pairs = functools.partial(np.einsum, "sad,jhd->jhsa", features)  # not both at once
     check_all(of_pairs(theta), "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
     what = "sum of the transition probabilities"
     check_all(of_pairs(mu.sum(-1)), "mu", what, "1", pair, low=1.0, high=1.0)
+    root = np.sqrt(dim)  # norms after what they follow from: a sum of 1.2 is a mistake of its own
+    at_most = f"at most sqrt(dim) = {root:g}"
+    check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
+    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
+    check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
     if features.min() >= 0 and mu.min() >= 0:
         return  # every probability is a sum of non-negative terms
     for j, h in np.ndindex(*mu.shape[:2]):
