@@ -167,7 +167,7 @@ def test_runs_of_other_lengths_are_compared_at_the_last_episode_that_both_record
 
 def test_the_first_episode_at_which_curves_differ_is_found() -> None:
     first, second = folder_of({"a": HARD}), folder_of({"a": HARD})
-    second["lock"].results["a"].values[:, 2] -= 1
+    second["lock"].points["a"].values[:, 2] -= 1
     (row,) = compare(first, second).rows
     assert (row.differs_from, row.difference) == (3, 1)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from driftwise.analysis import figures
 from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments.selection import one_per_agent
 from driftwise.simulation.results import Result
 from tests import examples
 from tests.experiments.test_experiments import made_up
@@ -70,7 +71,7 @@ def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand(
     np.testing.assert_allclose(heights, heights[0])
 
 
-def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
+def test_of_many_agents_all_are_named_and_those_of_lowest_average_rank_have_colours() -> None:
     flat = np.ones((2, 5))
     agents = {
         str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
@@ -79,9 +80,23 @@ def test_of_many_agents_those_of_lowest_average_rank_are_shown() -> None:
     rows = [figures.Curves("one", agents), figures.Curves("other", {**agents, "12": agents["19"]})]
     figure = figures.regret_figure(rows, note="made up")
     for axes in figure.axes[1::2]:
-        names = {text.get_text() for text in axes.texts}
-        assert names == {str(number) for number in range(15) if number != 12}
-    assert figure.texts[1].get_text() == "made up · the 14 of lowest average rank of 20 agents"
+        named = {text.get_text(): text for text in axes.texts}
+        assert named.keys() == agents.keys()
+        coloured = {name for name, text in named.items() if text.get_color() != figures.GREY}
+        assert coloured == {str(number) for number in range(15) if number != 12}
+        places = sorted(text.get_position()[1] * axes.get_window_extent().height for text in named.values())
+        assert np.diff(places).min() >= figures.LABEL * figure.dpi - 1e-6  # names do not overlap
+    assert figure.texts[1].get_text() == "made up · in colour the 14 of lowest average rank of 20 agents"
+
+
+def test_a_grid_is_one_curve_and_its_other_points_are_faint() -> None:
+    first, second = RESULTS.values()
+    points = {"A (x=1)": first, "A (x=2)": second, "B": second}
+    selection = one_per_agent(points, {"A (x=1)": "A", "A (x=2)": "A", "B": "B"})
+    figure = figures.regret_figure([figures.curves_of("a place", selection, ())])
+    right = figure.axes[1]
+    assert [text.get_text() for text in right.texts] == ["A*", "B"]
+    assert [line.get_alpha() for line in right.get_lines()] == [None, None, figures.UNCHOSEN["alpha"]]
 
 
 def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:

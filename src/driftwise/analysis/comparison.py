@@ -108,7 +108,7 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     ]
     common = [each for each in sides[0] if each in sides[1]]
     manifests = [next(iter(side.values())).manifest for side in (first, second)]
-    lasting = [_lasting(manifest, common) for manifest in manifests]
+    lasting = [_lasting(side, common) for side in (first, second)]
     seeds = [manifest.get("seed") for manifest in manifests]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
     rows = [
@@ -147,6 +147,7 @@ def _notes(
                 f"{name}: the numbers are those after episode {row.episode}, the last that both recorded "
                 f"of {lengths[0]} and {lengths[1]}."
             )
+        yield from (f"{name}: {note}" for note in dict.fromkeys(n for side in sides for n in side.grid_notes))
     found = {row.verdict for row in rows}
     if number := sum(row.tested for row in rows):
         yield f"lower, higher: p ≤ {ALPHA:g}, adjusted by Holm for the number of tests, which is {number}."
@@ -165,8 +166,10 @@ def compared_agent(
         for side, at in zip((first, second), points, strict=True)
     ]
     if paired:
-        in_common = min(len(curve) for curve in curves)
-        curves = [curve[:in_common] for curve in curves]
+        _, *runs = np.intersect1d(first.selection.runs, second.selection.runs, return_indices=True)
+        if len(runs[0]) == 0:
+            raise ValueError(f"the folders must both show some run of {own.environment!r}, got none")
+        curves = [curve[own] for curve, own in zip(curves, runs, strict=True)]
     scores = [curve[:, -1] for curve in curves]
     found = (paired_test if paired else welch_test)(*scores)
     means = [curve.mean(axis=0) for curve in curves]
@@ -268,14 +271,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _lasting(manifest: Mapping[str, Any], common: Collection[Participant]) -> dict[str, Any]:
+def _lasting(report: Report, common: Collection[Participant]) -> dict[str, Any]:
     """The manifest less what differs between any two runs; of the agents, those in `common`."""
-    agents: dict[str, dict[str, Any]] = {}
-    for agent in manifest["agents"]:
-        own = Participant(str(agent["environment"]), str(agent["label"]))
-        if own in common:  # the list as tables, so that a place in it does not matter
-            agents.setdefault(own.environment, {})[own.agent] = _without(agent, "environment", "label")
-    return {**_without(manifest), "agents": agents}
+    agents: dict[str, dict[str, Any]] = {}  # as tables, so that a place in a list does not matter
+    for environment, data in report.items():
+        for label, entry in zip(data.labels, data.agents, strict=True):
+            if Participant(environment, label) in common:
+                agents.setdefault(environment, {})[label] = _without(entry, "environment", "label")
+    return {**_without(next(iter(report.values())).manifest), "agents": agents}
 
 
 def _without(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -16,13 +16,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from driftwise.analysis.statistics import average_ranks, mean_interval
+from driftwise.experiments.selection import Selection
 from driftwise.simulation.results import Result
 
 # Okabe & Ito's palette, told apart with any kind of colour vision; yellow is left out as too light for lines.
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
 LINES = ("-", (0, (2.2, 1.4)))  # alternating, so that of two curves in one place both are seen
 MAX_AGENTS = len(COLOURS) * len(LINES)
-INK, FAINT = "#222222", "#767676"
+INK, FAINT, GREY = "#222222", "#767676", "#b5b5b5"
+UNCHOSEN: dict[str, Any] = dict(linewidth=0.8, alpha=0.25, zorder=1)  # points of a grid but for the best
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
     "font.size": 10.5,
@@ -42,6 +44,7 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,  # TrueType, as journals ask for
 }
 TOP, HEIGHT, GAP, BOTTOM = 1.45, 3.2, 1.35, 0.55  # inches above, of, between and below rows
+LABEL = 0.2  # inches between the names of two curves
 
 
 class Curves(NamedTuple):
@@ -50,28 +53,38 @@ class Curves(NamedTuple):
     environment: str
     results: Mapping[str, Result]  # by the agent's label
     changes: Sequence[int] = ()  # the episodes, from 0, at which the environment jumps
+    faint: Mapping[str, Sequence[Result]] = {}  # the other points of agents that are grids
+
+
+def curves_of(environment: str, selection: Selection, changes: Sequence[int]) -> Curves:
+    """The agents of an environment by their best points, and the other points of grids."""
+    faint = {label: [*shown.others.values()] for label, shown in selection.agents.items()}
+    results = {label: shown.result for label, shown in selection.agents.items()}
+    return Curves(environment, results, changes, faint)
 
 
 def regret_figure(rows: Sequence[Curves], *, title: str = "", note: str = "") -> Figure:
     """Per-episode and cumulative regret of every agent: mean over runs, and its 95 % interval.
 
     A row for each environment; an agent looks the same in all of them. Smoothing does not cross changes. Of
-    more agents than can be told apart, those of lowest average rank are shown.
+    more agents than colours tell apart, those of lowest average rank have one, and the others are grey. The
+    points of a grid that do not stand for their agent are faint.
     """
     ranked, labels = _ranked(rows), list(dict.fromkeys(label for row in rows for label in row.results))
     if len(labels) > MAX_AGENTS:
-        shown = f"the {MAX_AGENTS} of lowest average rank of {len(labels):,} agents"
-        note = f"{note} · {shown}" if note else shown
-    labels = [label for label in labels if label in ranked[:MAX_AGENTS]]
-    styles = dict(zip(labels, zip(cycle(COLOURS), cycle(LINES), strict=False), strict=False))
-    height = TOP + len(rows) * HEIGHT + (len(rows) - 1) * GAP + BOTTOM
+        coloured = f"in colour the {MAX_AGENTS} of lowest average rank of {len(labels):,} agents"
+        note = f"{note} · {coloured}" if note else coloured
+    looks = zip(cycle(COLOURS), cycle(LINES), strict=False)
+    styles = {label: next(looks) if label in ranked[:MAX_AGENTS] else (GREY, "-") for label in labels}
+    tall = max(HEIGHT, LABEL * max((len(row.results) for row in rows), default=0))
+    height = TOP + len(rows) * tall + (len(rows) - 1) * GAP + BOTTOM
     with _style():
         figure = Figure(figsize=(11, height))
         pairs = figure.subplots(len(rows), 2, squeeze=False)
         figure.subplots_adjust(left=0.065, right=0.85, top=1 - TOP / height, bottom=BOTTOM / height)
-        figure.subplots_adjust(wspace=0.2, hspace=GAP / HEIGHT)
+        figure.subplots_adjust(wspace=0.2, hspace=GAP / tall)
         for row, (left, right) in zip(rows, pairs, strict=True):
-            _draw_row(row, left, right, styles)
+            _draw_row(row, left, right, styles, gap=LABEL / tall)
         _make_room(figure, pairs[:, 1])
         written: dict[str, Any] = dict(va="center", parse_math=False)
         size = min(14.0, 1250 / max(len(title), 1))  # a long one fits into the width
@@ -94,8 +107,8 @@ def png_bytes(figure: Figure) -> bytes:
 
 
 def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> bytes:
-    """The regret figure as PNG."""
-    return png_bytes(regret_figure([Curves(*row) for row in rows], title=title, note=note))
+    """The regret figure as PNG, of rows that `curves_of` takes."""
+    return png_bytes(regret_figure([curves_of(*row) for row in rows], title=title, note=note))
 
 
 @contextlib.contextmanager
@@ -126,26 +139,32 @@ def _ranked(rows: Sequence[Curves]) -> list[str]:
     return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
 
 
-def _draw_row(row: Curves, left: Axes, right: Axes, styles: Mapping[str, tuple[str, Any]]) -> None:
-    results = {label: result for label, result in row.results.items() if label in styles}
-    for label, result in results.items():
+def _draw_row(
+    row: Curves, left: Axes, right: Axes, styles: Mapping[str, tuple[str, Any]], gap: float
+) -> None:
+    curves = {}
+    for label, result in row.results.items():
         points = np.arange(len(result.episodes))
         for part in np.split(points, np.searchsorted(result.episodes, row.changes, side="right")):
             smoothed = moving_average(result.regret[:, part], width=len(points) // 50)
             _draw(left, result.episodes[part], smoothed, *styles[label])
-        _draw(right, result.episodes, result.cumulative_regret, *styles[label])
-    curves = dict(zip(results, right.get_lines(), strict=True))
+        curves[label] = _draw(right, result.episodes, result.cumulative_regret, *styles[label])
     for axes, heading in ((left, "Regret of an episode, smoothed"), (right, "Cumulative regret")):
         _finish(axes, heading, row.changes)
-    _label_ends(right, curves)
+    right.autoscale(False)  # a bad point does not press the others together
+    for label, others in row.faint.items():
+        for other in others:
+            mean = other.cumulative_regret.mean(axis=0)
+            right.plot(other.episodes, mean, color=styles[label][0], **UNCHOSEN)
+    _label_ends(right, curves, gap)
     look = dict(fontsize=11.5, fontweight="bold", parse_math=False)
     _write_above(left, row.environment, 0.012, "figure fraction", 37, **look)
 
 
-def _draw(axes: Axes, episodes: np.ndarray, curves: np.ndarray, colour: str, line: Any) -> None:
+def _draw(axes: Axes, episodes: np.ndarray, curves: np.ndarray, colour: str, line: Any) -> Line2D:
     mean, half_width = mean_interval(curves)
-    axes.plot(episodes, mean, color=colour, linestyle=line)
     axes.fill_between(episodes, mean - half_width, mean + half_width, color=colour, alpha=0.18, linewidth=0)
+    return axes.plot(episodes, mean, color=colour, linestyle=line)[0]
 
 
 def _finish(axes: Axes, heading: str, changes: Sequence[int]) -> None:
@@ -168,14 +187,14 @@ def _write_above(axes: Axes, text: str, x: float, unit: str, points: float, **lo
     axes.annotate(text, (x, 1), **at, **look)
 
 
-def _label_ends(axes: Axes, curves: Mapping[str, Line2D]) -> None:
+def _label_ends(axes: Axes, curves: Mapping[str, Line2D], gap: float) -> None:
     """Names to the right of the curves they belong to, moved apart where they would overlap."""
     low, high = axes.get_ylim()
     ends = {
         label: (np.asarray(curve.get_ydata())[-1] - low) / (high - low) for label, curve in curves.items()
     }
     labels = sorted(ends, key=ends.__getitem__)
-    places = spread(np.array([ends[label] for label in labels]), gap=0.062)
+    places = spread(np.array([ends[label] for label in labels]), gap)
     for label, place in zip(labels, places, strict=True):
         colour = curves[label].get_color()
         look: dict[str, Any] = dict(va="center", fontsize=10, fontweight="bold", parse_math=False)

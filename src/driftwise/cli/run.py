@@ -136,6 +136,9 @@ def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:
     device = outcomes[0].result.manifest["device"]
     print(f"{study.experiment.summary}: {sizes}, seed {study.seed}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
+    for data in report.values():
+        for note in data.grid_notes:
+            print(f"{textwrap.fill(note, 80)}\n")
     found = sweeps(report) if study.experiment.environments else ()
     for sweep in found:
         print(sweep.title)

@@ -12,10 +12,11 @@ from typing import Any
 
 from driftwise.experiments import storage
 from driftwise.experiments.running import Outcome
+from driftwise.experiments.selection import one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS
 from driftwise.experiments.study import Study
 from driftwise.simulation import files
-from driftwise.simulation.results import joint_origin
+from driftwise.simulation.results import Result, joint_origin
 
 CHECKPOINTS = "tasks"  # a folder with the checkpoint of each
 CLAIM = "run.json"
@@ -69,7 +70,7 @@ def save_outcomes(
 ) -> list[Path]:
     """Write the three files, replacing older ones; the paths of what was written.
 
-    `draw(rows, title=, note=)` gives the figure; a row is an environment's label, results and changes.
+    `draw(rows, title=, note=)` gives the figure; a row is an environment's label, agents and changes.
     """
     experiment, num_runs = study.experiment, study.num_runs
     results = {(outcome.environment_label, outcome.label): outcome.result for outcome in outcomes}
@@ -78,7 +79,7 @@ def save_outcomes(
     rows = [
         (
             label,
-            {agent: result for (where, agent), result in results.items() if where == label},
+            one_per_agent(*_points(outcomes, label)),
             environment.changes(study.lengths[label]),
         )
         for label, environment in study.environments.items()
@@ -88,6 +89,12 @@ def save_outcomes(
     figure = draw(rows, title=title, note=f"{experiment.name} · {runs}")
     facts = storage.sealed(manifest(study, outcomes), table)
     return files.write_files(folder, dict(zip(FILES, (table, figure, facts), strict=True)))
+
+
+def _points(outcomes: Sequence[Outcome], environment: str) -> tuple[dict[str, Result], dict[str, str]]:
+    """The results and the agents' names of all points in an environment, by their labels."""
+    own = [outcome for outcome in outcomes if outcome.environment_label == environment]
+    return {each.label: each.result for each in own}, {each.label: each.name for each in own}
 
 
 def manifest(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Any]:

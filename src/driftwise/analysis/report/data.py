@@ -16,15 +16,15 @@ import pyarrow as pa
 from driftwise.algorithms import uniform
 from driftwise.analysis.audit.findings import Finding, read_findings
 from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summary, recovery_times
+from driftwise.analysis.statistics.wording import counted
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
+from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.simulation.play import play
 from driftwise.simulation.results import EVENTS, Result
 
 COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
-MAX_DRAWN = 28  # agents in a figure: as many as colours and dashes tell apart
-FEW_DRAWN = 12  # where there are more agents than that
 NUM_SAMPLED = 100  # episodes of random actions, at most
 RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
@@ -35,12 +35,27 @@ class ReportData:
 
     manifest: Mapping[str, Any]
     environment_label: str
-    results: Mapping[str, Result]  # by the agent's label, in the manifest's order; all of one shape
+    points: Mapping[str, Result]  # by the labels of the manifest and in its order; all of one shape
     findings: Sequence[Finding] = ()  # of an audit beside the results
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The agents, each by its best point, and the runs that they are shown in; see `one_per_agent`."""
+        return one_per_agent(self.points, {label: str(self.entries[label]["name"]) for label in self.points})
+
+    @property
+    def shown(self) -> Mapping[str, Shown]:
+        """The agents by their labels, each with its best point and the others."""
+        return self.selection.agents
+
+    @cached_property
+    def results(self) -> Mapping[str, Result]:
+        """The curves of every agent, those of its best point if it is a grid, in the runs that are shown."""
+        return {label: shown.result for label, shown in self.shown.items()}
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(self.results)
+        return tuple(self.shown)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -53,11 +68,28 @@ class ReportData:
         return self.manifest["environments"][self.environment_label]
 
     @cached_property
-    def agents(self) -> list[Mapping[str, Any]]:
-        """The manifest's entries, in the order of `results`."""
+    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+        """The manifest's entries of all points, by their labels; those of earlier versions have no names."""
         agents = (each for each in self.manifest["agents"] if each["environment"] == self.environment_label)
-        by_label = {str(agent["label"]): agent for agent in agents}
-        return [by_label[label] for label in self.labels]
+        return {str(agent["label"]): {"name": agent["label"], **agent} for agent in agents}
+
+    @property
+    def agents(self) -> list[Mapping[str, Any]]:
+        """The manifest's entries of the agents, in the order of `labels`: those of their best points."""
+        return [self.entries[shown.best] for shown in self.shown.values()]
+
+    @property
+    def grid_notes(self) -> list[str]:
+        """How the points of grids were chosen, in a sentence; none where no agent is a grid."""
+        grids = {label: shown for label, shown in self.shown.items() if shown.others}
+        if not grids:
+            return []
+        chosen = (f"{label} is {each.best}, of {len(each.points):,}" for label, each in grids.items())
+        by = f"{counted(self.num_played - self.num_runs, 'run')} held back from all that is shown"
+        if self.num_runs == self.num_played:
+            by = "the runs shown, too few to hold one back, which flatters it"
+        reading = f"{MARK}: the point of a grid with the lowest final regret, chosen by {by}."
+        return [f"{reading} {'; '.join(chosen)}."]
 
     @cached_property
     def events(self) -> tuple[str, ...]:
@@ -66,7 +98,13 @@ class ReportData:
 
     @property
     def num_runs(self) -> int:
+        """Runs that are shown."""
         return self.scores.shape[0]
+
+    @property
+    def num_played(self) -> int:
+        """Runs that there are, with those held back to choose the points of grids."""
+        return len(next(iter(self.points.values())).returns)
 
     @property
     def num_episodes(self) -> int:
@@ -97,9 +135,8 @@ class ReportData:
 
     @cached_property
     def drawn(self) -> tuple[str, ...]:
-        """The agents that figures show, in the manifest's order: all, or the best few of many."""
-        count = MAX_DRAWN if len(self.labels) <= MAX_DRAWN else FEW_DRAWN
-        return tuple(self.labels[index] for index in sorted(self.order[:count]))
+        """The agents that figures show: all of them."""
+        return self.labels
 
     @cached_property
     def environment(self) -> Environment | str:

@@ -22,7 +22,7 @@ def html_page(report: Report) -> str:
     data = longest(report)
     experiment = str(data.manifest.get("experiment", "experiment"))
     environments = data.environment_label if len(report) == 1 else counted(len(report), "environment")
-    sizes = counted(data.num_episodes, "episode"), counted(data.num_runs, "run")
+    sizes = counted(data.num_episodes, "episode"), counted(data.num_played, "run")
     return write_html(
         Page(
             title=experiment,
@@ -53,7 +53,7 @@ def _there(sections: Iterable[Section | None]) -> list[Section]:
 def _heading(data: ReportData, experiment: str) -> str:
     """The experiment's own finding, which holds at its own sizes only; else what it is about."""
     config = data.config
-    full = data.num_episodes >= config.get("episodes", 0) and data.num_runs >= config.get("runs", 0)
+    full = data.num_episodes >= config.get("episodes", 0) and data.num_played >= config.get("runs", 0)
     return str((full and config.get("finding")) or config.get("summary") or experiment)
 
 

@@ -45,7 +45,7 @@ def _figure(report: Report) -> Figure:
     data = next(iter(report.values()))
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
     name = str(data.manifest.get("experiment", ""))
-    rows = [figures.Curves(label, data.results, data.changes) for label, data in report.items()]
+    rows = [figures.curves_of(label, data.selection, data.changes) for label, data in report.items()]
     return figures.regret_figure(rows, title=str(data.config.get("summary") or name), note=f"{name} · {runs}")
 
 

@@ -41,7 +41,7 @@ def manifest(report: Report) -> Section:
         "environments": ", ".join(report),
         "agents": len({label for each in report.values() for label in each.labels}),
         "episodes": f"{data.num_episodes:,}",
-        "runs": data.num_runs,
+        "runs": data.num_played,
     }
     names = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device")
     names += ("host", "xla_flags", "commit", "sources", "written", "seconds", "versions")
@@ -57,7 +57,7 @@ def reproduce(report: Report) -> Section:
     name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
     built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
     command = ["driftwise", "run", name if built_in else f"{name}.toml"]
-    command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_runs)]
+    command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_played)]
     command += ["--seed", str(data.manifest.get("seed", 0))]
     command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
     blocks: list[Block] = [Code(shlex.join(command))]

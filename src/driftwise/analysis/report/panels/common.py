@@ -12,11 +12,8 @@ FEW_RUNS = 10  # fewer of them are too few to resample
 
 
 def legend(data: ReportData) -> list[Legend | str]:
-    """The legend of the agents drawn, and a note where these are not all."""
-    if len(data.drawn) == len(data.labels):
-        return [Legend(data.drawn)]
-    note = f"Figures show the {len(data.drawn)} agents of lowest regret; the final table has all."
-    return [Legend(data.drawn), note]
+    """The legend of the agents, and a note on those that are grids."""
+    return [Legend(data.labels), *data.grid_notes]
 
 
 def change_marks(data: ReportData) -> list[dict[str, Any]]:

@@ -138,6 +138,7 @@ def final(data: ReportData) -> Section:
         "episode gives r."
     )
     notes = [note, _recovery_note(data)] if data.changes else [note]
+    notes += data.grid_notes
     return Section("Final table", [final_table({data.environment_label: data}, columns), *notes])
 
 

@@ -1,4 +1,4 @@
-"""Final regret over grids of two parameters."""
+"""Grids: final regret at all their points, and over two parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from driftwise.analysis.page import MANY, Figure, Section, axis, distinct_texts, plotly_text
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.statistics import mean_interval
+from driftwise.analysis.statistics.wording import rounded, with_half_width
+from driftwise.analysis.table import Cell, Table, numbers, words
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,25 @@ class ParameterGrid:
 
 
 def heat_map(data: ReportData) -> Section | None:
-    """A heat map for each grid among the agents."""
-    grids = find_grids(data.agents)
-    if not grids:
+    """A heat map for each grid of two parameters, and a table of all points of grids."""
+    agents = {label: shown for label, shown in data.shown.items() if shown.others}
+    if not agents:
         return None
-    scores = dict(zip(data.labels, data.scores.mean(axis=0), strict=True))
+    scores = {
+        point: result.cumulative_regret[:, -1]
+        for shown in agents.values()
+        for point, result in shown.points.items()
+    }
+    grids = find_grids([*data.entries.values()])
     figures = [_figure(number, grid, scores) for number, grid in enumerate(grids)]
-    return Section("Parameter grids", [*figures, "Mean final cumulative regret; lower is better."])
+    rows = []
+    for shown in agents.values():
+        for point in shown.points:
+            mean, half_width = map(float, mean_interval(scores[point]))
+            rows.append((point, Cell.of(with_half_width, mean, half_width, best=point == shown.best)))
+    table = Table.of("points", words("point") + numbers("final regret"), rows)
+    note = "Mean final cumulative regret in the runs that are shown; bold: the point chosen."
+    return Section("Parameter grids", [*figures, table, note, *data.grid_notes])
 
 
 def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[ParameterGrid]:
@@ -60,9 +74,9 @@ def _order(value: Any) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _figure(number: int, grid: ParameterGrid, scores: Mapping[str, float]) -> Figure:
+def _figure(number: int, grid: ParameterGrid, scores: Mapping[str, np.ndarray]) -> Figure:
     rows, columns = grid.values
-    z = np.array([[scores[grid.agents[row, column]] for column in columns] for row in rows])
+    z = np.array([[scores[grid.agents[row, column]].mean() for column in columns] for row in rows])
     names = [plotly_text(key) for key in grid.keys]
     trace = {
         "type": "heatmap",

@@ -128,6 +128,4 @@ def _exponents(data: ReportData) -> list[Table | str]:
         note += " No fit crosses a change of the environment."
     if len(shown) < len(borders):
         note += f" Of {len(borders)} stretches between changes the table has the longest."
-    if len(data.drawn) < len(data.labels):
-        note += f" The table has the {len(data.drawn)} agents drawn."
     return [table, note]

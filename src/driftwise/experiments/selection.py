@@ -1,0 +1,77 @@
+"""A grid is one agent: its best point stands for it, chosen by runs that are held back from what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.simulation.results import Result, over_curves
+
+MARK = "*"  # ends the label of an agent that its best point stands for
+EVERY = 4  # of so many runs the first chooses; it still does when there are more runs
+FEWEST = 3  # runs of which one can be held back, so that two are left
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """An agent as figures and tables show it: by one of its points."""
+
+    best: str  # label of the point that stands for it
+    points: Mapping[str, Result]  # of all its points by their labels, in the runs that are shown
+
+    @property
+    def result(self) -> Result:
+        """The curves of the best point."""
+        return self.points[self.best]
+
+    @property
+    def others(self) -> dict[str, Result]:
+        """The points that do not stand for it, to be drawn faintly or folded away."""
+        return {label: result for label, result in self.points.items() if label != self.best}
+
+
+class Selection(NamedTuple):
+    """The agents of an environment by what to call them, and the numbers of the runs they are shown in."""
+
+    agents: Mapping[str, Shown]
+    runs: np.ndarray
+
+
+def held_back(num_runs: int) -> np.ndarray:
+    """Whether each run chooses the points of grids, and is not shown, `[runs]`; none of too few."""
+    return (np.arange(num_runs) % EVERY == 0) & (num_runs >= FEWEST)
+
+
+def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
+    """Every agent of an environment by one of its points, in the order of their first ones.
+
+    A grid is called by its name and a mark. Its best point has the lowest mean final regret over the runs
+    held back, or over all of them where none can be. All agents are shown in the same runs, so that they stay
+    paired: where nothing is a grid, that is every run.
+
+    Args:
+      points: curves `[runs, points]` by the labels of the points.
+      names: the name of the agent that each label belongs to.
+    """
+    agents: dict[str, dict[str, Result]] = {}
+    for label, result in points.items():
+        agents.setdefault(names[label], {})[label] = result
+    num_runs = min(len(result.returns) for result in points.values())
+    choosing = held_back(num_runs) & (len(agents) < len(points))
+    shown = {}
+    for name, own in agents.items():
+        label = f"{name}{MARK}" if len(own) > 1 else next(iter(own))
+        if label in shown:
+            raise ValueError(f"two agents are called {label!r}: rename one of them")
+        runs = choosing if choosing.any() else ~choosing
+        finals = {point: result.cumulative_regret[runs, -1].mean() for point, result in own.items()}
+        seen = {point: _in_runs(result, ~choosing) for point, result in own.items()}
+        shown[label] = Shown(min(finals, key=finals.__getitem__), seen)
+    return Selection(shown, np.flatnonzero(~choosing))
+
+
+def _in_runs(result: Result, runs: np.ndarray) -> Result:
+    return result if runs.all() else replace(result, **over_curves(lambda curve: curve[runs], result))
