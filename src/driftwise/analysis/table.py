@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import itertools
 import math
@@ -64,7 +65,7 @@ def numbers(*headings: str) -> tuple[Column, ...]:
     return tuple(Column(heading, (heading,)) for heading in headings)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Columns and rows; the `name` tells tables of a page apart, the `title` stands above the table."""
 
@@ -92,6 +93,43 @@ class Table:
         cells = zip(*self.rows, strict=True)
         empty = (all(cell.text in EMPTY for cell in column) for column in cells)
         return self.without(*(column.heading for column, no in zip(self.columns, empty, strict=True) if no))
+
+    def __repr__(self) -> str:
+        return plain_text(self)
+
+    def _repr_html_(self) -> str:
+        return html_text(self)
+
+
+def plain_text(table: Table) -> str:
+    """The table in columns of equal width, below its title."""
+    headings = [column.heading for column in table.columns]
+    lines = [headings, *([cell.text for cell in row] for row in table.rows)]
+    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
+    signs = [">" if column.kind == "number" else "<" for column in table.columns]
+
+    def line(texts: list[str]) -> str:
+        return "  ".join(map("{:{}{}}".format, texts, signs, widths)).rstrip()
+
+    return "\n".join([*filter(None, [table.title]), *map(line, lines)])
+
+
+def html_text(table: Table) -> str:
+    """The table as a fragment of HTML, as notebooks show it."""
+
+    def cell(tag: str, column: Column, text: str, best: bool = False) -> str:
+        side = "right" if column.kind == "number" else "left"
+        weight = "; font-weight: bold" * best
+        return f'<{tag} style="text-align: {side}{weight}">{html.escape(text)}</{tag}>'
+
+    headings = (cell("th", column, column.heading) for column in table.columns)
+    rows = (
+        (cell("td", column, each.text, each.best) for column, each in zip(table.columns, row, strict=True))
+        for row in table.rows
+    )
+    lines = "".join(f"<tr>{''.join(cells)}</tr>" for cells in (headings, *rows))
+    title = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
+    return f"<table>{title}{lines}</table>"
 
 
 def terminal_table(table: Table) -> TerminalTable:

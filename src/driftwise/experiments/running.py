@@ -122,7 +122,8 @@ def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:
     """The outcomes of a group's points, from the results of its runs."""
     split = split_points(join_runs(results), len(group.points))
     for (label, point), result in zip(group.points.items(), split, strict=True):
-        own = replace(result, manifest={**result.manifest, "agent": to_config(point.agent)})
+        config = to_config(point.agent)
+        own = replace(result, configs=[config], manifest={**result.manifest, "agent": config})
         yield Outcome(group.environment_label, label, own, group.name, point.values)
 
 

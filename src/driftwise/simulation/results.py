@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import operator
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from driftwise.base.parameters import parameters
+from driftwise.base.validation import ArgumentError, require_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from driftwise.analysis.table import Table
 
 CURVES = ("returns", "values", "optimal_values")
 EVENTS = ("restarts", "alarms")  # diagnostics that are 1 in an episode in which it happened, else 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Curves of a simulation, `[*grid, runs, points]`; a point is the mean over `lengths` episodes.
 
-    With `record_every=1` (the default) points are episodes.
+    With `record_every=1` (the default) points are episodes. In a notebook it shows itself, with a figure.
     """
 
     returns: np.ndarray  # rewards collected in an episode
@@ -29,6 +38,7 @@ class Result:
     manifest: dict[str, Any]
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)  # curves that some agents have
     signed: bool = False  # whether regret may be negative, as in single steps of problems without episodes
+    configs: Sequence[Mapping[str, Any]] = ()  # of the agents on the grid, the last axis fastest
 
     @cached_property
     def episodes(self) -> np.ndarray:
@@ -55,6 +65,128 @@ class Result:
             if name in self.diagnostics
         }
 
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The shape of the grid of agents; empty for a single agent."""
+        return self.returns.shape[:-2]
+
+    @property
+    def num_runs(self) -> int:
+        """The number of runs of each agent."""
+        return self.returns.shape[-2]
+
+    @cached_property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Numbers of the agents by their names, `[*grid]`."""
+        tables = [parameters(config) for config in self.configs]
+        names = tables[0] if tables else {}
+        return {name: np.array([table[name] for table in tables]).reshape(self.grid) for name in names}
+
+    @cached_property
+    def varied(self) -> dict[str, np.ndarray]:
+        """The parameters that are not the same at all points of the grid."""
+        return {name: values for name, values in self.parameters.items() if np.ptp(values)}
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes of all curves: of the grid, by the parameters that vary; `run`, `episode`."""
+        return *(self._axis(number) for number in range(len(self.grid))), "run", "episode"
+
+    def _axis(self, number: int) -> str:
+        varying = (name for name, values in self.varied.items() if np.ptp(values, axis=number).any())
+        return ", ".join(varying) or f"axis {number}"
+
+    def point(self, *index: int) -> Result:
+        """The result of the agent at this index of the grid, as if it had run alone; without its state."""
+        if len(index) != len(self.grid):
+            raise ArgumentError("index", f"have a number for each of {len(self.grid)} axes", index)
+        place = int(np.ravel_multi_index(index, self.grid)) if index else 0
+        configs = self.configs[place : place + 1]
+        manifest = {**self.manifest, "agent": configs[0]} if configs else self.manifest
+        curves = over_curves(lambda curve: curve[index], self)
+        return replace(self, **curves, state=None, configs=configs, manifest=manifest)
+
+    def at(self, **values: float) -> Result:
+        """The result of the one agent of the grid whose parameters have these values."""
+        fitting = np.ones(self.grid, dtype=bool)
+        for name, value in values.items():
+            if name not in self.varied:
+                expected = f"name parameters that vary: {', '.join(self.varied) or 'none'}"
+                raise ArgumentError("at", expected, name)
+            fitting &= np.isclose(self.varied[name], value, rtol=1e-9, atol=0.0)
+        if np.count_nonzero(fitting) != 1:
+            found = f"{np.count_nonzero(fitting)} of {fitting.size} at {values}"
+            raise ArgumentError("at", "name one agent of the grid", values, found)
+        return self.point(*(int(place[0]) for place in np.nonzero(fitting)))
+
+    def best(self, num_choosing: int | None = None) -> Result:
+        """The agent of the grid of lowest mean final regret in some runs, and its result in the others.
+
+        The first `num_choosing` runs, half of them unless given, choose it and are left out. Whoever reports
+        the runs that were chosen by reports luck: the lowest of many means is too low. A single agent is
+        given back as it is.
+        """
+        if not self.grid:
+            return self
+        count = self.num_runs // 2 if num_choosing is None else require_count("num_choosing", num_choosing)
+        if not 0 < count < self.num_runs:
+            raise ArgumentError("num_choosing", f"leave some of {self.num_runs} runs on both sides", count)
+        finals = self.cumulative_regret[..., :count, -1].mean(axis=-1)
+        index = np.unravel_index(int(np.argmin(finals)), self.grid)
+        chosen = self.point(*map(int, index))
+        facts = {
+            "num_runs": self.num_runs - count,
+            "first_run": self.manifest.get("first_run", 0) + count,
+            "chosen": {
+                "agents": finals.size,
+                "runs": count,
+                "values": {name: values[index].item() for name, values in self.varied.items()},
+            },
+        }
+        others = over_curves(lambda curve: curve[count:], chosen)
+        return replace(chosen, **others, manifest={**chosen.manifest, **facts})
+
+    def summary(self) -> Table:
+        """A row for each agent of the grid: its parameters, final regret, reward, restarts and alarms."""
+        from driftwise.analysis.notebook import summary_table
+
+        return summary_table(self)
+
+    def plot(self) -> Figure:
+        """Regret of an episode and cumulative regret of every agent: mean over runs, 95 % interval."""
+        from driftwise.analysis.notebook import result_figure
+
+        return result_figure(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each agent of the grid, run and point, and a column for each parameter."""
+        from driftwise.analysis.notebook import result_frame
+
+        return result_frame(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but the agents' states to one file, from which `Result.load` makes it again."""
+        from driftwise.simulation.result_files import write_result
+
+        write_result(path, self)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Result:
+        """The result in a file that `save` wrote."""
+        from driftwise.simulation.result_files import read_result
+
+        return read_result(path)
+
+    def __repr__(self) -> str:
+        from driftwise.analysis.notebook import result_text
+
+        return f"<{result_text(self)}>"
+
+    def _repr_html_(self) -> str:
+        from driftwise.analysis.notebook import result_html
+
+        return result_html(self)
+
 
 def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
     """All fields that hold curves, each made by `change` from those of the results."""
@@ -80,11 +212,8 @@ def split_points(result: Result, count: int) -> list[Result]:
     """Results of the points of a grid with one axis, as if each had run alone; they share the time."""
     if count == 1:
         return [result]
-    manifest = {**result.manifest, "seconds": result.manifest["seconds"] / count}
-    return [
-        replace(result, **over_curves(operator.itemgetter(index), result), manifest=manifest)
-        for index in range(count)
-    ]
+    shared = replace(result, manifest={**result.manifest, "seconds": result.manifest["seconds"] / count})
+    return [shared.point(index) for index in range(count)]
 
 
 def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
+from driftwise.base.part import points, to_config
 from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
@@ -253,12 +254,12 @@ class Simulation:
 
     def result(self, *, keep_state: bool = False) -> Result:
         """The curves up to the last episode played."""
-        task, (points, _, num_runs) = self.task, self._shape(self.done)
-        lengths = np.diff(np.minimum(np.arange(points + 1) * task.record_every, self.done))
+        task, (num_points, _, num_runs) = self.task, self._shape(self.done)
+        lengths = np.diff(np.minimum(np.arange(num_points + 1) * task.record_every, self.done))
 
         def mean(sums: np.ndarray) -> np.ndarray:
-            means = np.moveaxis(sums[:points] / lengths[:, None, None], 0, -1)
-            return means.reshape(*self._grid, num_runs, points)
+            means = np.moveaxis(sums[:num_points] / lengths[:, None, None], 0, -1)
+            return means.reshape(*self._grid, num_runs, num_points)
 
         means = {name: mean(sums) for name, sums in self._sums.items()}
         if keep_state and self._state is None:
@@ -270,7 +271,14 @@ class Simulation:
             lengths=lengths,
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
             signed=task.environment.continuing,
-            manifest=dict(**task.arguments(), platform=self.platform, **self.origin, seconds=self.seconds),
+            configs=[to_config(each) for each in points(task.agent)],
+            manifest=dict(
+                **task.arguments(),
+                changes=list(task.environment.changes(self.done)),
+                platform=self.platform,
+                **self.origin,
+                seconds=self.seconds,
+            ),
         )
 
     @property

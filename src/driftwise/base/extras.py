@@ -1,0 +1,16 @@
+"""Packages that only some features need."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def needed_by(feature: str, extra: str = "cli") -> Iterator[None]:
+    """Imports of a feature; a package that is missing is told with the extra that installs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        text = f"{feature} needs {error.name}: pip install 'driftwise[{extra}]'"
+        raise ModuleNotFoundError(text, name=error.name) from None
