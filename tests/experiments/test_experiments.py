@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from driftwise.analysis.statistics import mean_interval
-from driftwise.base.part import to_config
+from driftwise.base.part import grid_shape, points, to_config
 from driftwise.base.provenance import provenance
 from driftwise.experiments import EXPERIMENTS, run_experiment
+from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.running import Progress
 from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation import running
-from driftwise.simulation.results import Result
+from driftwise.simulation.chunks import Chunk
+from driftwise.simulation.results import Result, over_curves
 from driftwise.simulation.tasks import Task
 from tests.examples import only
 
@@ -51,10 +55,19 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
     )
 
 
-def pretend(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
+def standing(task: Task, done: int) -> Any:
+    """A simulation that has come so far; the regret of an episode is the number of the grid's point."""
+    shape = (task.num_episodes, len(points(task.agent)), task.num_runs)
+    zeros, places = np.zeros(shape), np.broadcast_to(np.arange(shape[1])[:, None], shape)
+    return SimpleNamespace(
+        task=task, done=done, sums={"returns": zeros, "values": zeros, "optimal_values": places}
+    )
+
+
+def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
     """In place of running a task, in two chunks."""
     for done in (0, task.num_episodes // 2, task.num_episodes):
-        report(done, task.num_episodes)
+        progress(standing(task, done))
     return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
 
@@ -109,9 +122,9 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: py
 
 
 def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    def resumed(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
+    def resumed(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
         for done in (4, 6):
-            report(done, task.num_episodes)
+            progress(standing(task, done))
         return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
     monkeypatch.setattr(running, "run_task", resumed)
@@ -119,6 +132,36 @@ def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.Monkey
     run_experiment(QUICKSTART, num_episodes=6, num_runs=2, progress=told.append)
     first = next(iter(QUICKSTART.agents))
     assert [(each.done, each.restored) for each in told if each.label == first] == [(0, 0), (4, 4), (6, 4)]
+
+
+def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
+        progress(standing(task, task.num_episodes))
+        grid = grid_shape(task.agent)
+        single = made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
+        return replace(
+            single, **over_curves(lambda curve: np.broadcast_to(curve, grid + curve.shape), single)
+        )
+
+    monkeypatch.setattr(running, "run_task", whole)
+    grid = dict(algorithm="opt_wlsvi", rate=[0.9, 0.99], radius=0.1)
+    mine = experiment_of(
+        dict(
+            name="mine",
+            summary="a grid and another",
+            episodes=6,
+            runs=2,
+            environment=dict(type="combination_lock"),
+            agents=dict(grid=grid, floor=dict(algorithm="uniform")),
+        ),
+    )
+    chunks: list[Chunk] = []
+    outcomes = run_experiment(mine, on_chunk=chunks.append)
+    assert [(chunk.environment, chunk.agent) for chunk in chunks] == [
+        (outcome.environment_label, outcome.label) for outcome in outcomes
+    ]
+    assert [chunk.regret.shape for chunk in chunks] == [(2, 6)] * 3
+    assert [chunk.cumulative_regret[0, -1] for chunk in chunks] == [0.0, 6.0, 0.0]
 
 
 @pytest.mark.slow

@@ -52,13 +52,13 @@ def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, c
     monkeypatch.setattr(checkpoints, "SHARE", 1e9)  # a checkpoint after every chunk
     seen = []
 
-    def progress(done: int, total: int) -> None:
-        if done >= min(16 * chunks, total):
+    def progress(simulation: Simulation) -> None:
+        if simulation.done >= min(16 * chunks, NUM_EPISODES):
             raise Killed
 
     with pytest.raises(Killed):
         simulate_from(path, fresh(), progress=progress)
-    result = simulate_from(path, fresh(), progress=lambda done, total: seen.append(done))
+    result = simulate_from(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
     assert seen[0] == min(16 * chunks, NUM_EPISODES)
     whole = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
     for curve in ("returns", "values", "optimal_values"):
@@ -69,15 +69,15 @@ def test_whoever_stops_a_simulation_loses_nothing_that_was_played(path, monkeypa
     monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 1e9)  # no checkpoint but the last
     stood = []
 
-    def progress(done: int, total: int) -> None:
-        stood.append(done)
-        if done:
+    def progress(simulation: Simulation) -> None:
+        stood.append(simulation.done)
+        if simulation.done:
             raise Killed
 
     with pytest.raises(Killed):
         simulate_from(path, fresh(), progress=progress)
     seen = []
-    simulate_from(path, fresh(), progress=lambda done, total: seen.append(done))
+    simulate_from(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
     assert 0 < seen[0] == stood[-1] < NUM_EPISODES
 
 
@@ -356,7 +356,7 @@ from tests.examples import agent, make
 
 checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
 simulation = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, num_runs=3, chunk_size=16))
-checkpoints.simulate_from(Path(sys.argv[1]), simulation, progress=lambda done, total: print(done, flush=True))
+checkpoints.simulate_from(Path(sys.argv[1]), simulation, progress=lambda now: print(now.done, flush=True))
 """
 
 

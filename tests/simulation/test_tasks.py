@@ -59,7 +59,16 @@ def test_a_task_is_a_simulation(tmp_path, serial):
 
 def test_workers_give_the_same_bytes_and_report(tmp_path, serial):
     seen: list[tuple[int, int, int]] = []
-    results = run_tasks(TASKS, tmp_path, engine=Processes(2), progress=lambda *news: seen.append(news))
+    heard: dict[int, Any] = {}
+    results = run_tasks(
+        TASKS,
+        tmp_path,
+        engine=Processes(2),
+        progress=lambda *news: seen.append(news),
+        on_chunk=heard.__setitem__,
+    )
+    for number, result in enumerate(results):  # of one chunk
+        np.testing.assert_array_equal(heard[number].cumulative_regret, result.cumulative_regret)
     assert contents(tmp_path) == contents(serial)
     for number in range(len(TASKS)):  # from none to all, never back, and each end once
         told = [done for each, done, _ in seen if each == number]

@@ -191,13 +191,18 @@ def require_single(value: Any) -> None:
         raise ArgumentError(name, "be a single number", values, f"a grid, {np.ravel(values).tolist()}")
 
 
-def points(value: Any) -> tuple[Any, ...]:
-    """A part with a grid in its numbers as single parts, one for each point, the last axis fastest."""
+def grid_shape(value: Any) -> tuple[int, ...]:
+    """The common shape of the grids in a part's numbers; empty where there are none."""
     try:
-        shape = np.broadcast_shapes(*(each.grid for each in numbers(value)))
+        return np.broadcast_shapes(*(each.grid for each in numbers(value)))
     except ValueError:
         listed = " and ".join(f"{name} {each!r}" for name, each in grid_of(value).items())
         raise ArgumentError("grids", "have shapes that fit each other", value, listed) from None
+
+
+def points(value: Any) -> tuple[Any, ...]:
+    """A part with a grid in its numbers as single parts, one for each point, the last axis fastest."""
+    shape = grid_shape(value)
     return tuple(_point(value, shape, index) for index in np.ndindex(shape))
 
 

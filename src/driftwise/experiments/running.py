@@ -14,6 +14,7 @@ from driftwise.base.part import to_config
 from driftwise.base.validation import ArgumentError
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.study import Group, Study, prepare
+from driftwise.simulation.chunks import Chunk, OnChunk
 from driftwise.simulation.results import Result, join_runs, split_points
 from driftwise.simulation.tasks import Device, Task
 
@@ -74,6 +75,7 @@ def run_study(
     engine: Engine | None = None,
     device: Device | None = None,
     progress: Listener | None = None,
+    on_chunk: OnChunk | None = None,
     look: Look | None = None,
     recompute: bool = False,
     tasks: Tasks | None = None,
@@ -87,6 +89,9 @@ def run_study(
         process unless given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
       progress: called with a `Progress`: for every agent at the start, then after every part of its episodes.
+      on_chunk: called with a `driftwise.simulation.chunks.Chunk`: the curves of every chunk of episodes, of
+        one agent in one environment and at most 64 of its runs, as soon as they are known here. What
+        checkpoints had already is told too. What it raises ends the run, as with `look`.
       look: called several times a second by engines, else about every second; what it raises ends the run,
         and the checkpoints have all that was played.
       recompute: compute again what other code or other versions computed, instead of refusing it.
@@ -101,6 +106,8 @@ def run_study(
     every = [task for own in split for task in own]
     report = _by_agent(owners, every, progress or (lambda news: None))
     options: dict[str, Any] = dict(engine=engine, recompute=recompute)
+    if on_chunk is not None:
+        options["on_chunk"] = _chunks_by_agent(owners, on_chunk)
     results = iter(run_tasks(every, checkpoints, **options, progress=report, look=look))
     return tuple(
         outcome
@@ -125,6 +132,18 @@ def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:
         config = to_config(point.agent)
         own = replace(result, configs=[config], manifest={**result.manifest, "agent": config})
         yield Outcome(group.environment_label, label, own, group.name, point.values)
+
+
+def _chunks_by_agent(owners: Sequence[Group], listener: OnChunk) -> Callable[[int, Chunk], None]:
+    """Chunks of numbered tasks as chunks of the agents they belong to."""
+
+    def tell(number: int, chunk: Chunk) -> None:
+        group = owners[number]
+        for index, label in enumerate(group.points):
+            own = chunk.point(index) if len(group.points) > 1 else chunk
+            listener(own._replace(environment=group.environment_label, agent=label))
+
+    return tell
 
 
 def _by_agent(

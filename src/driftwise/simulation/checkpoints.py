@@ -78,22 +78,21 @@ def simulate_from(
     path: Path | None,
     simulation: Simulation,
     *,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[Simulation], None] = lambda simulation: None,
 ) -> Result:
     """Bring a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
-    One process at a time may do so with the same path. Without a path nothing is kept. Progress begins with
-    what was done before; what it raises ends the simulation, after a last checkpoint.
+    One process at a time may do so with the same path. Without a path nothing is kept. `progress` is called
+    with the simulation, at first with what was done before; what it raises ends it, after a last checkpoint.
     """
-    total = simulation.task.num_episodes
     if path is not None and (content := read_content(path)) is not None:
         restore_from(content, path, simulation)
-    progress(simulation.done, total)
+    progress(simulation)
     for due in parts(simulation):
         if due and path is not None:
             write_checkpoint(path, simulation)
         try:
-            progress(simulation.done, total)
+            progress(simulation)
         except BaseException:  # whoever listens wants to stop; nothing that was played is lost
             if not due and path is not None:
                 write_checkpoint(path, simulation)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from driftwise.analysis.table import Table
 
 CURVES = ("returns", "values", "optimal_values")
+DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
 EVENTS = ("restarts", "alarms")  # diagnostics that are 1 in an episode in which it happened, else 0
 
 
@@ -186,6 +187,19 @@ class Result:
         from driftwise.analysis.notebook import result_html
 
         return result_html(self)
+
+
+def result_curves(
+    sums: Mapping[str, np.ndarray], lengths: np.ndarray, grid: tuple[int, ...]
+) -> dict[str, Any]:
+    """Fields of a `Result` that hold curves, from sums over the episodes of points `[points, grid, runs]`."""
+    means = {
+        name: np.moveaxis(each / lengths[:, None, None], 0, -1).reshape(*grid, each.shape[-1], len(lengths))
+        for name, each in sums.items()
+    }
+    named = {name: means.pop(name) for name in CURVES}
+    diagnostics = {name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()}
+    return {**named, "diagnostics": diagnostics, "lengths": lengths}
 
 
 def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:

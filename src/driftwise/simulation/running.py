@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from driftwise.base.files import ensure_folder
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, simulate_from
+from driftwise.simulation.chunks import Chunk, Chunks
 from driftwise.simulation.files import remove_leftovers
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
@@ -46,6 +47,7 @@ def run_tasks(
     *,
     engine: Engine | None = None,
     progress: Report | None = None,
+    on_chunk: Callable[[int, Chunk], None] | None = None,
     look: Look | None = None,
     recompute: bool = False,
 ) -> list[Result]:
@@ -54,30 +56,45 @@ def run_tasks(
     Args:
       engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
       progress: hears where each task begins and what it comes to, never less than before.
+      on_chunk: called with the number of a task and a chunk of it as soon as it is known here: on an engine,
+        with its checkpoint. It hears every chunk, whoever has played it and when.
       recompute: compute again what other code or other versions computed, instead of refusing it.
       look: called several times a second by engines, else about every second; what it raises ends the run.
     """
     look, furthest = look or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
+    names = [checkpoint_name(task) for task in tasks]
+    chunks = []
+    if on_chunk is not None:
+        chunks = [Chunks(task, partial(on_chunk, number)) for number, task in enumerate(tasks)]
 
     def report(number: int, done: int, total: int) -> None:
         look()
-        if progress is not None and done > furthest[number]:  # work can be lost, and done again
-            furthest[number] = done
+        if done <= furthest[number]:  # work can be lost, and done again
+            return
+        furthest[number] = done
+        if progress is not None:
             progress(number, done, total)
+        if engine is not None and folder is not None and chunks:
+            chunks[number].read(folder / names[number])
+
+    def watch(number: int, simulation: Simulation) -> None:
+        report(number, simulation.done, simulation.task.num_episodes)
+        if chunks:
+            chunks[number].tell(simulation.done, simulation.sums)
 
     if folder is not None:
         ensure_folder(folder)
         remove_leftovers(folder)
-        for task in tasks if recompute else ():
-            drop_outdated(folder / checkpoint_name(task), Simulation(task))
+        for task, name in zip(tasks, names, strict=True) if recompute else ():
+            drop_outdated(folder / name, Simulation(task))
     if engine is not None:
         if folder is None:
             raise ArgumentError("folder", "be a path where there is an engine", folder)
         engine.finish(tasks, folder, report, look)  # then all there is to do here is to read
-    return [run_task(task, folder, functools.partial(report, number)) for number, task in enumerate(tasks)]
+    return [run_task(task, folder, partial(watch, number)) for number, task in enumerate(tasks)]
 
 
-def run_task(task: Task, folder: Path | None, report: Callable[[int, int], None]) -> Result:
+def run_task(task: Task, folder: Path | None, progress: Callable[[Simulation], None]) -> Result:
     """Result of a task, from whatever checkpoint it has in the folder."""
     path = None if folder is None else folder / checkpoint_name(task)
-    return simulate_from(path, Simulation(task), progress=report)
+    return simulate_from(path, Simulation(task), progress=progress)

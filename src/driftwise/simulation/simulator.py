@@ -23,6 +23,7 @@ from driftwise.base.part import points, to_config
 from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
+from driftwise.simulation.chunks import Chunks, OnChunk
 from driftwise.simulation.program import (
     chunk_inputs,
     find_device,
@@ -32,11 +33,10 @@ from driftwise.simulation.program import (
     play_chunk,
     run_keys,
 )
-from driftwise.simulation.results import CURVES, Result, joint_origin
+from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, joint_origin, result_curves
 from driftwise.simulation.room import require_room_for, telling_of_memory
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
-DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
 SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
 PROGRESS = {"done": np.int64, "seconds": np.float64}
 OF_SAME = "come from a simulation of the same task"
@@ -56,6 +56,7 @@ def simulate(
     first_run: int = 0,
     keep_state: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    on_chunk: OnChunk | None = None,
 ) -> Result:
     """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
 
@@ -75,13 +76,17 @@ def simulate(
       first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
       keep_state: also return the agents' states after the last episode.
       progress: called as `progress(episodes_done, num_episodes)` whenever it comes back.
+      on_chunk: called with a `driftwise.simulation.chunks.Chunk`, the curves of every `chunk_size` episodes,
+        as soon as they are played. That goes by episodes and not by the clock: the same chunks every time.
+        What it raises ends the simulation.
 
     Returns:
       A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
       `diagnostics` of agents that have some.
     """
-    if progress is not None and not callable(progress):
-        raise ArgumentError("progress", "be a function", progress)
+    for name, listener in (("progress", progress), ("on_chunk", on_chunk)):
+        if listener is not None and not callable(listener):
+            raise ArgumentError(name, "be a function", listener)
     task = Task(
         agent,
         environment,
@@ -96,10 +101,13 @@ def simulate(
     )
     require_room_for([task])
     simulation = Simulation(task)
+    chunks = None if on_chunk is None else Chunks(task, on_chunk)
     while not simulation.finished:
         simulation.advance(SECONDS_AT_ONCE)
         if progress is not None:
             progress(simulation.done, task.num_episodes)
+        if chunks is not None:
+            chunks.tell(simulation.done, simulation.sums)
     return simulation.result(keep_state=keep_state)
 
 
@@ -108,6 +116,7 @@ class Simulation:
 
     `advance` plays a chunk, or a part of it. `checkpoint` is all there is to it so far as named arrays, and
     another simulation of the same task goes on from there with `restore`, to the same numbers bit for bit.
+    `sums` are the curves, summed over the episodes of points: `[points, grid, runs]`.
     Nothing is put on a device before it is needed there, so that a finished simulation can be read where
     there is none.
     """
@@ -121,7 +130,7 @@ class Simulation:
         self._grid, self._lowered = lower(task.agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
-        self._sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
+        self.sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
         self._state: Any = None  # until it is needed
         self._inputs: Any = None  # of the present chunk
         self._pace = math.inf  # seconds of an episode, lately
@@ -191,7 +200,7 @@ class Simulation:
         curves = dict(zip(CURVES, record, strict=True))
         curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
         for name, values in curves.items():
-            np.add.at(self._sums[name], blocks, values[played])  # in order of episodes, whatever the chunks
+            np.add.at(self.sums[name], blocks, values[played])  # in order of episodes, whatever the chunks
         elapsed = time.perf_counter() - started
         self.done += count
         self.seconds += elapsed
@@ -207,7 +216,7 @@ class Simulation:
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
             "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
-            **{name: sums[:points].copy() for name, sums in self._sums.items()},
+            **{name: sums[:points].copy() for name, sums in self.sums.items()},
             **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
 
@@ -247,28 +256,21 @@ class Simulation:
             with own_settings(self._device):
                 self._state = jax.device_put(state)
         self._before = json.loads(str(checkpoint["origin"]))
-        self._sums.clear()
+        self.sums.clear()
         for name in (*CURVES, *diagnostics):
-            self._sums[name][: len(checkpoint[name])] = checkpoint[name]
+            self.sums[name][: len(checkpoint[name])] = checkpoint[name]
         self.done, self.seconds = done, seconds
 
     def result(self, *, keep_state: bool = False) -> Result:
         """The curves up to the last episode played."""
-        task, (num_points, _, num_runs) = self.task, self._shape(self.done)
-        lengths = np.diff(np.minimum(np.arange(num_points + 1) * task.record_every, self.done))
-
-        def mean(sums: np.ndarray) -> np.ndarray:
-            means = np.moveaxis(sums[:num_points] / lengths[:, None, None], 0, -1)
-            return means.reshape(*self._grid, num_runs, num_points)
-
-        means = {name: mean(sums) for name, sums in self._sums.items()}
+        task, count = self.task, self._shape(self.done)[0]
+        lengths = np.diff(np.minimum(np.arange(count + 1) * task.record_every, self.done))
+        played = {name: sums[:count] for name, sums in self.sums.items()}
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
         state = jax.device_get(self._state.state) if keep_state else None
         return Result(
-            **{name: means.pop(name) for name in CURVES},
-            diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()},
-            lengths=lengths,
+            **result_curves(played, lengths, self._grid),
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
             signed=task.environment.continuing,
             configs=[to_config(each) for each in points(task.agent)],

@@ -18,6 +18,7 @@ from typing import Any
 
 from driftwise.base.validation import require_count
 from driftwise.simulation.running import EngineError, Look, Report, run_task
+from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 
 ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
@@ -167,10 +168,10 @@ def _follow() -> None:
 
 
 def _work(task: Task, folder: Path, number: int) -> None:
-    def report(done: int, total: int) -> None:
+    def report(simulation: Simulation) -> None:
         if _board.begun[number] < 0:
-            _board.begun[number] = done
-        _board.done[number] = done
+            _board.begun[number] = simulation.done
+        _board.done[number] = simulation.done
         if _ending or _board.wanted.value != GO_ON:
             raise TaskStopped
 
