@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 
@@ -104,6 +106,17 @@ def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
     flat = Result(np.ones((2, 5)), -np.ones((2, 5)), np.zeros((2, 5)), np.ones(5, dtype=int), None, {})
     figure = figures.regret_figure([figures.Curves("one", {"a": flat})], title=title)
     assert figure.texts[0].get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_names_of_changes_never_overlap_and_all_of_them_are_marked() -> None:
+    changes = (*range(5, 60, 2), 90)
+    drawn = figures.regret_figure([figures.Curves("", RESULTS, changes=changes)])
+    for axes in drawn.axes:
+        marked = [line for line in axes.get_lines() if len({*np.asarray(line.get_xdata())}) == 1]
+        assert len(marked) == len(changes)
+        boxes = [text.get_window_extent() for text in axes.texts if text.get_text() == "change"]
+        assert len(boxes) > 2
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:

@@ -56,6 +56,21 @@ def agents(**tables: dict[str, Any]) -> Experiment:
         (dict(type="Periodic", period="10%"), 300, dw.drift.Periodic(30)),
         (dict(type="Periodic", period=12.5), 300, dw.drift.Periodic(12.5)),
         (dict(type="Abrupt", at=["50%+1", "100%-1"]), 300, dw.drift.Abrupt((151, 299))),
+        (
+            dict(type="Repeat", drift=dict(type="Abrupt", at=["10%"]), period="50%"),
+            300,
+            dw.drift.Repeat(dw.drift.Abrupt((30,)), 150),
+        ),
+        (
+            dict(type="Then", at=["50%"], drifts=[dict(type="Constant"), dict(type="Periodic", period="5%")]),
+            300,
+            dw.drift.Then((dw.drift.Constant(), dw.drift.Periodic(15)), (150,)),
+        ),
+        (
+            dict(type="Recorded", weights=[0, 1, 0.5], knots=["50%", "+1", "100%"]),
+            300,
+            dw.drift.Recorded((0, 1, 0.5), (150, 151, 300)),
+        ),
         (dict(type="Gradual", knots=["50%", "+1", "+10%", 200]), 300, dw.drift.Gradual((150, 151, 181, 200))),
     ],
 )

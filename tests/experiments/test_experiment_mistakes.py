@@ -18,7 +18,7 @@ ENVIRONMENT = '[environment]\ntype = "combination_lock"\n'
 AGENTS = '[agents."OPT-WLSVI"]\nalgorithm = "opt_wlsvi"\nrate = 0.9\nradius = 0.4\n'
 ALGORITHMS = ", ".join(dw.algorithms.ALGORITHMS)
 ENVIRONMENTS = ", ".join(dw.environments.ENVIRONMENTS)
-DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk"
+DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk, Then, Repeat, Sum, Product, Recorded"
 OPT_WLSVI = ", ".join(list(inspect.signature(dw.algorithms.opt_wlsvi).parameters)[1:])
 TUNED = "delta, beta_scale, tuning, norm, clip"
 LOCK = "horizon, drift, changing, intended, rewards, seed"
@@ -144,6 +144,22 @@ MISTAKES = {
     ),
     in_drift("type = 'Abrupt', at = ['1%', '2%']"): (
         "environment.drift.at must be increasing episodes, got [1, 1], of a run of 40 episodes"
+    ),
+    in_drift("type = 'Then', at = [3], drifts = [{type = 'Constant'}, {type = 'Abrupt', at = ['+1']}]"): (
+        f"environment.drift.drifts.1.at must {EXPECTED}, got '+1' after nothing"
+    ),
+    in_drift("type = 'Sum', drifts = [{type = 'Nothing'}]"): (
+        f"environment.drift.drifts.0.type must be one of {DRIFTS}, got 'Nothing'"
+    ),
+    in_drift("type = 'Product', drifts = 3"): (
+        "environment.drift.drifts must list at least one Drift, got 3"
+    ),
+    in_drift("type = 'Repeat', drift = {type = 'Constant'}, period = '0%'"): (
+        "environment.drift.period must be a positive integer, got 0, of a run of 40 episodes"
+    ),
+    in_drift("type = 'Recorded', weights = 'no/rows.csv'"): (
+        "environment.drift.weights must be an array, or the name of a file of numbers, "
+        "got 'no/rows.csv' (No such file or directory)"
     ),
     in_drift("type = 'RandomWalk', scale = '5%'"): (
         "environment.drift.scale must be a number of at least 0, got '5%'"

@@ -23,6 +23,7 @@ from driftwise.simulation.results import Result
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
 LINES = ("-", (0, (2.2, 1.4)))  # alternating, so that of two curves in one place both are seen
 MAX_AGENTS = len(COLOURS) * len(LINES)
+FEW_CHANGES, ROOM = 12, 0.15  # changes that have lines of full width; the share of the axis that a name takes
 INK, FAINT, GREY = "#222222", "#767676", "#b5b5b5"
 UNCHOSEN: dict[str, Any] = dict(linewidth=0.8, alpha=0.25, zorder=1)  # points of a grid but for the best
 STYLE: dict[Any, Any] = {
@@ -175,10 +176,14 @@ def _finish(axes: Axes, heading: str, changes: Sequence[int]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     axes.set_ylim(bottom=-0.012 * axes.get_ylim()[1])  # a line along zero keeps its width
     axes.tick_params(length=0)
-    for change in changes:
-        place = change + 0.5  # after as many episodes, counted from 1
-        axes.axvline(place, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        _write_above(axes, "change", place, "data", 2, ha="center", fontsize=8.5, color=FAINT)
+    room = ROOM * axes.get_xlim()[1]
+    named = -room
+    for place in (change + 0.5 for change in changes):  # after as many episodes, counted from 1
+        width = 1 if len(changes) <= FEW_CHANGES else 0.4
+        axes.axvline(place, color=FAINT, linewidth=width, linestyle=(0, (4, 3)), zorder=1)
+        if place >= named + room:  # those that follow closely have its name
+            _write_above(axes, "change", place, "data", 2, ha="center", fontsize=8.5, color=FAINT)
+            named = place
 
 
 def _write_above(axes: Axes, text: str, x: float, unit: str, points: float, **look: Any) -> None:

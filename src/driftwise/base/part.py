@@ -80,11 +80,24 @@ def member(kind: type, *, stacked: bool = False, default: Any = dataclasses.MISS
     return _checked(check, default, stacked=stacked)
 
 
+def members(kind: type) -> Any:
+    """A field of a record that takes one thing or more of one kind."""
+
+    def check(name: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, (tuple, list)) or not value:
+            raise ArgumentError(name, f"list at least one {kind.__name__}", value)
+        return tuple(require_kind(name, each, kind) for each in value)
+
+    return _checked(check)
+
+
 def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
     return dataclasses.field(default=default, metadata={"check": check, **metadata})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member))
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member, members)
+)
 def record(cls: _T) -> _T:
     """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name."""
     complete = cls.__dict__.get("__post_init__")
@@ -102,7 +115,9 @@ def record(cls: _T) -> _T:
     return made
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member))
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member, members)
+)
 def part(cls: _T) -> _T:
     """Make `cls` a part: a record whose numeric fields may hold grids, known by its name."""
     known = PARTS.get(cls.__name__, cls)

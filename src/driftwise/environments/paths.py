@@ -14,6 +14,7 @@ from driftwise.base.part import count, record, scalar
 from driftwise.base.types import Numeric
 from driftwise.base.validation import require_array
 from driftwise.environments.drift import Abrupt, Constant, Drift, checked_drift
+from driftwise.environments.jumps import jumps
 
 
 class ParameterPath(ABC):
@@ -27,8 +28,8 @@ class ParameterPath(ABC):
         """The parameter at the rounds `[T]`: `[T, d]`."""
 
     def changes(self, num_rounds: int) -> tuple[int, ...]:
-        """Rounds before `num_rounds` at which the parameter jumps; none unless a path says so."""
-        return ()
+        """Rounds before `num_rounds` at which the parameter jumps; found, unless a path knows them."""
+        return jumps(self.theta, num_rounds)
 
 
 @record

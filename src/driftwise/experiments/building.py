@@ -43,11 +43,18 @@ def make_environment(path: str, table: Mapping[str, Any], num_episodes: int) -> 
 
 
 def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
-    """A table with the tables in it made: drifts, paths and arms."""
-    return {
-        key: _make_member(f"{path}.{key}", key, value, num_episodes) if key in MEMBERS else value
-        for key, value in given.items()
-    }
+    """A table with the tables in it made: drifts, also a list of them, paths and arms."""
+    made = dict(given)
+    for key, value in given.items():
+        where = f"{path}.{key}"
+        if key in MEMBERS:
+            made[key] = _make_member(where, key, value, num_episodes)
+        elif key == "drifts" and isinstance(value, list):
+            made[key] = [
+                _make_member(f"{where}.{number}", "drift", each, num_episodes)
+                for number, each in enumerate(value)
+            ]
+    return made
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:

@@ -1,36 +1,16 @@
-"""Drift: curves `c(t)` on the simplex of anchor models.
-
-If anchors share their features, every convex mixture of them is a valid linear MDP again, so a
-drifting environment is a handful of anchors and one of these curves. Episodes count from 0.
-"""
+"""Drifts that are one movement: none, jumps, straight lines, a circle, a random walk."""
 
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar
 
 import numpy as np
 
 from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import count, record, scalar
-from driftwise.base.validation import ArgumentError, require_count, require_kind, require_numeric
+from driftwise.base.validation import ArgumentError, require_count
+from driftwise.environments.drift.curve import Drift, checked_increasing
 from driftwise.parts.regression import one_hot
-
-
-class Drift(ABC):
-    """A curve on the simplex with `num_anchors` vertices."""
-
-    num_anchors: int
-    episode_fields: ClassVar[tuple[str, ...] | None] = None  # for which a file may say "50%"; None: for all
-
-    @abstractmethod
-    def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        """Weights of the anchors, `[T, num_anchors]`, at the episodes `[T]`."""
-
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Episodes before `num_episodes` at which the model jumps; none unless a drift says so."""
-        return ()
 
 
 @record
@@ -56,7 +36,7 @@ class Abrupt(Drift):
     num_anchors: int = 0
 
     def __post_init__(self) -> None:
-        at = _increasing("at", self.at, at_least=1)
+        at = checked_increasing("at", self.at, at_least=1)
         object.__setattr__(self, "at", at)
         object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(at) + 1))
 
@@ -78,7 +58,7 @@ class Gradual(Drift):
     num_anchors: int = 0
 
     def __post_init__(self) -> None:
-        knots = _increasing("knots", self.knots, at_least=0)
+        knots = checked_increasing("knots", self.knots, at_least=0)
         if len(knots) < 2:
             raise ArgumentError("knots", "be at least two increasing episodes", self.knots)
         object.__setattr__(self, "knots", knots)
@@ -128,25 +108,6 @@ class RandomWalk(Drift):
         return path[episodes]
 
 
-def checked_drift(drift: Drift | None, at_most: int | None = None, reason: str = "") -> Drift:
-    """The drift a maker was given, if it mixes at most so many anchors; none given is no drift."""
-    checked: Drift = require_kind("drift", Constant() if drift is None else drift, Drift)
-    if at_most is not None and checked.num_anchors > at_most:
-        raise ArgumentError("drift", f"have at most {at_most} anchors, {reason}", drift)
-    return checked
-
-
-def anchor_numbers(
-    name: str, values: Any, drift: Drift | None, **bounds: Any
-) -> tuple[tuple[float, ...], Drift]:
-    """The number within bounds of each of the drift's anchors, the first of `values`, and the drift."""
-    numbers = require_numeric(name, values, **bounds)
-    if np.ndim(numbers) != 1:
-        raise ArgumentError(name, "be a list of numbers, one for each anchor", values)
-    drift = checked_drift(drift, len(numbers), f"one for each of {name}")
-    return numbers[: drift.num_anchors], drift
-
-
 @functools.lru_cache(maxsize=2)
 def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
     require_room("path", 3 * size_of((length, walk.num_anchors)), f"{length} episodes of {walk}")
@@ -162,14 +123,6 @@ def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
     part = (position - whole)[:, None]
     here, ahead = (one_hot((whole + k) % num_anchors, num_anchors, np.float64) for k in (0, 1))
     return (1 - part) * here + part * ahead
-
-
-def _increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
-    listed = isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
-    items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if listed else ()
-    if not items or np.ndim(items) > 1 or np.any(np.diff(items) <= 0):
-        raise ArgumentError(name, "be increasing episodes", value)
-    return items
 
 
 def _anchors(given: int, segments: int) -> int:

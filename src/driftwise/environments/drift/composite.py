@@ -1,0 +1,159 @@
+"""Drifts made of drifts: one after the other, over and over, several at once.
+
+Drifts that are put together share their anchors: one with fewer of them mixes the first ones. Only a
+product has anchors of its own, one for each combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from driftwise.base.part import count, member, members, record
+from driftwise.base.validation import ArgumentError, require_numeric
+from driftwise.environments.drift.curve import Drift, checked_increasing
+from driftwise.environments.jumps import ROUNDING
+
+
+@record
+class Then(Drift):
+    """One drift after the other: the next begins at each episode of `at`, and counts from 0 there.
+
+    $c(t) = c_k(t - a_k)$ from episode $a_k$ on, with $a_0 = 0$.
+    """
+
+    episode_fields = ("at",)
+
+    drifts: tuple[Drift, ...] = members(Drift)
+    at: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        at = checked_increasing("at", self.at, at_least=1) if len(self.drifts) > 1 else tuple(self.at)
+        if len(at) != len(self.drifts) - 1:
+            expected = f"have an episode for each drift but the first, {len(self.drifts) - 1}"
+            raise ArgumentError("at", expected, self.at)
+        object.__setattr__(self, "at", at)
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return max(drift.num_anchors for drift in self.drifts)
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        episodes = np.asarray(episodes)
+        segment = np.searchsorted(np.array(self.at, dtype=int), episodes, side="right")
+        weights = np.zeros((len(episodes), self.num_anchors))
+        for k, (start, drift) in enumerate(zip((0, *self.at), self.drifts, strict=True)):
+            now = segment == k
+            weights[now, : drift.num_anchors] = drift.mixture(episodes[now] - start)
+        return weights
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        found: set[int] = set()
+        for start, end, drift in zip((0, *self.at), (*self.at, num_episodes), self.drifts, strict=True):
+            within = drift.changes(max(min(end, num_episodes) - start, 0))
+            found.update(start + change for change in within)
+        for start, at, before in zip((0, *self.at), self.at, self.drifts, strict=False):
+            if at < num_episodes and _breaks(self, at, before, at - start):
+                found.add(at)
+        return tuple(sorted(found))
+
+
+@record
+class Repeat(Drift):
+    """The first `period` episodes of a drift, over and over: $c(t) = c_1(t \\bmod p)$."""
+
+    episode_fields = ("period",)
+
+    drift: Drift = member(Drift)
+    period: int = count()
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.drift.num_anchors
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        return self.drift.mixture(np.asarray(episodes) % self.period)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        within = self.drift.changes(min(self.period, num_episodes))
+        if _breaks(self, self.period, self.drift, self.period):
+            within = (0, *within)
+        starts = range(0, num_episodes, self.period)
+        found = (start + change for start in starts for change in within)
+        return tuple(each for each in found if 0 < each < num_episodes)
+
+
+@record
+class Sum(Drift):
+    r"""Several drifts at once: $c(t) = \sum_k w_k c_k(t) / \sum_k w_k$, with equal weights unless given."""
+
+    episode_fields = ()
+
+    drifts: tuple[Drift, ...] = members(Drift)
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.weights if np.size(self.weights) else (1.0,) * len(self.drifts)
+        weights = require_numeric("weights", given, above=0)
+        if np.shape(weights) != (len(self.drifts),):
+            expected = f"be one number for each of {len(self.drifts)} drifts"
+            raise ArgumentError("weights", expected, self.weights)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return max(drift.num_anchors for drift in self.drifts)
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(episodes), self.num_anchors))
+        for weight, drift in zip(self.weights, self.drifts, strict=True):
+            total[:, : drift.num_anchors] += weight / sum(self.weights) * drift.mixture(episodes)
+        return total
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return _moved(self, (change for drift in self.drifts for change in drift.changes(num_episodes)))
+
+
+@record
+class Product(Drift):
+    r"""Several drifts, each of a thing of its own: an anchor for each combination of theirs.
+
+    $c_{ij}(t) = c_i(t)\,c_j(t)$, the last index fastest. With rewards $\theta_i$ and measures $\mu_j$ at
+    anchor $(i, j)$, the first drift moves the rewards and the second the transitions.
+    """
+
+    episode_fields = ()
+
+    drifts: tuple[Drift, ...] = members(Drift)
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return int(np.prod([drift.num_anchors for drift in self.drifts]))
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        weights = np.ones((len(episodes), 1))
+        for drift in self.drifts:
+            pairs = weights[:, :, None] * drift.mixture(episodes)[:, None, :]
+            weights = pairs.reshape(len(episodes), weights.shape[1] * drift.num_anchors)
+        return weights
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return _moved(self, (change for drift in self.drifts for change in drift.changes(num_episodes)))
+
+
+def _moved(drift: Drift, candidates: Iterable[int]) -> tuple[int, ...]:
+    """The episodes at which a drift is not where it was before, in order."""
+    episodes = np.unique(np.fromiter(candidates, dtype=int))
+    moves = np.abs(drift.mixture(episodes) - drift.mixture(episodes - 1)).sum(axis=-1)
+    return tuple(int(each) for each in episodes[moves > ROUNDING])
+
+
+def _breaks(drift: Drift, at: int, before: Drift, age: int) -> bool:
+    """Whether a drift jumps where the one `before` ends: that had jumped as well, or gone elsewhere."""
+    if not _moved(drift, (at,)):
+        return False
+    here = drift.mixture(np.array([at]))[0]
+    ahead = np.zeros_like(here)
+    ahead[: before.num_anchors] = before.mixture(np.array([age]))[0]
+    return bool(np.abs(here - ahead).sum() > ROUNDING) or age in before.changes(age + 1)
