@@ -105,7 +105,7 @@ def result_frame(result: Result) -> pd.DataFrame:
     return pd.DataFrame(
         {
             **{name: column(values, *grid) for name, values in result.parameters.items()},
-            "run": column(np.arange(result.num_runs) + result.manifest.get("first_run", 0), count),
+            "run": column(result.runs, count),
             "episode": column(result.episodes, count + 1),
             "reward": result.returns.reshape(-1),
             "regret": result.regret.reshape(-1),

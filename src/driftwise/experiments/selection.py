@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.simulation.results import Result, over_curves
+from driftwise.simulation.results import Result, held_back, in_runs
 
 MARK = "*"  # ends the label of an agent that its best point stands for
-EVERY = 4  # of so many runs the first chooses; it still does when there are more runs
-FEWEST = 3  # runs of which one can be held back, so that two are left
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +38,6 @@ class Selection(NamedTuple):
     runs: np.ndarray
 
 
-def held_back(num_runs: int) -> np.ndarray:
-    """Whether each run chooses the points of grids, and is not shown, `[runs]`; none of too few."""
-    return (np.arange(num_runs) % EVERY == 0) & (num_runs >= FEWEST)
-
-
 def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
     """Every agent of an environment by one of its points, in the order of their first ones.
 
@@ -68,10 +61,6 @@ def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Sel
             raise ValueError(f"two agents are called {label!r}: rename one of them")
         runs = choosing if choosing.any() else ~choosing
         finals = {point: result.cumulative_regret[runs, -1].mean() for point, result in own.items()}
-        seen = {point: _in_runs(result, ~choosing) for point, result in own.items()}
+        seen = {point: in_runs(result, ~choosing) for point, result in own.items()}
         shown[label] = Shown(min(finals, key=finals.__getitem__), seen)
     return Selection(shown, np.flatnonzero(~choosing))
-
-
-def _in_runs(result: Result, runs: np.ndarray) -> Result:
-    return result if runs.all() else replace(result, **over_curves(lambda curve: curve[runs], result))

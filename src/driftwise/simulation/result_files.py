@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from driftwise.base.files import replace_file, require_regular
-from driftwise.simulation.results import CURVES, Result
+from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result
 
 FORMAT = 1
-DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
 
 
 def write_result(path: str | os.PathLike[str], result: Result) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.base.parameters import parameters
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import ArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CURVES = ("returns", "values", "optimal_values")
 DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
+EVERY = 4  # of so many runs the first is held back; it still is when there are more runs
+FEWEST = 3  # runs of which one can be held back, so that two are left
 EVENTS = ("restarts", "alarms")  # diagnostics that are 1 in an episode in which it happened, else 0
 
 
@@ -76,6 +78,12 @@ class Result:
         """The number of runs of each agent."""
         return self.returns.shape[-2]
 
+    @property
+    def runs(self) -> np.ndarray:
+        """The numbers of the runs, which address their randomness."""
+        first = self.manifest.get("first_run", 0)
+        return np.asarray(self.manifest.get("runs", range(first, first + self.num_runs)))
+
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
         """Numbers of the agents by their names, `[*grid]`."""
@@ -120,32 +128,26 @@ class Result:
             raise ArgumentError("at", "name one agent of the grid", values, found)
         return self.point(*(int(place[0]) for place in np.nonzero(fitting)))
 
-    def best(self, num_choosing: int | None = None) -> Result:
-        """The agent of the grid of lowest mean final regret in some runs, and its result in the others.
+    def best(self) -> Result:
+        """The agent of the grid of lowest mean final regret in runs held back, with its result in the others.
 
-        The first `num_choosing` runs, half of them unless given, choose it and are left out. Whoever reports
-        the runs that were chosen by reports luck: the lowest of many means is too low. A single agent is
-        given back as it is.
+        Whoever reports the runs that were chosen by reports luck: the lowest of many means is too low. See
+        `held_back` for which runs those are. A single agent is given back as it is.
         """
         if not self.grid:
             return self
-        count = self.num_runs // 2 if num_choosing is None else require_count("num_choosing", num_choosing)
-        if not 0 < count < self.num_runs:
-            raise ArgumentError("num_choosing", f"leave some of {self.num_runs} runs on both sides", count)
-        finals = self.cumulative_regret[..., :count, -1].mean(axis=-1)
+        choosing = held_back(self.num_runs)
+        if not choosing.any():
+            raise ArgumentError("num_runs", f"be at least {FEWEST} to hold some back", self.num_runs)
+        finals = self.cumulative_regret[..., choosing, -1].mean(axis=-1)
         index = np.unravel_index(int(np.argmin(finals)), self.grid)
-        chosen = self.point(*map(int, index))
+        chosen = in_runs(self.point(*map(int, index)), ~choosing)
         facts = {
-            "num_runs": self.num_runs - count,
-            "first_run": self.manifest.get("first_run", 0) + count,
-            "chosen": {
-                "agents": finals.size,
-                "runs": count,
-                "values": {name: values[index].item() for name, values in self.varied.items()},
-            },
+            "agents": finals.size,
+            "runs": int(choosing.sum()),
+            "values": {name: values[index].item() for name, values in self.varied.items()},
         }
-        others = over_curves(lambda curve: curve[count:], chosen)
-        return replace(chosen, **others, manifest={**chosen.manifest, **facts})
+        return replace(chosen, manifest={**chosen.manifest, "chosen": facts})
 
     def summary(self) -> Table:
         """A row for each agent of the grid: its parameters, final regret, reward, restarts and alarms."""
@@ -200,6 +202,20 @@ def result_curves(
     named = {name: means.pop(name) for name in CURVES}
     diagnostics = {name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()}
     return {**named, "diagnostics": diagnostics, "lengths": lengths}
+
+
+def held_back(num_runs: int) -> np.ndarray:
+    """Whether each run chooses among agents of a grid, and is not shown, `[runs]`; none of too few."""
+    return (np.arange(num_runs) % EVERY == 0) & (num_runs >= FEWEST)
+
+
+def in_runs(result: Result, runs: np.ndarray) -> Result:
+    """The curves `[runs, points]` of an agent in some of its runs."""
+    if runs.all():
+        return result
+    numbers = result.runs[runs].tolist()
+    manifest = {**result.manifest, "num_runs": len(numbers), "runs": numbers}
+    return replace(result, **over_curves(lambda curve: curve[runs], result), state=None, manifest=manifest)
 
 
 def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
