@@ -19,6 +19,8 @@ from driftwise.environments.arms import ContextArms
 from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
 from driftwise.environments.paths import Mixture
 from driftwise.parts.detectors import Cusum, Glr
+from driftwise.parts.exploration import Thompson, Ucb
+from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.simulation.play import play
 
 T = TypeVar("T")
@@ -60,6 +62,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "change_detection": dict(base=BASE, detector=SENSITIVE),
     "epsilon_greedy_lsvi": dict(epsilon=0.3, rate=0.9, ridge=0.5),
     "kernel_ucbvi": dict(bandwidth=0.2, radius=0.3, lipschitz=2.0, bias_scale=0.1, rate=0.9),
+    "least_squares": dict(forgetting=ExponentialWeights(0.9), exploration=Ucb(0.4)),
     "lsvi_ucb": dict(radius=0.4),
     "lsvi_ucb_restart": dict(period=6, radius=0.4),
     "master": dict(base=BASE, num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
@@ -99,6 +102,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "dynamic_lin_ucb": dict(noise_scale=0.3, window=10, capacity=2),
     "epsilon_greedy": dict(epsilon=0.3, rate=0.9),
     "greedy": dict(ridge=0.5),
+    "least_squares": dict(forgetting=ExponentialWeights(0.9), exploration=Thompson(0.4), clip="none"),
     "lin_ts": dict(scale=0.4),
     "lin_ucb": dict(noise_scale=0.3, information="determinant"),
     "master": dict(base=BANDIT_BASE, num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.0001),

@@ -91,7 +91,7 @@ def test_the_digest_of_this_package_is_known_and_so_are_the_flags_of_the_compile
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
-    found = provenance.provenance.__wrapped__()
+    found = provenance._of_process.__wrapped__()
     assert found["sources"] == {"driftwise": provenance.digest(provenance._code(provenance.PACKAGE))}
     assert found["xla_flags"] == "--xla_cpu_enable_fast_math=false"
 

@@ -367,7 +367,10 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
             "command must be one of run, report, compare, tune, audit, replay, init, validate, list, "
             "got 'rnu' (did you mean 'run'?)",
         ),
-        ("--verbose", "option must be one of --version, --help, got '--verbose' (did you mean '--version'?)"),
+        (
+            "--verbose",
+            "option must be one of --version, --import, --help, got '--verbose' (did you mean '--version'?)",
+        ),
         (
             "run quickstart --episode 5",
             "option must be one of --episodes, --runs, --seed, --out, --workers, --engine, --address, "

@@ -22,7 +22,7 @@ DRIFTS = "Constant, Abrupt, Gradual, Periodic, RandomWalk, Then, Repeat, Sum, Pr
 OPT_WLSVI = ", ".join(list(inspect.signature(dw.algorithms.opt_wlsvi).parameters)[1:])
 TUNED = "delta, beta_scale, tuning, norm, clip"
 LOCK = "horizon, drift, changing, intended, rewards, seed"
-KEYS = "name, summary, finding, episodes, runs, seed, record_every, environment, environments, agents"
+KEYS = "name, summary, finding, episodes, runs, seed, import, record_every, environment, environments, agents"
 
 
 def in_top(line: str) -> str:
@@ -74,6 +74,14 @@ MISTAKES = {
     + AGENTS: "not valid TOML: Cannot declare ('agents', 'OPT-WLSVI') twice (at line 9, column 20)",
     "a = " + "[" * 9999: "not valid TOML: nested too deeply",
     # the top level
+    in_top("import = 'mylab'"): "import must be a list of modules, got 'mylab'",
+    in_top(
+        "import = ['my lab']"
+    ): "import must be names of modules, as mylab or mylab.drifts, got ['my lab']",
+    in_top("import = ['mylaboratory.drifts']"): (
+        "import must be modules that can be imported, got 'mylaboratory.drifts': "
+        "ModuleNotFoundError: No module named 'mylaboratory'"
+    ),
     in_top("seeds = 1"): f"seeds is no key of an experiment, expected one of {KEYS} (did you mean 'seed'?)",
     in_top("seed = 1").replace("runs", "rusn"): (
         f"rusn is no key of an experiment, expected one of {KEYS} (did you mean 'runs'?)"
@@ -257,7 +265,7 @@ MISTAKES = {
         "agents.a: parts must be alike but for their numbers, got norm ['sandwich', 'single']"
     ),
     # their detectors
-    around("change_detection", LSVI_UCB, "detector = 3"): "agents.a.detector must be a table, got 3",
+    around("change_detection", LSVI_UCB, "detector = 3"): "agents.a.detector must be a Detector, got 3",
     in_detector("window = 9"): (
         "agents.a.detector.type is missing: a detector needs it, one of Glr, Cusum, RandomRestart"
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from typing import Any
 
 from driftwise.algorithms.registry import ALGORITHMS, Algorithm, build
 
@@ -18,4 +19,10 @@ __all__ = ["ALGORITHMS", "Algorithm", "build", *ALGORITHMS]  # pyright: ignore[r
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*dict.fromkeys([*__all__, *ALGORITHMS])]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ALGORITHMS:  # what plugins register later
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ALGORITHMS[name]

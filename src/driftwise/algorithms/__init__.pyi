@@ -15,6 +15,7 @@ from driftwise.algorithms.bandits.lin_ucb import restart_lin_ucb as restart_lin_
 from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb as sw_lin_ucb
 from driftwise.algorithms.bandits.thompson import d_lin_ts as d_lin_ts
 from driftwise.algorithms.bandits.thompson import lin_ts as lin_ts
+from driftwise.algorithms.least_squares import least_squares as least_squares
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb as lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart as lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.lsvi_ucb import sw_lsvi_ucb as sw_lsvi_ucb

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from driftwise.base.agent import Agent
 from driftwise.base.arguments import bind, signature
 from driftwise.base.making import make
+from driftwise.base.plugins import load_plugins, require_own_name
 from driftwise.base.types import Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -79,6 +80,8 @@ FAMILIES = {  # packages of this room, and the problems that their algorithms ar
 
 def lookup(name: str) -> Algorithm:
     """The algorithm of that name."""
+    if name not in [*ALGORITHMS]:
+        load_plugins()
     return ALGORITHMS[require_choice("algorithm", name, list(ALGORITHMS))]
 
 
@@ -143,6 +146,7 @@ def register(
         tuned = _tuned(recipe, tuning, tunes)
         grids = family != "unknown_variation" if takes_grids is None else takes_grids
         algorithm = Algorithm(_checked(recipe, recipe.__name__), tuned, *row, grids, takes_arms)
+        require_own_name("an algorithm", ALGORITHMS, algorithm)
         ALGORITHMS[algorithm.name] = algorithm
         return algorithm
 

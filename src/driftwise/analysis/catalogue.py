@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from driftwise.algorithms import ALGORITHMS, Algorithm
 from driftwise.algorithms.registry import FAMILIES
 from driftwise.analysis.table import Table, words
@@ -34,6 +32,6 @@ def environments_table() -> Table:
 
 
 def _place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:
-    family = inspect.unwrap(algorithm.recipe).__module__.split(".")[2]
+    family = algorithm.__module__.rpartition(".")[0].rpartition(".")[2]
     rank = [*FAMILIES, family].index(family)
     return rank, algorithm.paper == "baseline", algorithm.forgetting.startswith("none"), algorithm.name

@@ -22,6 +22,8 @@ def make(
 ) -> Any:
     """Call `maker` with a table's values, held against its signature.
 
+    A parameter that ends in `_`, because the word is one of Python's, is the key without it.
+
     Args:
       known: functions for arguments that the caller knows itself. They are passed on where the signature
         has them, and are no keys of tables.
@@ -29,16 +31,16 @@ def make(
       path: where the table stands, as `agents.LinUCB` in a file. Errors begin with it.
     """
     owner, parameters = owner or maker.__name__, inspect.signature(maker).parameters
-    keys = [name for name in parameters if name not in known]
+    keys = {name.removesuffix("_"): name for name in parameters if name not in known}
     for key in table:
         if key not in keys:
-            raise unknown_key(path, key, owner, keys)
-    for name in keys:
-        if name not in table and parameters[name].default is inspect.Parameter.empty:
-            raise ValueError(f"{path}{'.' * bool(path)}{name} is missing: {owner} needs it")
+            raise unknown_key(path, key, owner, list(keys))
+    for key, name in keys.items():
+        if key not in table and parameters[name].default is inspect.Parameter.empty:
+            raise ValueError(f"{path}{'.' * bool(path)}{key} is missing: {owner} needs it")
     implied = {name: find() for name, find in known.items() if name in parameters}
     with errors_under(path, keys):
-        return maker(**implied, **table)
+        return maker(**implied, **{keys[key]: value for key, value in table.items()})
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 import numpy as np
 
 from driftwise.base.making import make
+from driftwise.base.plugins import load_plugins, require_own_name
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -110,6 +111,7 @@ def record(cls: _T) -> _T:
         if complete is not None:
             complete(self)
 
+    require_own_name("a part", CONFIGURABLE, cls)
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
     CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True)(cls)
     return made
@@ -120,9 +122,6 @@ def record(cls: _T) -> _T:
 )
 def part(cls: _T) -> _T:
     """Make `cls` a part: a record whose numeric fields may hold grids, known by its name."""
-    known = PARTS.get(cls.__name__, cls)
-    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise ValueError(f"a part must have a name of its own, got a second {cls.__name__!r}")
     PARTS[cls.__name__] = made = record(cls)
     return made
 
@@ -253,6 +252,8 @@ def from_config(config: Any) -> Any:
     if isinstance(config, dict):
         fields = dict(config)
         name = fields.pop("type", None)
+        if name not in CONFIGURABLE:
+            load_plugins()
         if name not in CONFIGURABLE:
             raise ArgumentError("type", "name a part", name, f"{name!r}{nearest(name, CONFIGURABLE)}")
         return make(CONFIGURABLE[name], {key: from_config(value) for key, value in fields.items()})

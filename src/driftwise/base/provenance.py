@@ -16,16 +16,21 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.plugins import plugin_versions
+
 PACKAGE = Path(__file__).parents[1]
 MAIN = {"__mp_main__": "__main__"}  # the program itself, as its worker processes call it
 CODE = (".py", ".toml")  # suffixes of the files that numbers can depend on
 
 
-@functools.cache
 def provenance() -> dict[str, Any]:
     """The `versions`, `sources`, `commit`, `host` and `xla_flags` that compute in this process."""
+    return {**_of_process(), "versions": versions()}
+
+
+@functools.cache
+def _of_process() -> dict[str, Any]:
     return {
-        "versions": versions(),
         "sources": {"driftwise": digest(_code(PACKAGE))},
         "commit": commit(),
         "host": host(),
@@ -34,7 +39,12 @@ def provenance() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
+    """Versions of Python and of the packages that numbers depend on, plugins among them."""
+    return {**_own_versions(), **plugin_versions()}
+
+
+@functools.cache
+def _own_versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in ("driftwise", "jax", "jaxlib", "numpy"):
         try:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 
 from driftwise import __version__
 from driftwise.analysis.table import Table, terminal_table
+from driftwise.base.plugins import load_plugins
 
 WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
 
@@ -52,8 +54,17 @@ def _driftwise(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="A module with algorithms, environments or parts of your own; anywhere, and more than once.",
+        ),
+    ] = None,
 ) -> None:
     """Reinforcement learning in a world that drifts: agents that forget, and their exact dynamic regret."""
+    check(load_plugins, imports or (), [os.getcwd()], name="--import")
 
 
 def counted(count: int, noun: str) -> str:

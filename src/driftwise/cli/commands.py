@@ -53,11 +53,26 @@ def _say(line: str, *, code: int) -> int:
 
 def _invoke(arguments: list[str]) -> None:
     parser: Any = typer.main.get_command(app)
+    imports, arguments = _split_imports(arguments)
     command = next((argument for argument in arguments if not argument.startswith("-")), None)
     if command is not None:
         check(require_choice, "command", command, list(parser.commands))
-    with parser.make_context("driftwise", arguments) as context:
+    with parser.make_context("driftwise", [*imports, *arguments]) as context:
         parser.invoke(context)
+
+
+def _split_imports(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The options `--import MODULE`, which may stand anywhere before `--`, and all other arguments."""
+    imports, others, left = [], [], list(arguments)
+    while left and left[0] != "--":
+        first = left.pop(0)
+        if first == "--import":
+            if not left:
+                raise InputError("--import must be followed by the name of a module, got nothing")
+            imports += [first, left.pop(0)]
+        else:
+            (imports if first.startswith("--import=") else others).append(first)
+    return imports, others + left
 
 
 def _parser_message(error: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from typing import Any
 
 from driftwise.environments.environment import Environment
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
@@ -30,4 +31,10 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*dict.fromkeys([*__all__, *ENVIRONMENTS])]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ENVIRONMENTS:  # what plugins register later
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ENVIRONMENTS[name]

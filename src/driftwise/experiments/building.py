@@ -29,6 +29,8 @@ MEMBERS = {
     "path": "theta",
     "arms": "sampler",
     "detector": "detect",
+    "forgetting": "weights",
+    "exploration": "perturb",
 }  # keys of tables, and the attribute that tells their kinds
 
 OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
@@ -138,8 +140,9 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     uses_variation = "variations" in parameters or parameters.get("variation", unused) != unused
     if "base" in given and algorithm.wraps:
         given["base"] = _make_base(f"{path}.base", given["base"], facts, arms=algorithm.takes_arms)
-    if "detector" in given and "detector" in parameters:
-        given["detector"] = _make_member(f"{path}.detector", "detector", given["detector"], 0)
+    for kind in ("detector", "forgetting", "exploration"):
+        if kind in parameters and isinstance(given.get(kind), dict):
+            given[kind] = _make_member(f"{path}.{kind}", kind, given[kind], facts.num_episodes)
 
     def build(values: Mapping[str, Any]) -> Agent:
         values, key = dict(values), f"{path}.variation_scale"

@@ -26,6 +26,7 @@ class Experiment:
     episodes: int
     runs: int
     seed: int = 0
+    import_: tuple[str, ...] = ()  # modules whose algorithms, environments and parts it uses
     record_every: int = 1
     environment: Table | None = None  # the only one, or
     environments: Mapping[str, Table] | None = None  # several, by what tables and figures show
@@ -40,6 +41,9 @@ class Experiment:
         for key in ("episodes", "runs", "record_every"):
             require_count(key, getattr(self, key), bits=32)  # what an address of randomness holds
         require_count("seed", self.seed, at_least=0)
+        if not isinstance(self.import_, (list, tuple)):
+            raise ArgumentError("import", "be a list of modules", self.import_)
+        object.__setattr__(self, "import_", tuple(self.import_))
         if self.environment is None and self.environments is None:
             raise ValueError("environment is missing: an experiment needs it, or several in environments")
         if self.environment is not None:
@@ -55,7 +59,8 @@ class Experiment:
     def config(self) -> Table:
         """The content of its file: `experiment_of` makes the same experiment of it."""
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {key: value for key, value in given.items() if value != getattr(Experiment, key, None)}
+        told = {name: value for name, value in given.items() if value != getattr(Experiment, name, None)}
+        return {name.removesuffix("_"): value for name, value in told.items()}
 
 
 def experiment_of(config: Mapping[str, Any]) -> Experiment:

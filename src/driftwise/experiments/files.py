@@ -13,6 +13,7 @@ from typing import Any
 
 from driftwise.base.files import require_regular
 from driftwise.base.making import errors_under
+from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, nearest
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.study import Study, prepare
@@ -47,6 +48,7 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
     """The experiment in a file; its environments and agents are made too, to find mistakes."""
     experiment = _read(os.fspath(path))
     with errors_under(os.fspath(path)):
+        _import_beside(os.fspath(path), experiment)
         prepare(experiment)
     return experiment
 
@@ -70,7 +72,14 @@ def find_study(file_or_name: str, **sizes: Any) -> Study:
     """The study of `find_experiment`, at the sizes that `prepare` takes."""
     experiment = find_experiment(file_or_name)
     with errors_under(file_or_name):
+        _import_beside(file_or_name, experiment)
         return prepare(experiment, **sizes)
+
+
+def _import_beside(path: str, experiment: Experiment) -> None:
+    """Import the modules that an experiment names; they may lie beside its file, as those of a script do."""
+    folder = Path(path).resolve().parent if Path(path).is_file() else Path.cwd()
+    load_plugins(experiment.import_, [str(folder)])
 
 
 def write_starter(path: Path) -> None:

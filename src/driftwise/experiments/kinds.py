@@ -29,7 +29,14 @@ MANIFEST: Kinds = {
     "versions": TABLE,
     "sha256": TABLE,
 }
-CONFIG: Kinds = {"name": WORD, "summary": WORD, "finding": WORD, "episodes": COUNT, "runs": COUNT}
+CONFIG: Kinds = {
+    "name": WORD,
+    "summary": WORD,
+    "finding": WORD,
+    "episodes": COUNT,
+    "runs": COUNT,
+    "import": LIST,
+}
 AGENT: Kinds = {
     "environment": WORD,
     "label": WORD,

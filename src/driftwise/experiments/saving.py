@@ -22,7 +22,7 @@ CHECKPOINTS = "tasks"  # a folder with the checkpoint of each
 CLAIM = "run.json"
 CLAIM_FORMAT = 3  # of what lets a run go on: the claim and the checkpoints
 FILES = (RESULTS, "regret.png", MANIFEST)
-WORDS = ("summary", "finding")  # keys that change no number
+WORDS = ("summary", "finding", "import")  # keys that change no number
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from driftwise.base.making import dotted, errors_under
 from driftwise.base.part import grid_of, require_single, stack
+from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import Environment
 from driftwise.experiments.building import Facts, make_environment, read_agent
@@ -57,7 +58,10 @@ def prepare(
     num_runs: int | None = None,
     seed: int | None = None,
 ) -> Study:
-    """Make all that an experiment describes, at its own sizes unless others are given; nothing is run."""
+    """Make all that an experiment describes, at its own sizes unless others are given; nothing is run.
+
+    Plugins of installed packages, and the modules that it names, are imported first.
+    """
 
     def size(name: str, given: int | None, own: int, **limits: int) -> int:
         return own if given is None else require_count(name, given, **limits)
@@ -67,6 +71,7 @@ def prepare(
         num_runs=size("num_runs", num_runs, experiment.runs, bits=32),
         seed=size("seed", seed, experiment.seed, at_least=0),
     )
+    load_plugins(experiment.import_)
     places = [*_environments(experiment, sizes["num_episodes"])]
     groups = tuple(
         group

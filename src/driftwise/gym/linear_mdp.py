@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -12,8 +12,8 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.types import Model
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
-from driftwise.environments import ENVIRONMENTS, LinearMdp, planning
-from driftwise.environments.registry import build
+from driftwise.environments import Environment, LinearMdp, planning
+from driftwise.environments.registry import build, for_each_environment
 
 RENDER_MODES = ("ansi",)
 
@@ -117,11 +117,15 @@ def _episode_of(options: Mapping[str, Any] | None, *, otherwise: int) -> int:
     return require_count("episode", given.get("episode", otherwise), at_least=0)
 
 
-MAKERS = {  # by the ids that Gymnasium knows them under
-    f"driftwise/{name.title().replace('_', '')}-v0": name
-    for name, make in ENVIRONMENTS.items()
-    if typing.get_type_hints(make).get("return") is LinearMdp
-}
+MAKERS: dict[str, str] = {}  # by the ids that Gymnasium knows them under
 
-for _id, _maker in MAKERS.items():
-    gymnasium.register(_id, entry_point="driftwise.gym:make_env", kwargs={"maker": _maker})
+
+def _register_id(name: str, maker: Callable[..., Environment]) -> None:
+    """Make a linear MDP known to Gymnasium; what is no linear MDP has no id."""
+    own_id = f"driftwise/{name.title().replace('_', '')}-v0"
+    if typing.get_type_hints(maker).get("return") is LinearMdp and own_id not in MAKERS:
+        MAKERS[own_id] = name
+        gymnasium.register(own_id, entry_point="driftwise.gym:make_env", kwargs={"maker": name})
+
+
+for_each_environment(_register_id)

@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import require_count
 from driftwise.simulation.running import EngineError, Look, Report, run_task
 from driftwise.simulation.simulator import Simulation
@@ -74,7 +75,10 @@ class Processes:
         """Numbers of the tasks that were finished before a worker died, or of all."""
         others = multiprocessing.active_children()
         pool = ProcessPoolExecutor(
-            min(self.workers, len(tasks)), mp_context=context, initializer=_prepare, initargs=(board,)
+            min(self.workers, len(tasks)),
+            mp_context=context,
+            initializer=_prepare,
+            initargs=(board, loaded_plugins()),
         )
         futures: dict[Future, int] = {}
         finished: list[int] = []
@@ -140,9 +144,10 @@ _board: _Board
 _busy = _ending = False
 
 
-def _prepare(board: _Board) -> None:
+def _prepare(board: _Board, plugins: Plugins) -> None:
     global _board
     _board = board
+    load_plugins(*plugins)
     threading.Thread(target=_follow, daemon=True).start()
     signal.signal(signal.SIGTERM, _end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pickle
 import secrets
 import socket
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise.base.files import replace_file
+from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation import checkpoints
 from driftwise.simulation.running import EngineError, Look, Report
@@ -91,12 +93,14 @@ class _Job:
 
     def submit(self, mailbox: Any) -> Any:
         import ray
+        from ray.cloudpickle import dumps  # pyright: ignore[reportPrivateImportUsage]
 
         self.attempts += 1
         num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"
         work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
         content = checkpoints.read_content(self.path)
-        return work.remote(self.task, self.sources, self.path, content, self.number, mailbox)
+        task = dumps(self.task)  # to be read when its plugins are there
+        return work.remote(task, loaded_plugins(), self.sources, self.path, content, self.number, mailbox)
 
 
 class _Mailbox:
@@ -118,8 +122,17 @@ class _Mailbox:
 
 
 def _work(
-    task: Task, sources: dict[str, str], path: Path, begun: bytes | None, number: int, mailbox: Any
+    content: bytes,
+    plugins: Plugins,
+    sources: dict[str, str],
+    path: Path,
+    begun: bytes | None,
+    number: int,
+    mailbox: Any,
 ) -> bytes:
+    load_plugins(*plugins)
+    task: Task = pickle.loads(content)
+
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
         mailbox.put.remote(number, simulation.done, task.num_episodes, checkpoint)
 

@@ -1,0 +1,107 @@
+"""Plugins: modules of others, which register algorithms, environments and parts when they are imported.
+
+An installed package names its module as an entry point of the group `driftwise.plugins`; other modules are
+asked for by their names. What a process has imported, those that compute for it import too.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from typing import Any, NamedTuple
+
+from driftwise.base.validation import ArgumentError
+
+GROUP = "driftwise.plugins"
+
+
+class Plugins(NamedTuple):
+    """Modules that were imported, and folders in which they were looked for besides `sys.path`."""
+
+    modules: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+_versions: dict[str, str] = {}  # by the modules that were imported
+_folders: dict[str, None] = {}
+
+
+def load_plugins(modules: Sequence[str] = (), folders: Sequence[str] = (), *, name: str = "import") -> None:
+    """Import the plugins of installed packages, and further modules.
+
+    Args:
+      modules: names, as `mylab` or `mylab.drifts`. One that cannot be imported is an error.
+      folders: where these may be found, if nowhere else.
+      name: what errors call `modules`.
+    """
+    _load_installed()
+    if isinstance(modules, str) or not all(_is_module_name(module) for module in modules):
+        raise ArgumentError(name, "be names of modules, as mylab or mylab.drifts", list(modules))
+    for folder in folders if modules else ():
+        _folders[folder] = None
+        if folder not in sys.path:
+            sys.path.append(folder)  # the last, so that a file hides no installed package
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except (Exception, SystemExit) as error:
+            got = f"{module!r}: {_reason(error)}"
+            raise ArgumentError(name, "be modules that can be imported", module, got) from error
+        _versions.setdefault(module, _version_of(module))
+
+
+def loaded_plugins() -> Plugins:
+    """All that was imported in this process, for another one to import."""
+    return Plugins(tuple(_versions), tuple(_folders))
+
+
+def plugin_versions() -> dict[str, str]:
+    """Versions of the packages of all plugins that were imported, by their modules."""
+    return dict(_versions)
+
+
+def require_own_name(noun: str, registry: Any, made: Any) -> None:
+    """Refuse a second thing of a name; the same one, defined once more, takes the place of the first."""
+    known = registry.get(made.__name__, made)
+    if (known.__module__, known.__qualname__) != (made.__module__, made.__qualname__):
+        got = f"a second {made.__name__!r}, of {made.__module__} beside {known.__module__}"
+        raise ValueError(f"{noun} must have a name of its own, got {got}")
+
+
+@functools.cache
+def _load_installed() -> None:
+    """Import what installed packages offer; one that fails is left out with a warning, and hinders nobody."""
+    for entry in entry_points(group=GROUP):
+        try:
+            entry.load()
+        except (Exception, SystemExit) as error:
+            told = f"the plugin {entry.value} cannot be imported and is left out: {_reason(error)}"
+            warnings.warn(told, stacklevel=3)
+        else:
+            _versions[entry.module] = entry.dist.version if entry.dist else _version_of(entry.module)
+
+
+def _version_of(module: str) -> str:
+    try:
+        return version(module.partition(".")[0])
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _is_module_name(name: Any) -> bool:
+    return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
+
+
+def _reason(error: BaseException) -> str:
+    """An error of a module's code in one line, with the place it comes from."""
+    told = " ".join(f"{type(error).__name__}: {error}".split())
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    if isinstance(error, SyntaxError) or place.filename.startswith("<frozen importlib"):
+        return told  # it names the place itself
+    return f"{told} ({os.path.basename(place.filename)}, line {place.lineno})"
