@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from driftwise.environments import ENVIRONMENTS
 from driftwise.environments.drift import Abrupt
-from driftwise.gym import MAKERS, LinearMdpEnv, make_env
+from driftwise.gym import MAKERS, LinearMdpEnv, LinearMdpVectorEnv, make_env
 from tests.examples import DRIFTS, SPEC, make
 from tests.reference import planning
 
@@ -152,6 +152,92 @@ def test_vectors_restart_by_themselves_and_statistics_can_be_recorded() -> None:
     env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(LOCK, horizon=3))
     *_, (_, _, _, _, info) = trajectory(env, 1, seed=0)
     assert info["episode"]["l"] == 3
+
+
+@pytest.mark.parametrize("observe", ["state", "step", "features"])
+def test_observations_are_the_state_the_step_or_the_features(observe: str) -> None:
+    environment = make()
+    env, plain = LinearMdpEnv(environment, observe=observe), LinearMdpEnv(environment)
+    check_env(env, skip_render_check=True)
+    for said, (state, *_, info) in zip(trajectory(env, 2, seed=0), trajectory(plain, 2, seed=0), strict=True):
+        expected = {
+            "state": state,
+            "step": [state, info["step"]],
+            "features": environment.features[state],
+        }
+        np.testing.assert_array_equal(said[0], expected[observe])
+        assert env.observation_space.contains(said[0])
+
+
+def test_specifications_say_how_long_episodes_are_and_nothing_is_truncated() -> None:
+    env = gymnasium.make(LOCK, horizon=3, observe="features")
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == 3
+    *_, (_, _, terminated, truncated, _) = trajectory(env, 1, seed=0)
+    assert (terminated, truncated) == (True, False)
+    aware = gymnasium.wrappers.TimeAwareObservation(env)  # needs to know how long episodes are
+    observed, _ = aware.reset()
+    assert aware.observation_space.contains(observed)
+    envs = gymnasium.make_vec(LOCK, num_envs=2, horizon=4)
+    assert envs.spec is not None
+    assert envs.spec.max_episode_steps == 4
+
+
+@pytest.mark.parametrize("observe", ["state", "step", "features"])
+def test_vector_environments_do_what_copies_one_after_the_other_do(observe: str) -> None:
+    environment, num_envs = make(rewards="bernoulli"), 3
+    together = LinearMdpVectorEnv(environment, num_envs, observe=observe)
+    apart = gymnasium.vector.SyncVectorEnv([lambda: LinearMdpEnv(environment, observe=observe)] * num_envs)
+    assert together.observation_space == apart.observation_space
+    assert together.action_space == apart.action_space
+    rng = np.random.default_rng(0)
+    how: list[dict[str, Any]] = [dict(seed=5), dict(options={"episode": 14}), dict(seed=[1, 7, 3]), {}]
+    for first in how:
+        said = [each.reset(**first) for each in (together, apart)]
+        for _ in range(3 * (SPEC.horizon + 1)):
+            for mine, theirs in zip(*said, strict=True):
+                _assert_equal(mine, theirs)
+            assert together.observation_space.contains(said[0][0])
+            actions = rng.integers(SPEC.num_actions, size=num_envs)
+            said = [each.step(actions) for each in (together, apart)]
+
+
+def _assert_equal(mine: Any, theirs: Any) -> None:
+    if isinstance(theirs, dict):
+        assert {*mine} == {*theirs}
+        for name, value in theirs.items():
+            _assert_equal(mine[name], value)
+    else:
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-12)
+
+
+def test_an_id_makes_a_vector_environment_of_its_own() -> None:
+    envs = gymnasium.make_vec(LOCK, num_envs=2, horizon=3)
+    assert isinstance(envs, LinearMdpVectorEnv)
+    envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
+    _, info = envs.reset(seed=0)
+    for _ in range(3):
+        *_, info = envs.step(envs.action_space.sample())
+    assert info["episode"]["l"].tolist() == [3, 3]
+
+
+def test_mistakes_with_vector_environments_are_one_sentence() -> None:
+    with pytest.raises(ValueError, match=r"^max_episode_steps must be the horizon, 3, or left out, got 5$"):
+        gymnasium.make_vec(LOCK, num_envs=2, horizon=3, max_episode_steps=5)
+    with pytest.raises(ValueError, match=r"^observe must be one of state, step, features, got 'steps'"):
+        gymnasium.make_vec(LOCK, num_envs=2, horizon=3, observe="steps")
+    envs = LinearMdpVectorEnv(make(), 2)
+    for call in (lambda: envs.step(np.array([0, 0])), lambda: envs.model):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"^reset must be called"):
+            call()
+    for seed in ([1], [1, None]):
+        with pytest.raises(ValueError, match=r"^seed must be one, or one for each of 2 copies, got \["):
+            envs.reset(seed=seed)  # pyright: ignore[reportArgumentType]
+    envs.reset(seed=1)
+    for actions in ([0], [0, 99], [-1, 0], [0.5, 0.5], None):
+        with pytest.raises(ValueError, match=r"^actions must be 2 integers from 0 to \d, got "):
+            envs.step(actions)  # pyright: ignore[reportArgumentType]
 
 
 def test_rendering_is_a_line() -> None:

@@ -12,8 +12,18 @@ except ModuleNotFoundError:
 
 from driftwise.base.plugins import load_plugins
 from driftwise.gym.drifting import DriftingParameter, set_cart_pole, set_slipperiness
-from driftwise.gym.linear_mdp import MAKERS, LinearMdpEnv, make_env
+from driftwise.gym.linear_mdp import MAKERS, LinearMdpEnv, make_env, make_vector_env
+from driftwise.gym.vector import LinearMdpVectorEnv
 
 load_plugins()
 
-__all__ = ["MAKERS", "DriftingParameter", "LinearMdpEnv", "make_env", "set_cart_pole", "set_slipperiness"]
+__all__ = [
+    "MAKERS",
+    "DriftingParameter",
+    "LinearMdpEnv",
+    "LinearMdpVectorEnv",
+    "make_env",
+    "make_vector_env",
+    "set_cart_pole",
+    "set_slipperiness",
+]
