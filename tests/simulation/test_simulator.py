@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from typing import Any
+from unittest import mock
 
 import jax
 import numpy as np
 import pytest
+from rich.progress import Progress
 
 import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_wlsvi
@@ -41,6 +43,21 @@ def test_the_same_seed_gives_the_same_numbers(base):
     again = dw.simulate(AGENT, ENVIRONMENT, **OPTIONS)
     for field in ("returns", "values", "optimal_values"):
         np.testing.assert_array_equal(getattr(base, field), getattr(again, field))
+
+
+def test_a_bar_says_that_the_program_is_compiled_and_then_how_far_it_is(monkeypatch):
+    def spied(name: str) -> Any:
+        return mock.patch.object(Progress, name, autospec=True, side_effect=getattr(Progress, name))
+
+    with spied("add_task") as added, spied("update") as updated:
+        dw.simulate(AGENT, ENVIRONMENT, **OPTIONS, progress=True)
+    assert added.call_args.args[1] == "compiling"
+    assert updated.call_args.kwargs["description"] == f"episode {NUM_EPISODES} of {NUM_EPISODES}"
+    with pytest.raises(ValueError, match=r"^progress must be True, False or a function, got 'bar'$"):
+        dw.simulate(AGENT, ENVIRONMENT, **OPTIONS, progress="bar")  # pyright: ignore[reportArgumentType]
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    with pytest.raises(ModuleNotFoundError, match=r"^progress=True needs rich.*'driftwise\[cli\]'$"):
+        dw.simulate(AGENT, ENVIRONMENT, **OPTIONS, progress=True)
 
 
 def test_numbers_do_not_depend_on_the_chunks_and_progress_is_told_after_each(base):

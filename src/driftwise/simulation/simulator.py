@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -20,10 +20,12 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.part import points, to_config
+from driftwise.base.progress import Watcher, watched
 from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.chunks import Chunks, OnChunk
+from driftwise.simulation.compilation import keep_compiled
 from driftwise.simulation.program import (
     chunk_inputs,
     find_device,
@@ -55,7 +57,7 @@ def simulate(
     chunk_size: int = CHUNK,
     first_run: int = 0,
     keep_state: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: bool | Watcher = False,
     on_chunk: OnChunk | None = None,
 ) -> Result:
     """Let `num_runs` independent copies of an agent play `num_episodes` episodes each.
@@ -75,7 +77,8 @@ def simulate(
         second.
       first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
       keep_state: also return the agents' states after the last episode.
-      progress: called as `progress(episodes_done, num_episodes)` whenever it comes back.
+      progress: True shows a bar, which also says when the program is compiled; a function is called as
+        `progress(episodes_done, num_episodes)` whenever the program comes back.
       on_chunk: called with a `driftwise.simulation.chunks.Chunk`, the curves of every `chunk_size` episodes,
         as soon as they are played. That goes by episodes and not by the clock: the same chunks every time.
         What it raises ends the simulation.
@@ -84,9 +87,8 @@ def simulate(
       A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
       `diagnostics` of agents that have some.
     """
-    for name, listener in (("progress", progress), ("on_chunk", on_chunk)):
-        if listener is not None and not callable(listener):
-            raise ArgumentError(name, "be a function", listener)
+    if on_chunk is not None and not callable(on_chunk):
+        raise ArgumentError("on_chunk", "be a function", on_chunk)
     task = Task(
         agent,
         environment,
@@ -102,12 +104,12 @@ def simulate(
     require_room_for([task])
     simulation = Simulation(task)
     chunks = None if on_chunk is None else Chunks(task, on_chunk)
-    while not simulation.finished:
-        simulation.advance(SECONDS_AT_ONCE)
-        if progress is not None:
-            progress(simulation.done, task.num_episodes)
-        if chunks is not None:
-            chunks.tell(simulation.done, simulation.sums)
+    with watched(progress, "episode {} of {}".format, first="compiling") as watch:
+        while not simulation.finished:
+            simulation.advance(SECONDS_AT_ONCE)
+            watch(simulation.done, task.num_episodes)
+            if chunks is not None:
+                chunks.tell(simulation.done, simulation.sums)
     return simulation.result(keep_state=keep_state)
 
 
@@ -160,6 +162,7 @@ class Simulation:
         """Put the world and the agents' first states on the device, unless they are there."""
         if self._state is not None:
             return
+        keep_compiled()
         task = self.task
         with own_settings(self._device), telling_of_memory(task):
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from driftwise.base.progress import Watcher, watched
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online.episodes.agent import EpisodicAgent
 
-Watcher = Callable[[int, int, float], None]  # episodes done, episodes in all, the last return
+SAID = "episode {} of {}, last return {:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ def train(
         return observation - first_state if first_state else observation
 
     returns, lengths = np.zeros(num_episodes), np.zeros(num_episodes, dtype=np.int64)
-    with _watcher(progress) as watch:
+    with watched(progress, SAID.format) as watch:
         for k in range(num_episodes):
             observation, _ = env.reset(seed=seed) if k == 0 and seed is not None else env.reset()
             agent.begin(number(observation))
@@ -67,22 +66,3 @@ def train(
                     agent.end()
             watch(k + 1, num_episodes, float(returns[k]))
     return Training(returns, lengths)
-
-
-@contextlib.contextmanager
-def _watcher(progress: bool | Watcher) -> Iterator[Watcher]:
-    if not progress or callable(progress):
-        yield progress or (lambda done, total, earned: None)
-        return
-    try:
-        from rich.progress import Progress
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("progress=True needs rich: pip install 'driftwise[cli]'") from None
-    with Progress() as bar:
-        task = bar.add_task("")
-
-        def watch(done: int, total: int, earned: float) -> None:
-            text = f"episode {done} of {total}, last return {earned:.4g}"
-            bar.update(task, completed=done, total=total, description=text)
-
-        yield watch
