@@ -31,7 +31,6 @@ from driftwise.analysis.table import (
     latex_text,
     markdown_text,
     numbers,
-    terminal_table,
     words,
 )
 from driftwise.cli.app import plain
@@ -85,18 +84,6 @@ def test_latex_groups_rows_by_their_first_word() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
-
-
-def test_a_terminal_says_what_a_number_is_and_has_it_on_the_right() -> None:
-    drawn = terminal_table(TABLE)
-    assert [str(column.header) for column in drawn.columns] == [
-        "place",
-        "agent",
-        "regret, mean ± 95 %",
-        "share",
-    ]
-    assert [column.justify for column in drawn.columns] == ["left", "left", "right", "right"]
-    assert drawn.row_count == 3
 
 
 def test_columns_can_be_left_out() -> None:

@@ -27,7 +27,7 @@ def test_prints_the_scores_the_advice_and_how_to_read_them(
 ) -> None:
     assert main(["tune", "--log", file, *COLUMNS]) == 0
     out, err = capsys.readouterr()
-    for word in (" 4096 ", " all ", " mixture ", "best?: ", "Advised memory: ", "\nForgetting helps: "):
+    for word in ("\n4096 ", "\nall ", "\nmixture ", "best?: ", "Advised memory: ", "\nForgetting helps: "):
         assert word in out
     assert max(map(len, out.splitlines()[1:])) <= 80
     assert err == "driftwise: skipped 1 of 400 rows: a value is missing or not finite\n"

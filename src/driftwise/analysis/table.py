@@ -1,4 +1,4 @@
-"""A table as data, and how it is written: on a terminal, on a page, as CSV, LaTeX or Markdown."""
+"""A table as data, and how it is written: on a page, as CSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftwise.analysis import latex
 
-if TYPE_CHECKING:
-    from rich.table import Table as TerminalTable
-
-
 FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
 EMPTY = ("", "–")  # texts of cells that say nothing
-WORD = 20  # letters of a name that a terminal does not break
 
 
 @dataclass(frozen=True)
@@ -130,23 +125,6 @@ def html_text(table: Table) -> str:
     lines = "".join(f"<tr>{''.join(cells)}</tr>" for cells in (headings, *rows))
     title = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
     return f"<table>{title}{lines}</table>"
-
-
-def terminal_table(table: Table) -> TerminalTable:
-    """The table for rich to print, less its title."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as TerminalTable
-
-    drawn = TerminalTable(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # two blanks between columns
-    words = (word for row in table.rows for word in row[0].text.split())
-    width = min(max(map(len, words), default=0), WORD)  # of the first column alone: others would be cut
-    for place, column in enumerate(table.columns):
-        justify = "right" if column.kind == "number" else "left"
-        heading = column.explained or column.heading
-        drawn.add_column(heading, justify=justify, overflow="fold", min_width=width if place == 0 else None)
-    for row in table.rows:
-        drawn.add_row(*(cell.text for cell in row))
-    return drawn
 
 
 def csv_text(table: Table) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,10 +17,11 @@ import typer
 from rich.console import Console
 
 from driftwise import __version__
-from driftwise.analysis.table import Table, terminal_table
+from driftwise.analysis.table import Table
+from driftwise.analysis.terminal import terminal_text
 from driftwise.base.plugins import load_plugins
 
-WIDTH_OF_A_FILE = 400  # columns, where the output is not a terminal: no line is folded
+WIDTH_OF_A_FILE = 400  # where the output is no terminal and COLUMNS is not set: no line is folded
 
 EXAMPLES = """\b
 Examples:
@@ -73,13 +75,10 @@ def counted(count: int, noun: str) -> str:
 
 
 def print_table(table: Table) -> None:
-    """Print a table below its title."""
+    """Print a table below its title, as wide as the terminal is."""
     if table.title:
         print(table.title)
-    console = Console(highlight=False, markup=False)  # a name may have brackets
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
-    console.print(terminal_table(table))
+    print(f"{terminal_text(table, shutil.get_terminal_size((WIDTH_OF_A_FILE, 24)).columns)}\n")
 
 
 def plain(value: Any) -> Any:

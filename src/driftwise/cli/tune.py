@@ -130,7 +130,7 @@ def _tune(
     print(f"{textwrap.fill(legend(setting, kind), 80)}\n")
     print(f"If the variation is not known, {choosers(setting, kind)}.\n")
     print(f"{textwrap.fill(caution(kind), 80)}\n")
-    print(f"Recommendation. {' '.join(advice.sentences)}")
+    print(textwrap.fill(f"Recommendation. {' '.join(advice.sentences)}", 80, break_on_hyphens=False))
 
 
 def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:
