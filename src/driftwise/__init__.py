@@ -16,7 +16,7 @@ from driftwise.simulation.results import Result
 if TYPE_CHECKING:
     from driftwise import checks
     from driftwise.analysis import statistics
-    from driftwise.experiments.storage import load_results
+    from driftwise.experiments.frames import load_results
     from driftwise.simulation.simulator import simulate
 
 __version__ = "0.1.0"
@@ -46,7 +46,7 @@ __all__ = [
 # Names that are loaded by those who use them, and by nobody else: behind them are JAX, pyarrow and scipy.
 LATER = {
     "checks": "driftwise.checks",
-    "load_results": "driftwise.experiments.storage:load_results",
+    "load_results": "driftwise.experiments.frames:load_results",
     "simulate": "driftwise.simulation.simulator:simulate",
     "statistics": "driftwise.analysis.statistics",
 }

@@ -27,6 +27,8 @@ RESULTS = {
     ("here", label): made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
     for label, name in AGENTS.items()
 }
+COLUMNS = ["environment", "agent", "radius", "rate", "ridge", "run", "episode", "reward", "regret"]
+COLUMNS += ["cumulative_regret"]
 TABLE = storage.results_table(RESULTS)
 
 
@@ -180,7 +182,10 @@ def finished(folder: Path, results: dict = RESULTS) -> Path:
 
 def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
     frame = dw.load_results(finished(tmp_path))
-    assert list(frame.columns) == TABLE.column_names
+    assert list(frame.columns) == COLUMNS
+    rates = frame.groupby("agent", observed=True).rate.agg(["min", "max"])
+    assert rates.loc["first"].tolist() == [0.9, 0.9]
+    assert rates.drop("first").isna().all(axis=None)
     assert len(frame) == len(TABLE)
     some = storage.read_table(tmp_path, storage.read_manifest(tmp_path), columns=["run", "regret"])
     assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
@@ -251,7 +256,7 @@ def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Pa
     own = np.arange(10.0).reshape(2, 5)
     results = {**RESULTS, first: dataclasses.replace(RESULTS[first], diagnostics={"epochs": own})}
     frame = dw.load_results(finished(tmp_path, results))
-    assert list(frame.columns) == [*TABLE.column_names, "epochs"]
+    assert list(frame.columns) == [*COLUMNS, "epochs"]
     np.testing.assert_array_equal(frame["epochs"][frame["agent"] == first[1]], own.reshape(-1))
     for _, other in others:
         assert np.isnan(np.asarray(frame["epochs"][frame["agent"] == other])).all()

@@ -91,28 +91,13 @@ def _numbers(values: np.ndarray, write: Callable[[float], str] = rounded) -> lis
 
 
 def result_frame(result: Result) -> pd.DataFrame:
-    """A row for each agent of the grid, run and point; runs count from 0, episodes from 1."""
+    """A row for each agent of the grid, run and point, with the columns of a results folder."""
     with needed_by("to_frame"):
-        import pandas as pd
-
-    def column(values: np.ndarray, *axes: int) -> np.ndarray:
-        """Values that vary along some axes of the curves, for every row."""
-        others = [axis for axis in range(result.returns.ndim) if axis not in axes]
-        return np.broadcast_to(np.expand_dims(values, others), result.returns.shape).reshape(-1)
-
-    count = len(result.grid)
-    grid = range(count)
-    return pd.DataFrame(
-        {
-            **{name: column(values, *grid) for name, values in result.parameters.items()},
-            "run": column(result.runs, count),
-            "episode": column(result.episodes, count + 1),
-            "reward": result.returns.reshape(-1),
-            "regret": result.regret.reshape(-1),
-            "cumulative_regret": result.cumulative_regret.reshape(-1),
-            **{name: curve.reshape(-1) for name, curve in result.diagnostics.items()},
-        }
-    )
+        from driftwise.experiments.frames import results_frame
+        from driftwise.experiments.storage import results_table
+    name = _environment(result)
+    agents = ((label or _agent(result), each) for label, each in _agents(result))
+    return results_frame(results_table({(name, label): each for label, each in agents}))
 
 
 def result_figure(result: Result) -> Figure:
@@ -121,14 +106,18 @@ def result_figure(result: Result) -> Figure:
         import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
 
         from driftwise.analysis.figures import Curves, regret_figure
-    curves = Curves(_environment(result), dict(_agents(result)), result.manifest.get("changes", ()))
+    curves = Curves(
+        _environment(result),
+        {label or "regret": each for label, each in _agents(result)},
+        result.manifest.get("changes", ()),
+    )
     return regret_figure([curves], title=_agent(result), note=_sizes(result))
 
 
 def _agents(result: Result) -> Iterator[tuple[str, Result]]:
     """The agents of a grid by what tells them apart."""
     if not result.grid:
-        yield "regret", result
+        yield "", result
         return
     for index in np.ndindex(result.grid):
         values = {name: each[index].item() for name, each in result.varied.items()}

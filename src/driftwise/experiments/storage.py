@@ -6,10 +6,9 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,6 @@ from driftwise.base.validation import ArgumentError
 from driftwise.experiments.kinds import require_kinds
 from driftwise.simulation.files import compact_json, json_bytes
 from driftwise.simulation.results import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = (
     3  # of a results folder: the second seals the results, the third its manifest; newer ones are refused
@@ -61,7 +57,7 @@ def differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str, Any,
 
 
 def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
-    """One row for each environment, agent, run and point; runs count from 0, episodes from 1.
+    """One row for each environment, agent, run and point; episodes count from 1.
 
     `results` are keyed by what to call the environment and the agent. Each diagnostic is a column, null for
     agents without it.
@@ -72,7 +68,7 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
 
 def _rows(environment: str, agent: str, result: Result) -> pa.Table:
     shape = result.returns.shape
-    runs = np.arange(len(result.returns), dtype=np.int32)[:, None]
+    runs = result.runs.astype(np.int32)[:, None]
     curves = runs, result.episodes, result.returns, result.regret, result.cumulative_regret
     for curve in (result.returns, *result.diagnostics.values()):
         if len(shape) != 2 or curve.shape != shape:
@@ -167,13 +163,6 @@ def blamed(path: Path) -> Iterator[None]:
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise ValueError(f"{path} is damaged: {reason}") from None
-
-
-def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """The results in a folder that `driftwise run` wrote, a row for each agent, run and point."""
-    import pandas  # noqa: F401  (says by its own name that it is missing)
-
-    return read_table(Path(folder), read_manifest(Path(folder))).to_pandas()
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
