@@ -85,7 +85,7 @@ def plain(drift: Drift, t: int) -> np.ndarray:
         return plain(drift.drift, t)
     if isinstance(drift, Sum):
         parts = [padded(plain(each, t), drift.num_anchors) for each in drift.drifts]
-        return np.average(parts, axis=0, weights=drift.weights)
+        return np.average(parts, axis=0, weights=drift.shares)
     if isinstance(drift, Product):
         weights = np.ones(1)
         for each in drift.drifts:
@@ -230,8 +230,8 @@ def test_recorded_drifts_of_other_rows_have_other_names():
         (lambda: Then([Constant()], [3]), "at must have an episode for each drift but the first, 0", "[3]"),
         (lambda: Repeat(Constant(), 0), "period must be a positive integer", "0"),
         (lambda: Repeat(None, 3), "drift must be a Drift", "None"),
-        (lambda: Sum([Constant()], [0]), "weights must be a number above 0", "0"),
-        (lambda: Sum([Constant()], [1, 2]), "weights must be one number for each of 1 drifts", "[1, 2]"),
+        (lambda: Sum([Constant()], [0]), "shares must be a number above 0", "0"),
+        (lambda: Sum([Constant()], [1, 2]), "shares must be one number for each of 1 drifts", "[1, 2]"),
         (lambda: Product([Constant]), "drifts must be a Drift", "<class"),
         (lambda: Recorded([]), "weights must have at least one row", "[]"),
         (lambda: Recorded([0.5, 1.5]), "weights must be at least 0 and sum", "[-0.5, 1.5] in row 1"),

@@ -18,9 +18,12 @@ from driftwise.environments.jumps import ROUNDING
 
 @record
 class Then(Drift):
-    """One drift after the other: the next begins at each episode of `at`, and counts from 0 there.
+    r"""One drift after the other, each counting from 0 where it begins.
 
-    $c(t) = c_k(t - a_k)$ from episode $a_k$ on, with $a_0 = 0$.
+    $$c(t) = c_k(t - a_k) \quad\text{from episode } a_k \text{ on}, \qquad a_0 = 0$$
+
+    Args:
+      at: $a_1, a_2, \dots$, where the drifts but for the first begin.
     """
 
     episode_fields = ("at",)
@@ -61,7 +64,13 @@ class Then(Drift):
 
 @record
 class Repeat(Drift):
-    """The first `period` episodes of a drift, over and over: $c(t) = c_1(t \\bmod p)$."""
+    r"""The first episodes of a drift, over and over.
+
+    $$c(t) = c_1(t \bmod p)$$
+
+    Args:
+      period: $p$, the number of these episodes.
+    """
 
     episode_fields = ("period",)
 
@@ -86,20 +95,26 @@ class Repeat(Drift):
 
 @record
 class Sum(Drift):
-    r"""Several drifts at once: $c(t) = \sum_k w_k c_k(t) / \sum_k w_k$, with equal weights unless given."""
+    r"""Several drifts at once: the weighted mean of their mixtures.
+
+    $$c(t) = \frac{\sum_k w_k c_k(t)}{\sum_k w_k}$$
+
+    Args:
+      shares: $w_k > 0$, all equal unless given.
+    """
 
     episode_fields = ()
 
     drifts: tuple[Drift, ...] = members(Drift)
-    weights: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        given = self.weights if np.size(self.weights) else (1.0,) * len(self.drifts)
-        weights = require_numeric("weights", given, above=0)
-        if np.shape(weights) != (len(self.drifts),):
+        given = self.shares if np.size(self.shares) else (1.0,) * len(self.drifts)
+        shares = require_numeric("shares", given, above=0)
+        if np.shape(shares) != (len(self.drifts),):
             expected = f"be one number for each of {len(self.drifts)} drifts"
-            raise ArgumentError("weights", expected, self.weights)
-        object.__setattr__(self, "weights", weights)
+            raise ArgumentError("shares", expected, self.shares)
+        object.__setattr__(self, "shares", shares)
 
     @property
     def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -107,8 +122,8 @@ class Sum(Drift):
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         total = np.zeros((len(episodes), self.num_anchors))
-        for weight, drift in zip(self.weights, self.drifts, strict=True):
-            total[:, : drift.num_anchors] += weight / sum(self.weights) * drift.mixture(episodes)
+        for share, drift in zip(self.shares, self.drifts, strict=True):
+            total[:, : drift.num_anchors] += share / sum(self.shares) * drift.mixture(episodes)
         return total
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -119,7 +134,9 @@ class Sum(Drift):
 class Product(Drift):
     r"""Several drifts, each of a thing of its own: an anchor for each combination of theirs.
 
-    $c_{ij}(t) = c_i(t)\,c_j(t)$, the last index fastest. With rewards $\theta_i$ and measures $\mu_j$ at
+    $$c_{ij}(t) = c_i(t)\,c_j(t)$$
+
+    The last index is the fastest. With rewards $\theta_i$ and measures $\mu_j$ at
     anchor $(i, j)$, the first drift moves the rewards and the second the transitions.
     """
 
