@@ -148,7 +148,7 @@ def test_a_bandit_whose_policy_is_none_is_told_so():
 
 def test_a_forgetting_that_does_not_sum_its_weights_is_told_so():
     careless = dataclasses.replace(cast(Any, agent("lsvi_ucb")), forgetting=Uncounted())
-    with pytest.raises(ContractError, match=r"^weight_sq of the moments must be 10.0, .* got 0.0"):
+    with pytest.raises(ContractError, match=r"^weight_sq of the moments must be what weights say"):
         check_agent(careless, make(), num_episodes=10, num_runs=NUM_RUNS)
 
 

@@ -61,6 +61,13 @@ def own_settings(device: Any) -> Iterator[None]:
         yield
 
 
+def call_compiled(function: Callable[..., Any], part: Any, *arrays: Any) -> Any:
+    """`function(part, *arrays)`, compiled as in a simulation: numbers of the part are not known to Python."""
+    register_parts()
+    with own_settings(find_device("cpu")):
+        return jax.device_get(jax.jit(function)(part, *arrays))
+
+
 def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
     register_parts()

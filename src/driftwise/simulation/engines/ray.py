@@ -93,7 +93,7 @@ class _Job:
 
     def submit(self, mailbox: Any) -> Any:
         import ray
-        from ray.cloudpickle import dumps  # pyright: ignore[reportPrivateImportUsage]
+        from ray.cloudpickle import dumps  # pyright: ignore
 
         self.attempts += 1
         num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"

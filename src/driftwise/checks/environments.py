@@ -1,0 +1,75 @@
+"""The contract of environments."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms import uniform
+from driftwise.base.part import from_config
+from driftwise.checks.contract import TOLERANCE, plain, played_run, require
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
+from driftwise.parts.extended_value_iteration import Optimum, extended_value_iteration
+
+
+def check_environment(environment: Environment, *, num_episodes: int = 20) -> None:
+    """Raise a `ContractError` unless an environment is well-formed, repeatable, and has exact regret."""
+    require(isinstance(environment, Environment), f"environment must be an Environment, got {environment!r}")
+    episodes = np.arange(num_episodes)
+    path = environment.at(episodes)
+    require(len(path) == num_episodes, f"at must give {num_episodes} episodes, got {len(path)}")
+    again = np.concatenate([environment.at(part) for part in np.split(episodes, [num_episodes // 3])])
+    require(np.array_equal(path, again), "at must not depend on which episodes are asked for together")
+    changes = environment.changes(num_episodes)
+    require(
+        all(0 < a < b for a, b in itertools.pairwise((*changes, num_episodes))),
+        f"changes must be increasing episodes of the run, got {changes}",
+    )
+    variation = environment.variation(num_episodes)
+    moves = np.asarray(variation.reward) + np.asarray(variation.transition)
+    require(moves.shape == (num_episodes - 1,), f"variation must have K − 1 moves, got shape {moves.shape}")
+    require(bool((moves >= 0).all()), "variation must not be negative")
+    for change in changes:
+        require(bool(moves[change - 1] > 0), f"changes must be moves, but nothing moves at {change}")
+    same = copy.deepcopy(environment).digest() == environment.digest()
+    require(same, "digest must be the same for a copy of the environment")
+    if environment.name in ENVIRONMENTS and environment.config:  # made by a registered maker
+        config = {key: from_config(value) for key, value in plain(dict(environment.config)).items()}
+        twin = ENVIRONMENTS[environment.name](**config)
+        require(twin.digest() == environment.digest(), "config must make the same environment again")
+    agent = uniform(environment.spec)
+    twice = zip(*(played_run(agent, environment, num_episodes) for _ in "ab"), strict=True)
+    for t, (played, other) in enumerate(twice):
+        record = played.record
+        require(record == other.record, "advance must be the same for the same key")
+        gap = float(record.optimal - record.value)
+        sound = gap >= -TOLERANCE or environment.continuing
+        require(sound, f"regret must not be negative, got {gap} in episode {t}")
+        if isinstance(environment, ContinuingMdp):
+            best = _iterated(environment, t)
+            away = max(best.low - record.optimal, record.optimal - best.high)
+            require(away <= TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
+        if isinstance(environment, LinearMdp):
+            for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
+                away = abs(float(got - _induced(environment, t, over_actions)[int(played.episode.states[0])]))
+                require(away <= TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
+
+
+def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:
+    """Values `[S]` of the first step in episode `t`, by backward induction with the kernel `P = Φμ`."""
+    model, values = environment.model(t), np.zeros(environment.spec.num_states)
+    for theta, mu in zip(model.theta[::-1], model.mu[::-1], strict=True):
+        values = over_actions(environment.features @ theta + environment.features @ mu @ values, axis=-1)
+    return values
+
+
+def _iterated(environment: ContinuingMdp, t: int) -> Optimum:
+    """Bounds of the gain in step `t`, by value iteration in the lazy MDP, of the same gain and no period."""
+    reward, kernel = environment.model(t)
+    lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2
+    options: dict[str, Any] = dict(tolerance=TOLERANCE, wanted=np.True_, max_iterations=100_000)
+    return extended_value_iteration(reward, lazy, np.zeros_like(reward), **options)

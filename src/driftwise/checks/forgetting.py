@@ -1,0 +1,101 @@
+"""The contract of forgettings: the recursion is the weighted sum that the weights define."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.base.part import require_single
+from driftwise.base.types import Forgetting, Moments, Sample
+from driftwise.checks.contract import TOLERANCE, check_compiled, check_described, leaves, require
+from driftwise.parts.regression import contributions, empty_moments
+
+NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
+
+
+def check_forgetting(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+    """Raise a `ContractError` unless a forgetting keeps what all of them keep.
+
+    It prints and goes to a configuration and back; weights lie in [0, 1]; after every tick all moments are
+    the sums that `weights` define, of samples that count zero times, once or twice; shapes and types stay;
+    `update` gives the same compiled as on NumPy. Choose `num_ticks` so that everything happens within them
+    that can happen.
+    """
+    check_described("forgetting", forgetting, Forgetting)
+    require_single(forgetting)
+    check_recursion(forgetting, num_ticks=num_ticks, seed=seed)
+    first, *others = _samples(3, seed)
+    for sample in others:
+        check_compiled("update", _updated, forgetting, _absorbed(forgetting, [first]), sample)
+
+
+def check_recursion(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+    """Raise a `ContractError` unless moments are the sums that the weights define, at every tick."""
+    samples = _samples(num_ticks, seed)
+    moments, epoch = _absorbed(forgetting, []), 0
+    layout = _layout(moments)
+    for tick, sample in enumerate(samples, start=1):
+        moments = forgetting.update(moments, sample)
+        weights = np.asarray(forgetting.weights(tick))
+        within = weights.shape == (tick,) and bool(((weights >= 0) & (weights <= 1)).all())
+        require(within, f"weights must be {tick} numbers in [0, 1] at tick {tick}, got {weights}")
+        epoch += not weights.any()
+        expected = _expected(samples[:tick], weights)
+        if moments.gram_sq is None:
+            plain = bool((weights**2 == weights).all())
+            require(plain, f"gram_sq may be left out where all weights are 0 or 1, got {weights}")
+            del expected["gram_sq"]
+        for name, wanted in {**expected, "tick": tick, "epoch": epoch}.items():
+            away = float(np.abs(np.asarray(getattr(moments, name)) - wanted).max())
+            near = away <= TOLERANCE * max(1.0, float(np.max(np.abs(wanted))))
+            require(near, f"{name} of the moments must be what weights say, got {away:g} away at tick {tick}")
+        require(
+            _layout(moments) == layout, f"moments must keep their shapes and types, changed at tick {tick}"
+        )
+
+
+def _expected(samples: list[Sample], weights: np.ndarray) -> dict[str, Any]:
+    """`Σ ω φφᵀ + λI`, `Σ ω² φφᵀ + λI`, `Σ ω φ yᵀ`, `Σ ω` and `Σ ω²`."""
+    grams, crosses = (np.array(each) for each in zip(*map(_contribution, samples), strict=True))
+    ridge = RIDGE * np.eye(DIM)
+    return {
+        "gram": np.tensordot(weights, grams, axes=1) + ridge,
+        "gram_sq": np.tensordot(weights**2, grams, axes=1) + ridge,
+        "cross": np.tensordot(weights, crosses, axes=1),
+        "weight": weights.sum(),
+        "weight_sq": (weights**2).sum(),
+    }
+
+
+def _contribution(sample: Sample) -> tuple[Any, Any]:
+    return contributions(sample, NUM_STATES)
+
+
+def _updated(forgetting: Forgetting, moments: Moments, sample: Sample) -> Moments:
+    return forgetting.update(moments, sample)
+
+
+def _absorbed(forgetting: Forgetting, samples: list[Sample]) -> Moments:
+    (example,) = _samples(1, 0)
+    moments = forgetting.init(empty_moments(example, NUM_STATES, RIDGE, gram_sq=True), example)
+    for sample in samples:
+        moments = forgetting.update(moments, sample)
+    return moments
+
+
+def _samples(num: int, seed: int) -> list[Sample]:
+    rng = np.random.default_rng(seed)
+    return [
+        Sample(
+            features=rng.uniform(-1, 1, (NUM_STEPS, DIM)) / np.sqrt(DIM),
+            reward=rng.random(NUM_STEPS),
+            successor=rng.integers(NUM_STATES, size=NUM_STEPS),
+            count=rng.integers(3, size=NUM_STEPS).astype(float),
+        )
+        for _ in range(num)
+    ]
+
+
+def _layout(moments: Moments) -> list[tuple[tuple[int, ...], np.dtype]]:
+    return [(leaf.shape, leaf.dtype) for leaf in leaves(moments)]
