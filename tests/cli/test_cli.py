@@ -216,7 +216,7 @@ def test_a_folder_of_another_run_is_refused_by_what_differs(
     before = {name: (tmp_path / name).read_bytes() for name in FILES}
     capsys.readouterr()
     assert main(["run", "quickstart", "--episodes", "30", "--out", str(tmp_path)]) == 2
-    expected = f"{tmp_path} holds a run with another episodes, runs, seed: remove it or choose another folder"
+    expected = f"{tmp_path} holds a run with another seed: remove it or choose another folder"
     assert capsys.readouterr().err == f"driftwise: error: {expected}\n"
     assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +21,7 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation import running
 from driftwise.simulation.chunks import Chunk
-from driftwise.simulation.results import Result, over_curves
+from driftwise.simulation.results import Result
 from driftwise.simulation.tasks import Task
 from tests.examples import only
 
@@ -32,11 +31,12 @@ QUICKSTART = EXPERIMENTS["quickstart"]
 def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed: int) -> Result:
     """A result as the simulator's, with numbers out of thin air: nothing is compiled."""
     rng = np.random.default_rng([seed, len(str(agent))])
-    values = rng.random((num_runs, num_episodes))
+    shape = *grid_shape(agent), num_runs, num_episodes
+    values = rng.random(shape)
     return Result(
-        returns=rng.random((num_runs, num_episodes)),
+        returns=rng.random(shape),
         values=values,
-        optimal_values=values + rng.random((num_runs, num_episodes)),
+        optimal_values=values + rng.random(shape),
         lengths=np.ones(num_episodes, dtype=int),
         state=None,
         manifest=dict(
@@ -137,11 +137,7 @@ def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.Monkey
 def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     def whole(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
         progress(standing(task, task.num_episodes))
-        grid = grid_shape(task.agent)
-        single = made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
-        return replace(
-            single, **over_curves(lambda curve: np.broadcast_to(curve, grid + curve.shape), single)
-        )
+        return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
     monkeypatch.setattr(running, "run_task", whole)
     grid = dict(algorithm="opt_wlsvi", rate=[0.9, 0.99], radius=0.1)

@@ -107,7 +107,8 @@ def test_the_command_keeps_environments_apart(
     assert main(["run", "two.toml"]) == 0
     said = capsys.readouterr()
     assert "a slow turn: LSVI-UCB: 40 of 40 episodes" in said.err.splitlines()
-    assert sum(line.lstrip().startswith("a slow turn ") for line in said.out.splitlines()) == 3
+    assert sum(line.lstrip().startswith("a slow turn ") for line in said.out.splitlines()) == 2
+    assert "LSVI-UCB* is LSVI-UCB (radius=0." in " ".join(said.out.split())
     frame = dw.load_results("results/two")
     assert sorted(set(frame["environment"])) == list(TWO)
     assert len(frame) == 2 * 3 * 3 * 40

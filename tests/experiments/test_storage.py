@@ -294,13 +294,3 @@ def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_pat
     files.remove_leftovers(tmp_path)
     kept = [names_of[kind] for kind in ("alive", "elsewhere", "not ours")]
     assert names(tmp_path) == sorted([*kept, "x.npz"])
-
-
-def test_what_differs_from_a_claim_is_named_by_its_path(tmp_path: Path) -> None:
-    claimed = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.9}}}}
-    storage.claim(tmp_path, "run.json", claimed)
-    storage.claim(tmp_path, "run.json", claimed)
-    other = {"format": 1, "runs": 3, "experiment": {"agents": {"A": {"rate": 0.8}, "B": {}}}}
-    said = "with another experiment.agents.A.rate, experiment.agents.B: "
-    with pytest.raises(ValueError, match=re.escape(said)):
-        storage.claim(tmp_path, "run.json", other)

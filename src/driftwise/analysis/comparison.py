@@ -22,7 +22,7 @@ from driftwise.experiments.storage import differences
 from driftwise.simulation.results import Result
 
 LEVEL, ALPHA = 0.95, 0.05
-OF_THE_MOMENT = ("written", "seconds", "sha256")  # of a manifest, differ between any two runs
+OF_THE_MOMENT = ("written", "history", "seconds", "sha256")  # of a manifest, differ between any two runs
 VERDICTS = {
     "unclear": "a difference is not shown, nor is it shown that there is none",
     "identical": "all numbers agree to the last bit",

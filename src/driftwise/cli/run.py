@@ -15,6 +15,7 @@ from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, cou
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
 from driftwise.experiments import Outcome, Study, run_study
 from driftwise.experiments.files import find_study
+from driftwise.experiments.growing import CLAIM, grown
 from driftwise.experiments.progress import shown_progress
 from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.stopping import held_signals
@@ -52,9 +53,9 @@ def _run(
     if out is None:
         out = f"results/{study.experiment.name}"
     from driftwise.experiments.saving import (
-        CLAIM,
         FILES,
         claimed,
+        drop_shorter,
         has_checkpoints,
         is_saved,
         save_outcomes,
@@ -66,6 +67,8 @@ def _run(
         from driftwise.analysis.figures import regret_png
         from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
+        with blaming_out(out):
+            study = check(grown, Path(out), study)
         tasks = check(fitting_tasks, study, engine=chosen, device=device)
         look()
         with blaming_out(out):
@@ -80,6 +83,7 @@ def _run(
             saved = is_saved(folder, study, outcomes)
             if not saved:
                 save_outcomes(folder, study, outcomes, regret_png)
+                drop_shorter(kept, study, tasks)
         look()
     if not quiet:
         _print_tables(study, outcomes)

@@ -26,6 +26,7 @@ MANIFEST: Kinds = {
     "seed": COUNT,
     "environments": TABLE,
     "agents": LIST,
+    "history": LIST,
     "versions": TABLE,
     "sha256": TABLE,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from driftwise.base.part import to_config
 from driftwise.base.validation import ArgumentError
 from driftwise.experiments.experiment import Experiment
-from driftwise.experiments.study import Group, Study, prepare
+from driftwise.experiments.study import Cell, Group, Study, prepare
 from driftwise.simulation.chunks import Chunk, OnChunk
 from driftwise.simulation.results import Result, join_runs, split_points
 from driftwise.simulation.tasks import Device, Task
@@ -97,22 +97,31 @@ def run_study(
       recompute: compute again what other code or other versions computed, instead of refusing it.
       tasks: those of `fitting_tasks`, with the same engine and device; they are made here unless given.
     """
+    from driftwise.simulation.checkpoints import lengthen
     from driftwise.simulation.running import run_tasks
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
     split = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
-    owners = [group for group, own in zip(study.groups, split, strict=True) for _ in own]
+    owners = [group for group, own in zip(study.work, split, strict=True) for _ in own]
     every = [task for own in split for task in own]
     report = _by_agent(owners, every, progress or (lambda news: None))
     options: dict[str, Any] = dict(engine=engine, recompute=recompute)
     if on_chunk is not None:
         options["on_chunk"] = _chunks_by_agent(owners, on_chunk)
+    if checkpoints is not None:
+        for group, task in zip(owners, every, strict=True):
+            lengthen(checkpoints, task, group.shorter, recompute=recompute)
     results = iter(run_tasks(every, checkpoints, **options, progress=report, look=look))
+    found: dict[Cell, list[Result]] = defaultdict(list)  # parts of a cell, in the order of their runs
+    for group, own in zip(study.work, split, strict=True):
+        points = split_points(join_runs([next(results) for _ in own]), len(group.points))
+        for point, result in zip(group.points.values(), points, strict=True):
+            found[group.cell(point)].append(result)
     return tuple(
-        outcome
-        for group, own in zip(study.groups, split, strict=True)
-        for outcome in _outcomes(group, [next(results) for _ in own])
+        _outcome(group, label, found[group.cell(point)])
+        for group in study.groups
+        for label, point in group.points.items()
     )
 
 
@@ -120,18 +129,17 @@ def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device 
     """The tasks of each group of a study; one that does not fit into memory is refused."""
     from driftwise.simulation.room import require_room_to_split
 
-    tasks = [replace(group.task, device=device) for group in study.groups]
+    tasks = [replace(group.task, device=device) for group in study.work]
     require_room_to_split(tasks, at_once=1 if engine is None else engine.at_once)
     return [task.split() for task in tasks]
 
 
-def _outcomes(group: Group, results: Sequence[Result]) -> Iterator[Outcome]:
-    """The outcomes of a group's points, from the results of its runs."""
-    split = split_points(join_runs(results), len(group.points))
-    for (label, point), result in zip(group.points.items(), split, strict=True):
-        config = to_config(point.agent)
-        own = replace(result, configs=[config], manifest={**result.manifest, "agent": config})
-        yield Outcome(group.environment_label, label, own, group.name, point.values)
+def _outcome(group: Group, label: str, parts: Sequence[Result]) -> Outcome:
+    """The outcome of a point of a group, from the results of its runs."""
+    point, joined = group.points[label], join_runs(parts)
+    config = to_config(point.agent)
+    own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
+    return Outcome(group.environment_label, label, own, group.name, point.values)
 
 
 def _chunks_by_agent(owners: Sequence[Group], listener: OnChunk) -> Callable[[int, Chunk], None]:

@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.files import replace_file
 from driftwise.experiments import storage
-from driftwise.experiments.running import Outcome
+from driftwise.experiments.growing import CLAIM, claim_bytes, history, read_stages
+from driftwise.experiments.running import Outcome, Tasks
 from driftwise.experiments.selection import one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS
 from driftwise.experiments.study import Study
 from driftwise.simulation import files
+from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.results import Result, joint_origin
 
 CHECKPOINTS = "tasks"  # a folder with the checkpoint of each
-CLAIM = "run.json"
-CLAIM_FORMAT = 3  # of what lets a run go on: the claim and the checkpoints
 FILES = (RESULTS, "regret.png", MANIFEST)
-WORDS = ("summary", "finding", "import")  # keys that change no number
 
 
 @contextlib.contextmanager
 def claimed(folder: Path, study: Study) -> Iterator[Path]:
     """Claim a folder for a study, and give that of its checkpoints; without any, a failure ends the claim."""
-    config, new = study.experiment.config, not (folder / CLAIM).exists()
-    claim = {
-        "format": CLAIM_FORMAT,
-        "experiment": {key: value for key, value in config.items() if key not in WORDS},
-        "episodes": study.num_episodes,
-        "runs": study.num_runs,
-        "seed": study.seed,
-    }
-    storage.claim(folder, CLAIM, claim)
-    kept = folder / CHECKPOINTS
+    found, kept = read_stages(folder), folder / CHECKPOINTS
+    if found != [*study.stages]:
+        replace_file(folder / CLAIM, claim_bytes(study.stages))
     try:
         yield kept
     except BaseException:
-        if new and not has_checkpoints(folder):
+        if not found and not has_checkpoints(folder):
             (folder / CLAIM).unlink()
             with contextlib.suppress(OSError):  # it was never made, or is something else
                 kept.rmdir()
@@ -97,6 +92,15 @@ def _points(outcomes: Sequence[Outcome], environment: str) -> tuple[dict[str, Re
     return {each.label: each.result for each in own}, {each.label: each.name for each in own}
 
 
+def drop_shorter(checkpoints: Path, study: Study, tasks: Tasks) -> None:
+    """Remove the checkpoints that those of longer runs went on from."""
+    for group, own in zip(study.work, tasks, strict=True):
+        for task, length in itertools.product(own, group.shorter):
+            shorter = replace(task, num_episodes=length)
+            if length < task.num_episodes:
+                (checkpoints / checkpoint_name(shorter)).unlink(missing_ok=True)
+
+
 def manifest(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Everything needed to know what was run, with what, and how long it took."""
     common = outcomes[0].result.manifest
@@ -109,6 +113,7 @@ def manifest(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "num_episodes": study.num_episodes,
         "num_runs": study.num_runs,
         "seed": study.seed,
+        "history": history(study.stages),
         **{key: common[key] for key in ("record_every", "precision", "platform")},
         "environments": {each.environment_label: each.result.manifest["environment"] for each in outcomes},
         "agents": [

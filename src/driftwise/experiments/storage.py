@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from driftwise.base.files import replace_file, require_regular
+from driftwise.base.files import require_regular
 from driftwise.base.making import dotted
 from driftwise.base.validation import ArgumentError
 from driftwise.experiments.kinds import require_kinds
@@ -26,25 +26,6 @@ FORMAT = (
 )
 MANIFEST, RESULTS = "manifest.json", "results.parquet"
 COLUMNS = ("environment", "agent", "parameters", "run", "episode", "reward", "regret", "cumulative_regret")
-
-
-def claim(folder: Path, name: str, claimed: Mapping[str, Any]) -> None:
-    """Say in a file what the folder is for; a `ValueError` if it says something else already."""
-    path = folder / name
-    claimed = json.loads(compact_json(claimed))
-    if not path.exists():
-        replace_file(path, json_bytes(claimed))
-        return
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        age = found["format"] - claimed["format"]
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
-    other = ", ".join(place for place, *_ in differences(found, claimed))
-    if age:
-        other = f"version of driftwise, {'a newer' if age > 0 else 'an older'} one"
-    if other:
-        raise ValueError(f"{folder} holds a run with another {other}: remove it or choose another folder")
 
 
 def differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str, Any, Any]]:

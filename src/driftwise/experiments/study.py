@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from driftwise.base.making import dotted, errors_under
@@ -12,11 +12,14 @@ from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import Environment
 from driftwise.experiments.building import Facts, make_environment, read_agent
-from driftwise.experiments.experiment import Experiment
+from driftwise.experiments.experiment import Experiment, Table
 from driftwise.experiments.grids import Point, grids_of
 from driftwise.experiments.places import in_episodes
 from driftwise.simulation import tasks
+from driftwise.simulation.files import compact_json
 from driftwise.simulation.tasks import Task
+
+Cell = tuple[str, str, str]  # an environment, an agent, and the values of its lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,28 @@ class Group:
     label: str  # for progress
     points: Mapping[str, Point]  # by what tables and figures show
     task: Task  # of all its points and runs
+    shorter: tuple[int, ...] = ()  # episodes that its task had in a folder that grew
+
+    def cell(self, point: Point) -> Cell:
+        """What tells a point from all others, whatever the order in its file."""
+        return self.environment_label, self.name, compact_json(point.values)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a folder was asked for at one time."""
+
+    begun: str
+    episodes: int
+    runs: int
+    seed: int
+    experiment: Table  # what its file says, but for words and sizes; environments by their labels
+
+    def of(self, experiment: Experiment, num_episodes: int) -> Study:
+        """The study of this stage, with runs of another length."""
+        tables = {key: self.experiment[key] for key in ("environments", "agents")}
+        own = replace(experiment, environment=None, **tables)
+        return prepare(own, num_episodes=num_episodes, num_runs=self.runs, seed=self.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +64,13 @@ class Study:
     num_runs: int
     seed: int
     groups: tuple[Group, ...]  # all agents in all environments, in the order of the file
+    stages: tuple[Stage, ...] = ()  # in which its folder was asked for
+    parts: tuple[Group, ...] = ()  # what each of the stages adds
+
+    @property
+    def work(self) -> tuple[Group, ...]:
+        """The groups whose tasks are run; of a cell that grew, each has other runs."""
+        return self.parts or self.groups
 
     @property
     def environments(self) -> dict[str, Environment]:

@@ -1,7 +1,7 @@
 """Simulations on disk: one file each, replaced whole, from which a killed process goes on.
 
-A checkpoint says what it belongs to and what computed it. A finished one keeps its curves and drops the
-agents' states; then the simulation is not run again but read.
+A checkpoint says what it belongs to and what computed it. That of a finished simulation is read, and nothing
+is run again. It keeps the agents' states if they are small, so that a longer simulation can go on from them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from driftwise.base.kinds import (
 from driftwise.base.provenance import provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.results import Result
-from driftwise.simulation.simulator import SECONDS_AT_ONCE, Simulation
+from driftwise.simulation.simulator import SECONDS_AT_ONCE, STATE, Simulation
 from driftwise.simulation.tasks import Task
 
 FORMAT = 4  # of a checkpoint
@@ -123,9 +124,38 @@ def write_checkpoint(path: Path, simulation: Simulation) -> None:
 
 def checkpoint_bytes(simulation: Simulation) -> bytes:
     """Content of a simulation's checkpoint."""
-    file, arrays = io.BytesIO(), dict(simulation.checkpoint())
-    np.savez(file, identity=np.array(json.dumps(_label(simulation), sort_keys=True)), **arrays)  # pyright: ignore
+    return _content(simulation, simulation.checkpoint())
+
+
+def _content(simulation: Simulation, arrays: Mapping[str, np.ndarray]) -> bytes:
+    file, label = io.BytesIO(), np.array(json.dumps(_label(simulation), sort_keys=True))
+    np.savez(file, identity=label, **arrays)  # pyright: ignore[reportArgumentType]
     return file.getvalue()
+
+
+def lengthen(folder: Path, task: Task, shorter: Iterable[int], *, recompute: bool = False) -> None:
+    """Let a task go on from the checkpoint of the same one with fewer episodes, if the folder has any.
+
+    Args:
+      shorter: numbers of episodes that the task may have had; fewer than now.
+      recompute: leave a checkpoint of other code or other versions alone, instead of refusing it.
+    """
+    path = folder / checkpoint_name(task)
+    for length in sorted(set(shorter), reverse=True):
+        if path.exists() or length >= task.num_episodes:
+            continue
+        before = replace(task, num_episodes=length)
+        source = folder / checkpoint_name(before)
+        if (content := read_content(source)) is None:
+            continue
+        try:
+            arrays = load_checkpoint(content, source, Simulation(before))
+        except OutdatedError:
+            if not recompute:
+                raise
+            continue
+        if any(name.startswith(STATE) for name in arrays):
+            replace_file(path, _content(Simulation(task), arrays))
 
 
 def read_content(path: Path) -> bytes | None:

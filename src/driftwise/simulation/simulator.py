@@ -40,6 +40,8 @@ from driftwise.simulation.room import require_room_for, telling_of_memory
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 
 SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
+SMALL = 1 << 24  # bytes of states that are kept when all is played
+STATE = "state."  # begins the names of the arrays of the agents' states
 PROGRESS = {"done": np.int64, "seconds": np.float64}
 OF_SAME = "come from a simulation of the same task"
 
@@ -210,17 +212,19 @@ class Simulation:
         self._pace = elapsed / count
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs; of a finished simulation, the curves without the states."""
-        points, leaves = self._shape(self.done)[0], []
+        """Everything that `restore` needs; of a finished simulation, the states only if they are small."""
         if not self.finished:
             self._begin()
-            leaves = jax.device_get(jax.tree.leaves(self._state))
+        count, leaves = self._shape(self.done)[0], jax.device_get(jax.tree.leaves(self._state))
+        curves = {name: sums[:count].copy() for name, sums in self.sums.items()}
+        if self.finished and sum(leaf.nbytes for leaf in leaves) > SMALL:
+            leaves = []  # whoever wants more episodes plays all of them again
         return {
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
             "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
-            **{name: sums[:points].copy() for name, sums in self.sums.items()},
-            **{f"state.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
+            **curves,
+            **{f"{STATE}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
 
     def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
@@ -241,8 +245,10 @@ class Simulation:
         if not finished:
             self._begin()
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
-        names = [f"state.{i}" for i in range(len(leaves))]
+        names = [f"{STATE}{i}" for i in range(len(leaves))]
         diagnostics = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
+        if finished:  # states are for those who go on
+            checkpoint = {name: array for name, array in checkpoint.items() if not name.startswith(STATE)}
         if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *diagnostics, *names}:
             raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
         curves = np.dtype(np.float64), self._shape(done)
