@@ -16,6 +16,7 @@ from driftwise.simulation.results import Result
 if TYPE_CHECKING:
     from driftwise import checks
     from driftwise.analysis import statistics
+    from driftwise.experiments.curves import load_curves
     from driftwise.experiments.frames import load_results
     from driftwise.simulation.simulator import simulate
 
@@ -33,6 +34,7 @@ __all__ = [
     "environments",
     "exploration",
     "forgetting",
+    "load_curves",
     "load_results",
     "online",
     "paths",
@@ -46,6 +48,7 @@ __all__ = [
 # Names that are loaded by those who use them, and by nobody else: behind them are JAX, pyarrow and scipy.
 LATER = {
     "checks": "driftwise.checks",
+    "load_curves": "driftwise.experiments.curves:load_curves",
     "load_results": "driftwise.experiments.frames:load_results",
     "simulate": "driftwise.simulation.simulator:simulate",
     "statistics": "driftwise.analysis.statistics",

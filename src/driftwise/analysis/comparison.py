@@ -17,7 +17,7 @@ from driftwise.analysis.statistics.intervals import standard_error
 from driftwise.analysis.statistics.samples import rounding
 from driftwise.analysis.statistics.wording import probability, rounded, with_interval
 from driftwise.analysis.table import Cell, Column, Table, numbers, words
-from driftwise.base.validation import require_choice
+from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.experiments.storage import differences
 from driftwise.simulation.results import Result
 
@@ -102,6 +102,10 @@ def compare(first: Report, second: Report, *, metric: str = "regret") -> Compari
     differences that are tested (paired t-test). With two seeds they are independent (Welch's t-test).
     """
     require_choice("metric", metric, list(METRICS))
+    for data in (*first.values(), *second.values()):
+        if metric not in data.measured:
+            name = str(data.manifest.get("experiment", ""))
+            raise ArgumentError("metric", f"be {data.measured[0]}, which is all that {name} has", metric)
     sides = [
         [Participant(name, agent) for name, data in side.items() for agent in data.labels]
         for side in (first, second)
@@ -135,6 +139,8 @@ def _notes(
         yield "No agent in the same environment is in both: there are no numbers to compare."
     elif paired:
         yield f"Both have seed {seeds[0]}: differences are taken run by run (paired t-test)."
+    elif None in seeds:
+        yield "A seed is not known: two independent samples (Welch's t-test)."
     else:
         yield f"The seeds are {seeds[0]} and {seeds[1]}: two independent samples (Welch's t-test)."
     for name, row in {row.environment: row for row in rows}.items():

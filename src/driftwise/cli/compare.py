@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from driftwise.analysis.table import csv_text
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import app, check, json_text, print_table
-from driftwise.cli.options import argument, word
+from driftwise.cli.options import FOLDER_OR_CURVES, argument, word
 
 if TYPE_CHECKING:
     from driftwise.analysis.comparison import Comparison
@@ -22,7 +22,7 @@ Examples:
 
 @app.command("compare", epilog=EXAMPLES)
 def _compare(
-    first: Annotated[str, argument("DIR1", "A folder written by 'driftwise run'.")],
+    first: Annotated[str, argument("DIR1", FOLDER_OR_CURVES)],
     second: Annotated[str, argument("DIR2", "Another one.")],
     metric: Annotated[str, word("METRIC", "regret or reward.")] = "regret",
     format: Annotated[str, word("FORMAT", "text, json or csv.")] = "text",

@@ -56,6 +56,7 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
+FOLDER_OR_CURVES = "A folder of 'driftwise run', or a CSV or Parquet file of curves."
 OF_THE_EXPERIMENT = "  [default: the experiment's]"
 
 FileOrName = Annotated[str, argument("FILE|NAME", "An experiment: a TOML file, or see 'driftwise list'.")]

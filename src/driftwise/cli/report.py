@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 from driftwise.cli.app import InputError, app, check
-from driftwise.cli.options import argument, word
+from driftwise.cli.options import FOLDER_OR_CURVES, argument, word
 
 EXAMPLES = """\b
 Examples:
   driftwise report results/quickstart
-  driftwise report results/quickstart --format latex --out table.tex"""
+  driftwise report results/quickstart --format latex --out table.tex
+  driftwise report curves.csv"""
 
 
 @app.command("report", epilog=EXAMPLES)
 def _report(
-    folder: Annotated[str, argument("DIR", "A folder written by 'driftwise run'.")],
+    folder: Annotated[str, argument("DIR", FOLDER_OR_CURVES)],
     format: Annotated[str, word("FORMAT", "html, pdf, png, csv or latex.")] = "html",
     out: Annotated[str | None, word("FILE", "The file to write.  [default: in DIR]")] = None,
 ) -> None:

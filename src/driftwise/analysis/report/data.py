@@ -19,12 +19,12 @@ from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summ
 from driftwise.analysis.statistics.wording import counted
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
+from driftwise.experiments.curves import COLUMNS, FORMATS, MEASURES, curves_of_rows, load_curves
 from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.simulation.play import play
 from driftwise.simulation.results import EVENTS, Result
 
-COLUMNS = ("environment", "agent", "run", "episode", "reward", "regret")
 NUM_SAMPLED = 100  # episodes of random actions, at most
 RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
@@ -56,6 +56,16 @@ class ReportData:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(self.shown)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the curves are those of another program, of which nothing else is known."""
+        return "measured" in self.manifest
+
+    @property
+    def measured(self) -> Sequence[str]:
+        """Which of regret and reward there are; a regret that is not measured is made of the reward."""
+        return self.manifest.get("measured", MEASURES)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -141,6 +151,8 @@ class ReportData:
     @cached_property
     def environment(self) -> Environment | str:
         """The environment made anew, or why it cannot be."""
+        if self.foreign:
+            return "it is another program's"
         try:
             return build(**self.environment_config)
         except Exception as error:  # whatever a maker of another version says
@@ -192,9 +204,12 @@ def longest(report: Report) -> ReportData:
 
 
 def load_report_data(folder: Path) -> dict[str, ReportData]:
-    """Read a results folder; whatever is wrong with it is a `ValueError` that names the path."""
+    """Read a results folder, or a file as of `load_curves`; any mistake is a `ValueError` that names it."""
+    if folder.suffix.lower() in FORMATS and not folder.is_dir():
+        return _foreign(folder)
     if not folder.is_dir():
-        raise ValueError(f"{folder} must be a results folder, but there is no such folder")
+        found = "it is no folder, nor .csv or .parquet" if folder.exists() else "there is no such folder"
+        raise ValueError(f"{folder} must be a results folder, but {found}")
     manifest = read_manifest(folder)
     if not _names_all(manifest.get("agents"), manifest.get("environments")):
         raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
@@ -202,6 +217,20 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
     results = _read_results(folder / RESULTS, manifest, table)
     findings = read_findings(folder)
     return {label: ReportData(manifest, label, curves, findings) for label, curves in results.items()}
+
+
+def _foreign(path: Path) -> dict[str, ReportData]:
+    """The data of a file of another program, with a manifest that has its name and what it measures."""
+    curves = load_curves(path)
+    pairs = [(name, label) for name, agents in curves.items() for label in agents]
+    measured = next(iter(next(iter(curves.values())).values())).manifest["measured"]
+    manifest = {
+        "experiment": path.stem,
+        "measured": measured,
+        "environments": {name: {} for name in curves},
+        "agents": [{"environment": name, "label": label, "name": label} for name, label in pairs],
+    }
+    return {name: ReportData(manifest, name, agents) for name, agents in curves.items()}
 
 
 def _names_all(agents: Any, environments: Any) -> bool:
@@ -228,7 +257,9 @@ def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> d
         raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
     columns = {"agent": agent, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
     return {
-        label: _curves(path, {name: each[environment == place] for name, each in columns.items()}, labels)
+        label: curves_of_rows(
+            path, {name: each[environment == place] for name, each in columns.items()}, labels
+        )
         for place, label in enumerate(environments)
     }
 
@@ -239,35 +270,3 @@ def _places(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
     known = {name: place for place, name in enumerate(names)}
     places = np.array([known.get(word, -1) for word in words.dictionary.to_pylist()], dtype=int)
     return places[words.indices.to_numpy()]
-
-
-def _curves(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, Result]:
-    """The rows of one environment as curves `[runs, points]`; `labels` are its agents."""
-    order = np.lexsort((rows["episode"], rows["run"], rows["agent"]))
-    num_runs, num_points = (len(np.unique(rows[name])) for name in ("run", "episode"))
-    shape = (len(labels), num_runs, num_points)
-    if len(order) != np.prod(shape):
-        raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")
-    cubes = {name: column[order].reshape(shape) for name, column in rows.items()}
-    runs, episodes = cubes["run"][:1, :, :1], cubes["episode"][:1, :1]
-    if (cubes["run"] != runs).any() or (cubes["episode"] != episodes).any():
-        raise ValueError(f"{path} is incomplete: agents differ in their runs or episodes")
-    if not np.isfinite(cubes["regret"]).all():
-        raise ValueError(f"{path} is damaged: some regret is not a finite number")
-    lengths = np.diff(episodes[0, 0], prepend=0)
-    diagnostics = {name: cube for name, cube in cubes.items() if name not in COLUMNS}
-    return {
-        label: Result(
-            returns=cubes["reward"][place],
-            values=-cubes["regret"][place],  # V* − V^π is the regret
-            signed=True,  # as it was written
-            optimal_values=np.zeros(shape[1:]),
-            lengths=lengths,
-            state=None,
-            manifest={},
-            diagnostics={
-                name: cube[place] for name, cube in diagnostics.items() if not np.isnan(cube[place]).all()
-            },
-        )
-        for place, label in enumerate(labels)
-    }

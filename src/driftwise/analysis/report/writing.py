@@ -21,12 +21,16 @@ from driftwise.base.validation import require_choice
 def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
     """Write a report on a results folder, next to the results unless `out` is given, and return its path.
 
+    `folder` may be a file of curves, as of `driftwise.load_curves`: that on `mine.csv` is `mine-report.html`.
+
     What `out` names, links followed, is a file or new; anything else is an `OSError`.
     """
     require_choice("format", format, list(FORMATS))
     suffix, make = FORMATS[format]
     content = make(load_report_data(folder))
-    path = folder / f"report.{suffix}" if out is None else out
+    path = out or (
+        folder / f"report.{suffix}" if folder.is_dir() else folder.with_name(f"{folder.stem}-report.{suffix}")
+    )
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
     replace_file(path, content)

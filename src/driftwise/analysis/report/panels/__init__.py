@@ -17,10 +17,11 @@ from driftwise.analysis.report.panels.heat_map import heat_map
 from driftwise.analysis.report.panels.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.panels.rates import rates
 from driftwise.analysis.report.panels.regret import growth, regret
+from driftwise.analysis.report.panels.source import source
 
 Panel = Callable[[ReportData], Section | None]  # of each environment; none where it has nothing to show
 WholePanel = Callable[[Report], Section | None]  # of all environments together
 
-OPENING: tuple[WholePanel, ...] = (overview, rates)
+OPENING: tuple[WholePanel, ...] = (source, overview, rates)
 PANELS: tuple[Panel, ...] = (regret, final, differences, growth, heat_map, meta_algorithms, drift)
 CLOSING: tuple[WholePanel, ...] = (audit, manifest, reproduce)

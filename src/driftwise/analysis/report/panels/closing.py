@@ -33,9 +33,11 @@ def audit(report: Report) -> Section | None:
     return Section("Audit", [text, table, READING])
 
 
-def manifest(report: Report) -> Section:
-    """The most important entries, and the whole manifest to unfold."""
+def manifest(report: Report) -> Section | None:
+    """The most important entries, and the whole manifest to unfold; none for curves of another program."""
     data = longest(report)
+    if data.foreign:
+        return None
     entries = {
         **data.manifest,
         "environments": ", ".join(report),
@@ -51,9 +53,11 @@ def manifest(report: Report) -> Section:
     return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
 
 
-def reproduce(report: Report) -> Section:
-    """The command, and the experiment's file if it is not built in."""
+def reproduce(report: Report) -> Section | None:
+    """The command, and the experiment's file if it is not built in; none for curves of another program."""
     data = longest(report)
+    if data.foreign:
+        return None
     name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
     built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
     command = ["driftwise", "run", name if built_in else f"{name}.toml"]

@@ -115,9 +115,10 @@ def differences(data: ReportData) -> Section | None:
         rows.append((data.labels[index], *row))
     columns = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
     table = Table.of("differences", words("agent") + columns, rows)
+    shared = "" if data.foreign else " under common random numbers"
     note = (
-        f"Final cumulative regret minus that of {data.labels[data.order[0]]}, run by run under common random "
-        "numbers; paired t-tests, adjusted by Holm for the number of tests. The best agent was chosen by the "
+        f"Final cumulative regret minus that of {data.labels[data.order[0]]}, run by run{shared}; "
+        "paired t-tests, adjusted by Holm for the number of tests. The best agent was chosen by the "
         "same runs, which flatters it: confirm a close call with another seed."
     )
     if differences.identical.any():

@@ -16,9 +16,11 @@ from driftwise.environments.models.linear_mdp import LinearMdp
 TITLE = "How the environment drifts"
 
 
-def drift(data: ReportData) -> Section:
+def drift(data: ReportData) -> Section | None:
     """Variation spent, distance from the first model, and the path of the parameter."""
     environment = data.environment
+    if data.foreign:
+        return None
     if isinstance(environment, str):
         return Section(TITLE, [f"The environment cannot be made from the manifest ({environment})."])
     variation = environment.variation(data.num_episodes)
