@@ -16,6 +16,7 @@ from driftwise.simulation.results import Result
 if TYPE_CHECKING:
     from driftwise import checks
     from driftwise.analysis import statistics
+    from driftwise.analysis.finished import compare, load_study
     from driftwise.experiments.curves import load_curves
     from driftwise.experiments.frames import load_results
     from driftwise.simulation.simulator import simulate
@@ -30,12 +31,14 @@ __all__ = [
     "algorithms",
     "arms",
     "checks",
+    "compare",
     "drift",
     "environments",
     "exploration",
     "forgetting",
     "load_curves",
     "load_results",
+    "load_study",
     "online",
     "paths",
     "planning",
@@ -48,8 +51,10 @@ __all__ = [
 # Names that are loaded by those who use them, and by nobody else: behind them are JAX, pyarrow and scipy.
 LATER = {
     "checks": "driftwise.checks",
+    "compare": "driftwise.analysis.finished:compare",
     "load_curves": "driftwise.experiments.curves:load_curves",
     "load_results": "driftwise.experiments.frames:load_results",
+    "load_study": "driftwise.analysis.finished:load_study",
     "simulate": "driftwise.simulation.simulator:simulate",
     "statistics": "driftwise.analysis.statistics",
 }

@@ -394,7 +394,7 @@ def test_grids_of_two_parameters_are_found_by_what_the_manifest_says_of_points()
 
 
 def test_the_file_in_the_report_is_the_experiment() -> None:
-    odd = {"a": 'x"\\\x7f\n', "t": {"ε b": [1, 2.5, True, "50%"], "n": {"deep": {"er": -1}}}}
+    odd = {"agents": {}, "a": 'x"\\\x7f\n', "t": {"ε b": [1, 2.5, True, "50%"], "n": {"deep": {"er": -1}}}}
     for config in (*(experiment.config for experiment in EXPERIMENTS.values()), odd):
         blocks = reproduce({"none": in_memory({"a": SOME}, experiment="mine", config=config)}).blocks
         assert blocks[1] == "with this in mine.toml:"

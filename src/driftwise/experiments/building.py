@@ -36,8 +36,10 @@ MEMBERS = {
 OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
 
 
-def make_environment(path: str, table: Mapping[str, Any], num_episodes: int) -> Environment:
-    """The environment of a table, for a run of this length."""
+def make_environment(path: str, table: Mapping[str, Any] | Environment, num_episodes: int) -> Environment:
+    """The environment of a table, for a run of this length; or as it is, if it was made already."""
+    if isinstance(table, Environment):
+        return table
     given = dict(table)
     maker = ENVIRONMENTS[_choice(path, "type", given, "an environment", list(ENVIRONMENTS))]
     made = _make_members(path, given, num_episodes)

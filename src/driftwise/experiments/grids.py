@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from driftwise.base.agent import Agent
+from driftwise.base.parameters import parameters
+from driftwise.base.part import points, to_config
 from driftwise.base.validation import ArgumentError
 
 
@@ -39,6 +41,23 @@ def grids_of(
             some = {_labelled(label, values): values for values in points[first : first + at_most]}
             made = {name: Point(build({**table, **values}), values) for name, values in some.items()}
             yield _labelled(label, chosen), made
+
+
+def grids_of_agent(
+    path: str, label: str, agent: Agent, *, at_most: int
+) -> Iterator[tuple[str, dict[str, Point]]]:
+    """The points of an agent that was made with a grid in its numbers, as `grids_of` has them."""
+    made: dict[str, Point] = {}
+    agents = points(agent)
+    tables = [parameters(to_config(each)) for each in agents]
+    varied = [name for name in tables[0] if len({table[name] for table in tables}) > 1]
+    for each, table in zip(agents, tables, strict=True):
+        values = {name: table[name] for name in varied}
+        made[_labelled(label, values)] = Point(each, values)
+    if len(made) < len(agents):
+        raise ArgumentError(path, "be a grid of different agents", agent)
+    for first in range(0, len(made), at_most):
+        yield label, dict([*made.items()][first : first + at_most])
 
 
 def lists_in(path: str, table: Mapping[str, Any]) -> dict[str, list[Any]]:

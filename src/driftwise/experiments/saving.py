@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -80,10 +80,17 @@ def save_outcomes(
         for label, environment in study.environments.items()
     ]
     title = experiment.finding if full_size and experiment.finding else experiment.summary
-    table = storage.parquet_bytes(storage.results_table(results))
     figure = draw(rows, title=title, note=f"{experiment.name} · {runs}")
-    facts = storage.sealed(manifest(study, outcomes), table)
-    return files.write_files(folder, dict(zip(FILES, (table, figure, facts), strict=True)))
+    return write_results(folder, manifest(study, outcomes), results, figure)
+
+
+def write_results(
+    folder: Path, facts: Mapping[str, Any], results: Mapping[tuple[str, str], Result], figure: bytes
+) -> list[Path]:
+    """Write results by environment and label, a figure of them, and the manifest that seals them."""
+    table = storage.parquet_bytes(storage.results_table(results))
+    contents = table, figure, storage.sealed(facts, table)
+    return files.write_files(folder, dict(zip(FILES, contents, strict=True)))
 
 
 def _points(outcomes: Sequence[Outcome], environment: str) -> tuple[dict[str, Result], dict[str, str]]:

@@ -67,11 +67,11 @@ def _rows(environment: str, agent: str, result: Result) -> pa.Table:
 
 def sealed(manifest: Mapping[str, Any], results: bytes) -> bytes:
     """Content of a manifest that names the content of the results it belongs to, and its own."""
+    facts = {key: value for key, value in manifest.items() if key not in ("format", "sha256")}
 
     def content(own: str) -> bytes:
-        return json_bytes(
-            {"format": FORMAT, **manifest, "sha256": {RESULTS: _digest(results), MANIFEST: own}}
-        )
+        seal = {RESULTS: _digest(results), MANIFEST: own}
+        return json_bytes({"format": FORMAT, **facts, "sha256": seal})
 
     return content(_digest(content("")))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from driftwise.base.agent import Agent
 from driftwise.base.making import dotted, errors_under
 from driftwise.base.part import grid_of, require_single, stack
 from driftwise.base.plugins import load_plugins
@@ -13,7 +14,7 @@ from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import Environment
 from driftwise.experiments.building import Facts, make_environment, read_agent
 from driftwise.experiments.experiment import Experiment, Table
-from driftwise.experiments.grids import Point, grids_of
+from driftwise.experiments.grids import Point, grids_of, grids_of_agent
 from driftwise.experiments.places import in_episodes
 from driftwise.simulation import tasks
 from driftwise.simulation.files import compact_json
@@ -122,7 +123,8 @@ def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[s
     lengths = {}
     for label, table in experiment.environments.items():
         path = dotted("environments", label, "episodes")
-        given = in_episodes(path, table.get("episodes", num_episodes), num_episodes)
+        own = num_episodes if isinstance(table, Environment) else table.get("episodes", num_episodes)
+        given = in_episodes(path, own, num_episodes)
         lengths[label] = require_count(path, given)
         if given > num_episodes:
             raise ArgumentError(path, f"be at most the experiment's {num_episodes}", given)
@@ -130,8 +132,10 @@ def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[s
         expected = f"have one with all {num_episodes} episodes"
         raise ArgumentError("environments", expected, longest, f"{longest} at most")
     for label, table in experiment.environments.items():
-        rest = {key: value for key, value in table.items() if key != "episodes"}
-        yield label, make_environment(dotted("environments", label), rest, lengths[label]), lengths[label]
+        path, length = dotted("environments", label), lengths[label]
+        if not isinstance(table, Environment):
+            table = {key: value for key, value in table.items() if key != "episodes"}
+        yield label, make_environment(path, table, length), length
 
 
 def _groups(
@@ -142,8 +146,7 @@ def _groups(
     owners: dict[str, str] = {}
     for name, given in experiment.agents.items():
         path = dotted("agents", name)
-        values, build, together = read_agent(path, given, facts)
-        for label, points in grids_of(path, name, values, build, together=together, at_most=at_most):
+        for label, points in _grids(path, name, given, facts, at_most):
             for point, (agent, _) in points.items():
                 with errors_under(path, grid_of(agent)):
                     require_single(agent)
@@ -153,11 +156,26 @@ def _groups(
             agents = [agent for agent, _ in points.values()]
             with errors_under(path):
                 stacked = stack(agents) if len(agents) > 1 else agents[0]
-            task = Task(
-                stacked,
-                environment,
-                **sizes,
-                record_every=experiment.record_every,
-                name=f"{label} in {environment_label}",
-            )
+                task = Task(
+                    stacked,
+                    environment,
+                    **sizes,
+                    record_every=experiment.record_every,
+                    name=f"{label} in {environment_label}",
+                )
             yield Group(environment_label, name, label, points, task)
+
+
+def _grids(
+    path: str, name: str, given: Any, facts: Facts, at_most: int
+) -> Iterator[tuple[str, dict[str, Point]]]:
+    """The points of an agent by their labels, in grids that run as one program; see `grids_of`."""
+    if isinstance(given, Mapping):
+        values, build, together = read_agent(path, given, facts)
+        yield from grids_of(path, name, values, build, together=together, at_most=at_most)
+    else:
+        agent = given if isinstance(given, Agent) else given(facts.environment)
+        if not isinstance(agent, Agent):
+            expected = "be an agent, a table, or a function from an environment to an agent"
+            raise ArgumentError(path, expected, agent, f"a function that gave {agent!r}")
+        yield from grids_of_agent(path, name, agent, at_most=at_most)

@@ -37,6 +37,7 @@ class ReportData:
     environment_label: str
     points: Mapping[str, Result]  # by the labels of the manifest and in its order; all of one shape
     findings: Sequence[Finding] = ()  # of an audit beside the results
+    made: Environment | None = None  # the environment itself, where it is at hand
 
     @cached_property
     def selection(self) -> Selection:
@@ -150,7 +151,9 @@ class ReportData:
 
     @cached_property
     def environment(self) -> Environment | str:
-        """The environment made anew, or why it cannot be."""
+        """The environment, made anew where it is not at hand, or why it cannot be."""
+        if self.made is not None:
+            return self.made
         if self.foreign:
             return "it is another program's"
         try:

@@ -27,10 +27,14 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None)
     """
     require_choice("format", format, list(FORMATS))
     suffix, make = FORMATS[format]
-    content = make(load_report_data(folder))
     path = out or (
         folder / f"report.{suffix}" if folder.is_dir() else folder.with_name(f"{folder.stem}-report.{suffix}")
     )
+    return write_content(path, make(load_report_data(folder)))
+
+
+def write_content(path: Path, content: bytes) -> Path:
+    """Write a report to a file in a folder that is there."""
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
     replace_file(path, content)
@@ -40,12 +44,13 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None)
 def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
     def make(report: Report) -> bytes:
         tight = dict(bbox_inches="tight", pad_inches=0.15)  # long names next to the curves are not cut off
-        return figures.figure_bytes(_figure(report), format=format, **tight, **options)
+        return figures.figure_bytes(report_figure(report), format=format, **tight, **options)
 
     return make
 
 
-def _figure(report: Report) -> Figure:
+def report_figure(report: Report) -> Figure:
+    """Regret of every agent over time, a row for each environment."""
     data = next(iter(report.values()))
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
     name = str(data.manifest.get("experiment", ""))

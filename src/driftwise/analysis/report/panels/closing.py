@@ -65,7 +65,9 @@ def reproduce(report: Report) -> Section | None:
     command += ["--seed", str(data.manifest.get("seed", 0))]
     command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
     blocks: list[Block] = [Code(shlex.join(command))]
-    if config and not built_in:
+    if config and not built_in and "agents" not in config:
+        blocks = ["It was run from Python; the manifest has every agent and every environment."]
+    elif config and not built_in:
         blocks += [f"with this in {name}.toml:", Code(tomli_w.dumps(config))]
     elif not built_in:
         blocks.append("The manifest does not keep the experiment’s file.")
