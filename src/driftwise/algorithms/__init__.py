@@ -9,13 +9,13 @@ import importlib
 import pkgutil
 from typing import Any
 
-from driftwise.algorithms.registry import ALGORITHMS, Algorithm, build
+from driftwise.algorithms.registry import ALGORITHMS, Algorithm, build, register
 
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_module.name)
 globals().update(ALGORITHMS)
 
-__all__ = ["ALGORITHMS", "Algorithm", "build", *ALGORITHMS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["ALGORITHMS", "Algorithm", "build", "register", *ALGORITHMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

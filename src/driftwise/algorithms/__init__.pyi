@@ -30,6 +30,7 @@ from driftwise.algorithms.metric.kernel_ucbvi import kernel_ucbvi as kernel_ucbv
 from driftwise.algorithms.registry import ALGORITHMS as ALGORITHMS
 from driftwise.algorithms.registry import Algorithm as Algorithm
 from driftwise.algorithms.registry import build as build
+from driftwise.algorithms.registry import register as register
 from driftwise.algorithms.tabular.q_ucb import q_ucb as q_ucb
 from driftwise.algorithms.tabular.q_ucb import q_ucb_bernstein as q_ucb_bernstein
 from driftwise.algorithms.tabular.restart_q_ucb import restart_q_ucb as restart_q_ucb

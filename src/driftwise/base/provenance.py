@@ -24,13 +24,14 @@ CODE = (".py", ".toml")  # suffixes of the files that numbers can depend on
 
 
 def provenance() -> dict[str, Any]:
-    """The `versions`, `sources`, `commit`, `host` and `xla_flags` that compute in this process."""
-    return {**_of_process(), "versions": versions()}
+    """The `versions`, `plugins`, `sources`, `commit`, `host` and `xla_flags` that compute in this process."""
+    return {**_of_process(), "plugins": plugin_versions()}
 
 
 @functools.cache
 def _of_process() -> dict[str, Any]:
     return {
+        "versions": versions(),
         "sources": {"driftwise": digest(_code(PACKAGE))},
         "commit": commit(),
         "host": host(),
@@ -39,12 +40,7 @@ def _of_process() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on, plugins among them."""
-    return {**_own_versions(), **plugin_versions()}
-
-
-@functools.cache
-def _own_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
     found = {"python": platform.python_version()}
     for name in ("driftwise", "jax", "jaxlib", "numpy"):
         try:

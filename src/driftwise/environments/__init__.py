@@ -13,7 +13,7 @@ from driftwise.environments.environment import Environment
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.models.linear_mdp import LinearMdp
-from driftwise.environments.registry import ENVIRONMENTS
+from driftwise.environments.registry import ENVIRONMENTS, register
 
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_module.name)
@@ -26,6 +26,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "LinearBandit",
     "LinearMdp",
     "continuing_mdp",
+    "register",
     *ENVIRONMENTS,
 ]
 

@@ -26,3 +26,4 @@ from driftwise.environments.models.linear_bandit import LinearBandit as LinearBa
 from driftwise.environments.models.linear_bandit import linear_bandit as linear_bandit
 from driftwise.environments.models.linear_mdp import LinearMdp as LinearMdp
 from driftwise.environments.registry import ENVIRONMENTS as ENVIRONMENTS
+from driftwise.environments.registry import register as register

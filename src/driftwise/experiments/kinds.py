@@ -28,6 +28,7 @@ MANIFEST: Kinds = {
     "agents": LIST,
     "history": LIST,
     "versions": TABLE,
+    "plugins": TABLE,
     "sha256": TABLE,
 }
 CONFIG: Kinds = {

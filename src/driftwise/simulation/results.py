@@ -249,10 +249,10 @@ def split_points(result: Result, count: int) -> list[Result]:
 def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Origin of results that belong together: single facts, and lists of those that differ."""
     manifests = list(manifests)
-    single = ("device", "commit", "host", "xla_flags")
+    single, tables = ("device", "commit", "host", "xla_flags"), ("versions", "plugins", "sources")
     return {
         **{key: _one_or_all(each[key] for each in manifests) for key in single},
-        **{key: _joint([each[key] for each in manifests]) for key in ("versions", "sources")},
+        **{key: _joint([each.get(key, {}) for each in manifests]) for key in tables},
     }
 
 

@@ -159,7 +159,8 @@ class ReportData:
         try:
             return build(**self.environment_config)
         except Exception as error:  # whatever a maker of another version says
-            return f"{type(error).__name__}: {error}"
+            plugins, told = self.manifest.get("plugins", {}), f"{type(error).__name__}: {error}"
+            return f"{told}; the run had plugins: --import {' --import '.join(plugins)}" if plugins else told
 
     @cached_property
     def changes(self) -> tuple[int, ...]:

@@ -46,7 +46,7 @@ def manifest(report: Report) -> Section | None:
         "runs": data.num_played,
     }
     names = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device")
-    names += ("host", "xla_flags", "commit", "sources", "written", "seconds", "versions")
+    names += ("host", "xla_flags", "commit", "sources", "written", "seconds", "versions", "plugins")
     known = {name: entries.get(name) for name in names if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
     listed = Definitions({name: manifest_text(value) for name, value in known.items()})
@@ -64,6 +64,8 @@ def reproduce(report: Report) -> Section | None:
     command += ["--episodes", str(data.num_episodes), "--runs", str(data.num_played)]
     command += ["--seed", str(data.manifest.get("seed", 0))]
     command += ["--device", "gpu"] if data.manifest.get("platform") == "gpu" else []
+    for module in data.manifest.get("plugins", {}):
+        command += ["--import", module] if module not in config.get("import", ()) else []
     blocks: list[Block] = [Code(shlex.join(command))]
     if config and not built_in and "agents" not in config:
         blocks = ["It was run from Python; the manifest has every agent and every environment."]
