@@ -128,8 +128,14 @@ def test_results_of_our_own_are_read_as_well(tmp_path: Path) -> None:
             "must have numbers in the column 'reward', got 'much'",
         ),
         ({"run": [0], "episode": [1], "reward": ["inf"]}, "must have finite numbers in the column 'reward'"),
-        ({"run": [0], "episode": [1.5], "reward": [1]}, "must have counts in the column 'episode', got 1.5"),
-        ({"run": [0], "episode": [-1], "reward": [1]}, "must have counts in the column 'episode', got -1"),
+        (
+            {"run": [0], "episode": [1.5], "reward": [1]},
+            "must have counts below 2^32 in the column 'episode', got 1.5",
+        ),
+        (
+            {"run": [0], "episode": [-1], "reward": [1]},
+            "must have counts below 2^32 in the column 'episode', got -1",
+        ),
         (
             {"run": [0, 0, 1], "episode": [1, 2, 1], "reward": [1, 1, 1]},
             "is incomplete: agents differ in their runs or episodes, or rows come twice; 1 agents × "
@@ -150,7 +156,11 @@ def test_mistakes_are_told_in_one_sentence(tmp_path: Path, table: dict[str, list
 def test_files_that_are_none_are_named(tmp_path: Path) -> None:
     (tmp_path / "mine.parquet").write_bytes(b"no parquet")
     (tmp_path / "mine.txt").write_text("run,episode,reward\n")
+    pq.write_table(
+        pa.table(rows("run", "episode", "reward", agent=[[1]] * RUNS * EPISODES)), tmp_path / "odd.parquet"
+    )
     for name, message in (
+        ("odd.parquet", "is damaged: Unsupported cast from .*"),
         ("nowhere.csv", "must be a file of curves, but there is no such file"),
         ("mine.txt", r"must be a file of curves: \*.csv or \*.parquet"),
         ("mine.parquet", "is damaged: .*"),

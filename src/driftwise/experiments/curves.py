@@ -40,12 +40,13 @@ def load_curves(path: str | os.PathLike[str]) -> dict[str, dict[str, Result]]:
     path = Path(path)
     table = _read_table(path)
     measured = [name for name in MEASURES if name in table.column_names]
-    environments, environment = _words(table, "environment")
-    labels, agent = _words(table, "agent")
-    both = environment * len(labels) + agent
+    with blamed(path):  # columns of kinds that have no order, or are no words
+        environments, environment = _words(table, "environment")
+        labels, agent = _words(table, "agent")
+        run = _within(environment * len(labels) + agent, _numpy(table, "run"))
     rows = {
         "agent": agent,
-        "run": _within(both, _numpy(table, "run")),
+        "run": run,
         "episode": _episodes(path, table),
         **{name: _numbers(path, table, name) for name in measured},
     }
@@ -154,7 +155,7 @@ def _numbers(path: Path, table: pa.Table, name: str) -> np.ndarray:
 
 def _episodes(path: Path, table: pa.Table) -> np.ndarray:
     values = _numbers(path, table, "episode")
-    if (values < 0).any() or (values % 1 != 0).any():
-        wrong = values[(values < 0) | (values % 1 != 0)][0]
-        raise ValueError(f"{path} must have counts in the column 'episode', got {wrong:g}")
+    wrong = values[(values < 0) | (values % 1 != 0) | (values >= 1 << 32)]
+    if len(wrong):
+        raise ValueError(f"{path} must have counts below 2^32 in the column 'episode', got {wrong[0]:g}")
     return values.astype(np.int64) + int(values.min() == 0)

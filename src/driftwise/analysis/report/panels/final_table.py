@@ -48,6 +48,7 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
     interval, mean = (", mean ± 95 %", ", mean") if several else ("", "")
     changes = sorted({change for data in report.values() for change in data.changes})
     events = [event for event in EVENTS if any(event in data.events for data in report.values())]
+    timed = any("seconds" in agent for data in report.values() for agent in data.agents)
     regret = Column(
         "final regret", ("final_cumulative_regret", "half_width_95"), f"final cumulative regret{interval}"
     )
@@ -78,7 +79,7 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         "events": [
             Measure(column, partial(_counts, event)) for column, event in zip(counted, events, strict=True)
         ],
-        "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)],
+        "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)] if timed else [],
     }
 
 
