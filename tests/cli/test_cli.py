@@ -16,6 +16,8 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
+from driftwise.analysis.catalogue import KINDS
+from driftwise.analysis.formulas import readable
 from driftwise.base.part import from_config
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
@@ -364,7 +366,7 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, report, compare, tune, audit, replay, init, validate, list, "
+            "command must be one of run, report, compare, tune, audit, replay, init, validate, list, show, "
             "got 'rnu' (did you mean 'run'?)",
         ),
         (
@@ -464,7 +466,7 @@ def test_a_report_that_cannot_be_written_is_one_line(
 
 
 def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:
-    assert main(["list", "everything"]) == 2
+    assert main(["list", "drifts", "everything"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("driftwise: error: got unexpected extra argument")
     assert said.index("everything") < said.index("\n") == len(said) - 1
@@ -498,14 +500,70 @@ def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
         row = (each.name, each.problem, each.forgetting, each.exploration, each.bound, each.paper)
         assert any(all(cell in line for cell in row) for line in lines), each.name
     for name, make in ENVIRONMENTS.items():
-        assert any(name in line and (make.__doc__ or "").split("\n")[0] in line for line in lines)
+        assert any(name in line and readable((make.__doc__ or "").split("\n")[0]) in line for line in lines)
 
 
 def test_list_prints_markdown_if_asked(capsys: pytest.CaptureFixture) -> None:
     assert main(["list", "--markdown"]) == 0
     said = capsys.readouterr().out
-    assert sum(line.startswith("|---|") for line in said.splitlines()) == 3
+    assert sum(line.startswith("|---|") for line in said.splitlines()) == len(KINDS)
     assert all(f"| `{name}` | " in said for name in (*EXPERIMENTS, *ALGORITHMS, *ENVIRONMENTS))
+
+
+def listed(capsys: pytest.CaptureFixture, *arguments: str) -> dict[str, list[str]]:
+    """Names by the headings of the tables that are listed."""
+    assert main(["list", *arguments, "--markdown"]) == 0
+    tables: dict[str, list[str]] = {}
+    for heading, _, *rows in (each.splitlines() for each in capsys.readouterr().out.strip().split("\n\n")):
+        tables[heading.split("|")[1].strip()] = [row.split("|")[1].strip(" `") for row in rows]
+    return tables
+
+
+def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    assert listed(capsys, "detectors") == {"detector": ["Glr", "Cusum", "RandomRestart"]}
+    assert {"Then", "Sum", "Product", "Repeat", "Recorded"} < {*listed(capsys, "drifts")["drift"]}
+    (found,) = listed(capsys, "--problem", "tabular MDP").values()
+    assert {*found} == {each.name for each in ALGORITHMS.values() if each.problem in ("tabular MDP", "any")}
+    assert listed(capsys, "algorithms", "--with", "touati")["algorithm"] == [
+        "opt_wlsvi",
+        "borl",
+        "opt_wlsvi_borl",
+    ]
+    both = listed(capsys, "--with", "queue")
+    assert both == {"environment": ["admission_control"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["list", "drift"], f"KIND must be one of {', '.join(KINDS)}, got 'drift' (did you mean 'drifts'?)"),
+        (["list", "--problem", "MDP"], "--problem must be one of "),
+        (["list", "drifts", "--problem", "any"], "--problem is for algorithms, got it with drifts"),
+        (["list", "--with", "xyzzy"], "--with must be a text that something says, got 'xyzzy'"),
+        (["show", "opt_wlvsi"], "NAME must be one of "),
+    ],
+)
+def test_what_is_not_there_cannot_be_listed_or_shown(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"driftwise: error: {line}")
+    assert said.count("\n") == 1
+
+
+def test_what_is_listed_and_shown_fits_80_columns_with_all_names(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (["list"], ["list", "algorithms"], ["show", "sw_lin_ucb"]):
+        assert main(arguments) == 0
+        out = capsys.readouterr().out
+        assert all(len(line) <= 80 or "{" in line for line in out.splitlines())  # BibTeX is not wrapped
+        if arguments[0] == "list":
+            assert {*ALGORITHMS} <= {*out.split()}
 
 
 def test_version(capsys: pytest.CaptureFixture) -> None:

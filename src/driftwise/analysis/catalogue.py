@@ -1,12 +1,18 @@
-"""Tables of what there is: experiments, algorithms and environments."""
+"""Tables of what there is: experiments, algorithms, environments, and the parts that files may name."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from driftwise.algorithms import ALGORITHMS, Algorithm
 from driftwise.algorithms.registry import FAMILIES
+from driftwise.analysis.formulas import readable
 from driftwise.analysis.table import Table, words
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
+from driftwise.experiments.building import parts_of
 
 
 def experiments_table() -> Table:
@@ -27,8 +33,29 @@ def algorithms_table() -> Table:
 
 def environments_table() -> Table:
     """The registered environments."""
-    rows = [(name, (make.__doc__ or "").split("\n")[0]) for name, make in ENVIRONMENTS.items()]
-    return Table.of("environments", words("environment", "what it is"), rows)
+    return _described("environments", ENVIRONMENTS)
+
+
+def _described(kind: str, made: Mapping[str, Any]) -> Table:
+    """Names, and the first lines of their docstrings."""
+    rows = [(name, readable((each.__doc__ or "").split("\n")[0])) for name, each in made.items()]
+    return Table.of(kind, words(singular(kind), "what it is"), rows)
+
+
+def singular(kind: str) -> str:
+    """`drift` of `drifts`; `arms` stay many."""
+    return kind if kind == "arms" else kind.removesuffix("s")
+
+
+KINDS: dict[str, Callable[[], Table]] = {
+    "experiments": experiments_table,
+    "algorithms": algorithms_table,
+    "environments": environments_table,
+    **{
+        kind: functools.partial(lambda kind: _described(kind, parts_of(singular(kind))), kind)
+        for kind in ("drifts", "paths", "arms", "forgettings", "explorations", "detectors")
+    },
+}
 
 
 def _place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:

@@ -78,7 +78,12 @@ def print_table(table: Table) -> None:
     """Print a table below its title, as wide as the terminal is."""
     if table.title:
         print(table.title)
-    print(f"{terminal_text(table, shutil.get_terminal_size((WIDTH_OF_A_FILE, 24)).columns)}\n")
+    print(f"{terminal_text(table, width_of_output())}\n")
+
+
+def width_of_output() -> int:
+    """Columns of the terminal, or of a file."""
+    return shutil.get_terminal_size((WIDTH_OF_A_FILE, 24)).columns
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`driftwise init`, `driftwise validate` and `driftwise list`."""
+"""`driftwise init` and `driftwise validate`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from driftwise.analysis.catalogue import algorithms_table, environments_table, experiments_table
-from driftwise.analysis.table import markdown_text
-from driftwise.cli.app import InputError, app, check, counted, print_table
-from driftwise.cli.options import FileOrName, flag
+from driftwise.cli.app import InputError, app, check, counted
+from driftwise.cli.options import FileOrName
 from driftwise.experiments.files import find_study, write_starter
 from driftwise.experiments.running import fitting_tasks
 
@@ -43,13 +41,3 @@ def _validate(file_or_name: FileOrName) -> None:
         f"{counted(study.num_episodes, 'episode')} × {counted(study.num_runs, 'run')}",
     )
     print(f"{file_or_name}: valid: {', '.join(counts)}")
-
-
-@app.command("list")
-def _list(markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False) -> None:
-    """Show the experiments, algorithms and environments there are."""
-    for table in (experiments_table(), algorithms_table(), environments_table()):
-        if markdown:
-            print(markdown_text(table))
-        else:
-            print_table(table)

@@ -61,9 +61,14 @@ def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dic
     return made
 
 
+def parts_of(kind: str) -> dict[str, type]:
+    """The registered parts that a table of this key may name, by their names."""
+    return {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, MEMBERS[kind])}
+
+
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
     given = dict(require_table(path, value))
-    makers = {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, MEMBERS[kind])}
+    makers = parts_of(kind)
     maker = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
     given = _make_members(path, given, num_episodes)
     resolved = {

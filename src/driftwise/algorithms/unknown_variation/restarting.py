@@ -120,7 +120,8 @@ def change_detection(
     r"""An agent that begins anew whenever a detector finds that its rewards have changed, or its errors.
 
     ```python
-    change_detection(lin_ucb(spec, noise_scale=0.1), detector=Glr(noise_scale=0.1))
+    base = lin_ucb(spec, noise_scale=0.1)
+    change_detection(base, detector=Glr(noise_scale=0.1))
     ```
 
     Args:

@@ -1,0 +1,122 @@
+"""Entries of the catalogue: all there is to know about one name, as text."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from driftwise.algorithms import ALGORITHMS, Algorithm
+from driftwise.analysis import examples
+from driftwise.analysis.catalogue import KINDS, singular
+from driftwise.analysis.docstrings import Docstring, filled
+from driftwise.analysis.formulas import readable
+from driftwise.analysis.references import cited
+from driftwise.analysis.table import Table, words
+from driftwise.analysis.terminal import terminal_text
+from driftwise.base.validation import require_choice
+from driftwise.environments import ENVIRONMENTS
+from driftwise.experiments import EXPERIMENTS, Experiment
+from driftwise.experiments.building import parts_of
+
+SPEC = "the sizes of the problem, `environment.spec`"
+
+
+class Section(NamedTuple):
+    """A heading, and the text below it."""
+
+    heading: str
+    text: str
+
+
+def entry_text(name: str, width: int) -> str:
+    """All that goes by this name, in sections of lines of at most `width`, but for code."""
+    found = [entry for kind in KINDS for entry in _entries(kind, name, width)]
+    if not found:
+        require_choice("NAME", name, sorted({each for kind in KINDS for each in _names(kind)}))
+    return "\n\n".join(found)
+
+
+def _names(kind: str) -> list[str]:
+    return [row[0].text for row in KINDS[kind]().rows]
+
+
+def _entries(kind: str, name: str, width: int) -> Iterator[str]:
+    if name not in _names(kind):
+        return
+    if kind == "experiments":
+        sections = _of_experiment(EXPERIMENTS[name], width)
+        title = EXPERIMENTS[name].summary
+    else:
+        made = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(singular(kind))
+        doc = Docstring.of(inspect.unwrap(made[name]).__doc__)
+        sections = _of_maker(kind, name, made[name], doc, width)
+        title = doc.summary
+    told = [filled(f"{name} ({singular(kind)}). {title}", width)]
+    for heading, text in sections:
+        if text:
+            told += ["", heading, textwrap.indent(text, "  ")]
+    yield "\n".join(told)
+
+
+def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
+    sizes = f"{experiment.episodes:,} episodes, {experiment.runs:,} runs"
+    environments = experiment.environments or {"": experiment.environment or {}}
+    met = ", ".join(dict.fromkeys(str(table.get("type")) for table in environments.values()))
+    return [
+        Section("Sizes", sizes),
+        Section("Environments", filled(met, width - 2)),
+        Section("Agents", filled(", ".join(experiment.agents), width - 2)),
+        Section("Finding", filled(experiment.finding or "", width - 2)),
+        Section("Example", f"driftwise run {experiment.name}"),
+    ]
+
+
+def _of_maker(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> list[Section]:
+    inner = width - 2
+    paper = maker.paper if isinstance(maker, Algorithm) else ""
+    signatures = [_signature(name, maker, inner)]
+    facts: list[Section] = []
+    if isinstance(maker, Algorithm):
+        signatures.append(_signature(f"{name}.tuned", maker.tuned, inner))
+        rows = [(each, getattr(maker, each)) for each in ("problem", "forgetting", "exploration", "bound")]
+        table = Table.of("row", words("column", "of the table of algorithms"), rows)
+        facts = [Section("In short", terminal_text(table, inner).split("\n", 2)[2])]
+    bibtex = [paper.bibtex for paper in cited(f"{doc.reference} {paper}")]
+    reference = [filled(doc.reference or paper, inner), *bibtex]
+    return [
+        Section("Signature", "\n".join(signatures)),
+        Section("Definition", doc.written(inner)),
+        Section("Parameters", _parameters(maker, doc, inner)),
+        *facts,
+        Section("Deviations from the paper", filled(doc.deviations, inner)),
+        Section("Reference", "\n\n".join(filter(None, reference))),
+        Section("Example", examples.example(kind, maker)),
+    ]
+
+
+def _signature(name: str, maker: Callable[..., Any], width: int) -> str:
+    """`opt_wlsvi(spec, *, rate, radius, …)`, without annotations."""
+    parameters = inspect.signature(maker).parameters.values()
+    keyword_only = [each.kind is each.KEYWORD_ONLY for each in parameters]
+    told = [str(each.replace(annotation=each.empty)) for each in parameters]
+    if True in keyword_only:
+        told.insert(keyword_only.index(True), "*")
+    return filled(f"{name}({', '.join(told)})", width, subsequent_indent="    ")
+
+
+def _parameters(maker: Callable[..., Any], doc: Docstring, width: int) -> str:
+    """The table of parameters: defaults, and symbols and meanings as far as the docstring has them."""
+    meanings = {"spec": SPEC} | doc.arguments
+    parameters = inspect.signature(maker).parameters.values()
+    rows = [
+        (
+            each.name,
+            "needed" if each.default is each.empty else repr(each.default),
+            " ".join(readable(meanings.get(each.name, "")).split()),
+        )
+        for each in parameters
+    ]
+    table = Table.of("parameters", words("parameter", "default", "meaning"), rows)
+    return terminal_text(table.without_empty(), width) if rows else ""

@@ -1,0 +1,63 @@
+"""`driftwise list` and `driftwise show`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from driftwise.algorithms.registry import ALGORITHMS
+from driftwise.analysis.catalogue import KINDS
+from driftwise.analysis.entries import entry_text
+from driftwise.analysis.table import Table, markdown_text
+from driftwise.base.validation import require_choice
+from driftwise.cli.app import InputError, app, check, print_table, width_of_output
+from driftwise.cli.options import argument, flag, word
+
+IN_SHORT = ("exploration", "paper")  # columns that an overview leaves out
+WIDE = 160  # columns, in which it has them
+LINE = 100  # letters in a line of an entry, at most
+
+
+@app.command("list")
+def _list(
+    kind: Annotated[str | None, argument("KIND", f"Only these: {', '.join(KINDS)}.")] = None,
+    problem: Annotated[
+        str | None, word("PROBLEM", "Only algorithms for it, as 'linear MDP'; those for any are among them.")
+    ] = None,
+    having: Annotated[str | None, word("TEXT", "Only what says this somewhere.", "--with")] = None,
+    markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False,
+) -> None:
+    """Show what there is: experiments, algorithms, environments, drifts, detectors and other parts."""
+    if kind is not None:
+        check(require_choice, "KIND", kind, list(KINDS))
+    if problem is not None:
+        check(require_choice, "--problem", problem, sorted({each.problem for each in ALGORITHMS.values()}))
+        if kind not in (None, "algorithms"):
+            raise InputError(f"--problem is for algorithms, got it with {kind}")
+        kind = "algorithms"
+    tables = {each: KINDS[each]() for each in ([kind] if kind else KINDS)}
+    if problem is not None:
+        tables = {"algorithms": _kept(tables["algorithms"], lambda row: row[1] in (problem, "any"))}
+    if having is not None:
+        text = having.lower()
+        tables = {
+            name: _kept(each, lambda row: text in " ".join(row).lower()) for name, each in tables.items()
+        }
+    if not any(table.rows for table in tables.values()):
+        raise InputError(f"--with must be a text that something says, got {having!r}")
+    if kind is None and not markdown and width_of_output() < WIDE:
+        tables["algorithms"] = tables["algorithms"].without(*IN_SHORT)
+    for table in tables.values():
+        if table.rows:
+            print(markdown_text(table)) if markdown else print_table(table)
+
+
+@app.command("show")
+def _show(name: Annotated[str, argument("NAME", "Whatever 'driftwise list' has.")]) -> None:
+    """Show all about a name: signature, formulas, parameters, bound, BibTeX, and an example."""
+    print(check(entry_text, name, min(width_of_output(), LINE)))
+
+
+def _kept(table: Table, wanted: Callable[[list[str]], bool]) -> Table:
+    rows = [row for row in table.rows if wanted([cell.text for cell in row])]
+    return Table.of(table.name, table.columns, rows)
