@@ -19,11 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from driftwise.analysis.figures import regret_png
+from driftwise.analysis.finished import FinishedStudy
 from driftwise.analysis.report import write_report
 from driftwise.experiments import prepare, run_study
 from driftwise.experiments.experiment import Experiment, experiment_of
-from driftwise.experiments.saving import save_outcomes
 from driftwise.simulation import tasks as splitting
 from driftwise.simulation.simulator import simulate
 
@@ -56,7 +55,7 @@ def bare(given: Experiment) -> None:
 
 def harness(given: Experiment, folder: Path) -> None:
     study = prepare(given)
-    save_outcomes(folder, study, run_study(study, checkpoints=folder / "tasks"), regret_png)
+    FinishedStudy.of(study, run_study(study, checkpoints=folder / "tasks")).write(folder)
 
 
 def overhead(target: float) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.analysis.figures import regret_png
+from driftwise.analysis.finished import FinishedStudy
 from driftwise.analysis.report.data import ReportData, load_report_data, longest
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.rates import Fit, _about, _declared, rates_table, sweeps
@@ -18,7 +18,6 @@ from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.experiments import EXPERIMENTS, run_experiment, run_study
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.running import Progress
-from driftwise.experiments.saving import save_outcomes
 from driftwise.experiments.study import prepare
 from driftwise.simulation.results import Result
 from driftwise.theory.bounds.catalogue import BOUNDS
@@ -90,7 +89,7 @@ def test_a_wrong_part_is_refused(environments: dict[str, Any], message: str) -> 
 
 def test_parts_are_kept_and_reported_as_they_were_run(tmp_path: Path) -> None:
     study = prepare(PARTS)
-    save_outcomes(tmp_path, study, run_study(study), regret_png)
+    FinishedStudy.of(study, run_study(study)).write(tmp_path)
     report = load_report_data(tmp_path)
     assert {label: data.num_episodes for label, data in report.items()} == dict(quarter=10, half=20, whole=40)
     assert longest(report).manifest["num_episodes"] == 40
@@ -243,7 +242,7 @@ def test_the_built_in_sweep_holds_one_thing_fixed_at_a_time() -> None:
 @pytest.mark.slow
 def test_measured_exponents_are_near_those_of_the_corrected_bounds(tmp_path: Path) -> None:
     study = prepare(RATES)
-    save_outcomes(tmp_path, study, run_study(study), regret_png)
+    FinishedStudy.of(study, run_study(study)).write(tmp_path)
     for sweep in sweeps(load_report_data(tmp_path)):
         fits = {fit.agent: fit for fit in sweep.fits}
         for name in ("D-LinUCB", "SW-UCB", "RestartUCB"):

@@ -18,7 +18,7 @@ import pytest
 
 from driftwise import environments
 from driftwise.analysis import latex
-from driftwise.analysis.figures import regret_png
+from driftwise.analysis.finished import FinishedStudy
 from driftwise.analysis.page import Code, Figure, thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
@@ -32,7 +32,6 @@ from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS, run_study
-from driftwise.experiments.saving import save_outcomes
 from driftwise.experiments.study import prepare
 from driftwise.simulation.results import Result
 from tests.report_folders import LABELS, NASTY, damage, described_lock, make_folder, make_grid_folder, write
@@ -441,7 +440,7 @@ def test_numbers_are_short_and_thinning_keeps_the_ends() -> None:
 @pytest.mark.slow
 def test_the_title_of_the_quickstart_is_true_of_every_agent(tmp_path: Path) -> None:
     study = prepare(EXPERIMENTS["quickstart"])
-    save_outcomes(tmp_path, study, run_study(study), regret_png)
+    FinishedStudy.of(study, run_study(study)).write(tmp_path)
     (data,) = load_report_data(tmp_path).values()
     shares = dict(zip(data.labels, data.recovery.share[:, 0].tolist(), strict=True))
     greedy = shares.pop("ε-greedy LSVI")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.analysis import figures
+from driftwise.analysis import finished
 from driftwise.experiments.frames import load_results
 from driftwise.simulation import running, simulator
 from driftwise.simulation.simulator import Simulation
@@ -28,7 +28,8 @@ Run = Callable[..., int]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run an experiment of these tables, into the folder `out` unless another is named."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figures, "regret_png", lambda rows, **words: b"a figure")
+    monkeypatch.setattr(finished, "report_figure", lambda report: None)
+    monkeypatch.setattr(finished, "png_bytes", lambda figure: b"a figure")
 
     def run(*tables: str, out: str = "out", **sizes: int) -> int:
         Path("mine.toml").write_text(HEAD + "".join(tables))

@@ -107,11 +107,6 @@ def png_bytes(figure: Figure) -> bytes:
     return figure_bytes(figure, format="png", dpi=150)
 
 
-def regret_png(rows: Iterable[tuple], *, title: str, note: str) -> bytes:
-    """The regret figure as PNG, of rows that `curves_of` takes."""
-    return png_bytes(regret_figure([curves_of(*row) for row in rows], title=title, note=note))
-
-
 @contextlib.contextmanager
 def _style() -> Iterator[None]:
     """The style above whatever the user's settings are, which come back afterwards."""

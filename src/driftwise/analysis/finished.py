@@ -159,7 +159,11 @@ class FinishedStudy:
         if (folder / CLAIM).exists():
             raise ArgumentError("folder", "not be one that driftwise run writes to", str(folder))
         with output_folder(folder, FILES), locked(folder):
-            return write_results(folder, self.manifest, self._flat(), png_bytes(report_figure(self.data)))
+            return self.write(folder)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write results, figure and manifest into a folder that is ready for them; see `save`."""
+        return write_results(folder, self.manifest, self._flat(), png_bytes(report_figure(self.data)))
 
     def __repr__(self) -> str:
         data = longest(self.data)

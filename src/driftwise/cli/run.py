@@ -6,14 +6,14 @@ import contextlib
 import functools
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
-from driftwise.experiments import Outcome, Study, run_study
+from driftwise.experiments import run_study
 from driftwise.experiments.files import find_study
 from driftwise.experiments.growing import CLAIM, grown
 from driftwise.experiments.progress import shown_progress
@@ -21,6 +21,7 @@ from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.stopping import held_signals
 
 if TYPE_CHECKING:
+    from driftwise.analysis.finished import FinishedStudy
     from driftwise.simulation.engines import Engine
 
 
@@ -58,13 +59,12 @@ def _run(
         drop_shorter,
         has_checkpoints,
         is_saved,
-        save_outcomes,
     )
 
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
         look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
         chosen = _engine(engine, workers, address, device)
-        from driftwise.analysis.figures import regret_png
+        from driftwise.analysis.finished import FinishedStudy
         from driftwise.simulation.files import locked, output_folder, remove_leftovers
 
         with blaming_out(out):
@@ -80,13 +80,13 @@ def _run(
         with shown_progress(quiet) as progress, blaming_out(out), _blaming_what_ran():
             outcomes = run_study(study, tasks=tasks, **options, progress=progress)
         with blaming_out(out):
-            saved = is_saved(folder, study, outcomes)
+            finished, saved = FinishedStudy.of(study, outcomes), is_saved(folder, study, outcomes)
             if not saved:
-                save_outcomes(folder, study, outcomes, regret_png)
+                finished.write(folder)
                 drop_shorter(kept, study, tasks)
         look()
     if not quiet:
-        _print_tables(study, outcomes)
+        _print_tables(finished)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
     for name in FILES:
@@ -122,28 +122,21 @@ def _blaming_what_ran() -> Iterator[None]:
         raise InputError(str(error)) from None
 
 
-def _print_tables(study: Study, outcomes: Sequence[Outcome]) -> None:
+def _print_tables(study: FinishedStudy) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
-    from driftwise.analysis.report.data import ReportData
+    from driftwise.analysis.report.panels.common import manifest_text
     from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
     from driftwise.analysis.report.panels.rates import rates_table, sweeps, verdicts
-    from driftwise.experiments.saving import manifest
 
-    entries = manifest(study, outcomes)
-    report = {
-        label: ReportData(
-            entries, label, {each.label: each.result for each in outcomes if each.environment_label == label}
-        )
-        for label in study.environments
-    }
-    sizes = f"{counted(study.num_episodes, 'episode')}, {counted(study.num_runs, 'run')}"
-    device = outcomes[0].result.manifest["device"]
-    print(f"{study.experiment.summary}: {sizes}, seed {study.seed}, on {device}")
+    report, facts = study.data, study.manifest
+    sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"
+    device = manifest_text(facts["device"])
+    print(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
     for data in report.values():
         for note in data.grid_notes:
             print(f"{textwrap.fill(note, 80)}\n")
-    found = sweeps(report) if study.experiment.environments else ()
+    found = sweeps(report) if "environments" in facts["config"] else ()
     for sweep in found:
         print(sweep.title)
         print_table(rates_table([sweep]).without("sweep"))

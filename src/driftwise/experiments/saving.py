@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,7 +16,6 @@ from driftwise.base.files import replace_file
 from driftwise.experiments import storage
 from driftwise.experiments.growing import CLAIM, claim_bytes, history, read_stages
 from driftwise.experiments.running import Outcome, Tasks
-from driftwise.experiments.selection import one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS
 from driftwise.experiments.study import Study
 from driftwise.simulation import files
@@ -60,43 +59,16 @@ def is_saved(folder: Path, study: Study, outcomes: Sequence[Outcome]) -> bool:
     return same and all((folder / name).exists() for name in FILES)
 
 
-def save_outcomes(
-    folder: Path, study: Study, outcomes: Sequence[Outcome], draw: Callable[..., bytes]
-) -> list[Path]:
-    """Write the three files, replacing older ones; the paths of what was written.
-
-    `draw(rows, title=, note=)` gives the figure; a row is an environment's label, agents and changes.
-    """
-    experiment, num_runs = study.experiment, study.num_runs
-    results = {(outcome.environment_label, outcome.label): outcome.result for outcome in outcomes}
-    full_size = study.num_episodes >= experiment.episodes and num_runs >= experiment.runs
-    runs = f"{num_runs} runs, mean and 95 % interval (Student's t)" if num_runs > 1 else "one run"
-    rows = [
-        (
-            label,
-            one_per_agent(*_points(outcomes, label)),
-            environment.changes(study.lengths[label]),
-        )
-        for label, environment in study.environments.items()
-    ]
-    title = experiment.finding if full_size and experiment.finding else experiment.summary
-    figure = draw(rows, title=title, note=f"{experiment.name} · {runs}")
-    return write_results(folder, manifest(study, outcomes), results, figure)
-
-
 def write_results(
     folder: Path, facts: Mapping[str, Any], results: Mapping[tuple[str, str], Result], figure: bytes
 ) -> list[Path]:
-    """Write results by environment and label, a figure of them, and the manifest that seals them."""
+    """Write results by environment and label, a figure of them, and the manifest that seals them.
+
+    Older files are replaced; the paths are those of what was written.
+    """
     table = storage.parquet_bytes(storage.results_table(results))
     contents = table, figure, storage.sealed(facts, table)
     return files.write_files(folder, dict(zip(FILES, contents, strict=True)))
-
-
-def _points(outcomes: Sequence[Outcome], environment: str) -> tuple[dict[str, Result], dict[str, str]]:
-    """The results and the agents' names of all points in an environment, by their labels."""
-    own = [outcome for outcome in outcomes if outcome.environment_label == environment]
-    return {each.label: each.result for each in own}, {each.label: each.name for each in own}
 
 
 def drop_shorter(checkpoints: Path, study: Study, tasks: Tasks) -> None:

@@ -74,6 +74,13 @@ class ReportData:
         return self.manifest.get("config") or {}
 
     @property
+    def words(self) -> str:
+        """The experiment's own finding, which holds at its own sizes only; else what it is about."""
+        own, name = self.config, str(self.manifest.get("experiment", ""))
+        full = self.num_episodes >= own.get("episodes", 0) and self.num_played >= own.get("runs", 0)
+        return str((full and own.get("finding")) or own.get("summary") or name)
+
+    @property
     def environment_config(self) -> Mapping[str, Any]:
         """The environment's name and what it was made of."""
         return self.manifest["environments"][self.environment_label]

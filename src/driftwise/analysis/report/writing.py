@@ -51,11 +51,11 @@ def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
 
 def report_figure(report: Report) -> Figure:
     """Regret of every agent over time, a row for each environment."""
-    data = next(iter(report.values()))
+    data = longest(report)
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    name = str(data.manifest.get("experiment", ""))
-    rows = [figures.curves_of(label, data.selection, data.changes) for label, data in report.items()]
-    return figures.regret_figure(rows, title=str(data.config.get("summary") or name), note=f"{name} · {runs}")
+    note = f"{data.manifest.get('experiment', '')} · {runs}"
+    rows = [figures.curves_of(label, each.selection, each.changes) for label, each in report.items()]
+    return figures.regret_figure(rows, title=data.words, note=note)
 
 
 def _comments(report: Report) -> Iterator[str]:
