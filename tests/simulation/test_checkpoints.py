@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from driftwise.environments import LinearMdp
-from driftwise.experiments import storage
 from driftwise.simulation import checkpoints, files
 from driftwise.simulation.checkpoints import (
     CheckpointError,
@@ -127,7 +126,7 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypa
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     simulation.advance()
     with pytest.raises(OSError, match="No space left"):
         write_checkpoint(path, simulation)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
 from driftwise.algorithms.registry import RUN
-from driftwise.base.agent import Agent
 from driftwise.base.making import make
 from driftwise.base.part import CONFIGURABLE
 from driftwise.base.types import Variation
@@ -21,7 +20,7 @@ from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, Lin
 from driftwise.environments.drift import Drift
 from driftwise.environments.paths import ParameterPath
 from driftwise.experiments.experiment import require_table
-from driftwise.experiments.grids import combinations, lists_in
+from driftwise.experiments.grids import Built, combinations, lists_in
 from driftwise.experiments.places import in_episodes, is_place
 
 MEMBERS = {
@@ -129,7 +128,7 @@ class AgentTable(NamedTuple):
     """An agent's table, and how to make an agent of it."""
 
     values: Mapping[str, Any]  # those of its algorithm, lists among them
-    build: Callable[[Mapping[str, Any]], Agent]  # from one value for each list
+    build: Callable[[Mapping[str, Any]], Built]  # from one value for each list
     takes_grids: bool  # whether points that differ in numbers run together
 
 
@@ -145,32 +144,36 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     parameters = inspect.signature(maker).parameters
     unused = RUN["variation"]
     uses_variation = "variations" in parameters or parameters.get("variation", unused) != unused
+    variation = None
     if "base" in given and algorithm.wraps:
-        given["base"] = _make_base(f"{path}.base", given["base"], facts, arms=algorithm.takes_arms)
+        bases = _make_bases(f"{path}.base", given["base"], facts, arms=algorithm.takes_arms)
+        given["base"] = tuple(each.agent for each in bases) if algorithm.takes_arms else bases[0].agent
+        variation = bases[0].variation
     for kind in ("detector", "forgetting", "exploration"):
         if kind in parameters and isinstance(given.get(kind), dict):
             given[kind] = _make_member(f"{path}.{kind}", kind, given[kind], facts.num_episodes)
 
-    def build(values: Mapping[str, Any]) -> Agent:
+    def build(values: Mapping[str, Any]) -> Built:
         values, key = dict(values), f"{path}.variation_scale"
         scale = require_number(key, values.pop("variation_scale", 1.0), at_least=0)
         if "variation_scale" in given and not uses_variation:
             expected = "go with a form that needs the variation, such as one with tuned = true"
             raise ArgumentError(key, expected, scale, owner)
-        return make(maker, values, path=path, owner=owner, known=facts.known(algorithm.problem, scale))
+        known = facts.known(algorithm.problem, scale)
+        agent = make(maker, values, path=path, owner=owner, known=known)
+        return Built(agent, known["variation"]() if uses_variation else variation)
 
     return AgentTable(given, build, algorithm.takes_grids and not tuned)
 
 
-def _make_base(path: str, value: Any, facts: Facts, *, arms: bool) -> Agent | tuple[Agent, ...]:
+def _make_bases(path: str, value: Any, facts: Facts, *, arms: bool) -> list[Built]:
     """The agent that another one wraps; or all of them, if what is listed are `arms`, in all combinations."""
     table = read_agent(path, require_table(path, value), facts)
     lists = lists_in(path, table.values)
     for key, values in lists.items():
         if not arms:
             raise ArgumentError(f"{path}.{key}", "be a single value in a base", values)
-    agents = tuple(table.build({**table.values, **chosen}) for chosen in combinations(lists))
-    return agents if arms else agents[0]
+    return [table.build({**table.values, **chosen}) for chosen in combinations(lists)]
 
 
 def _choice(path: str, key: str, given: dict[str, Any], owner: str, known: list[str]) -> str:

@@ -12,18 +12,26 @@ from driftwise.base.part import points, to_config
 from driftwise.base.validation import ArgumentError
 
 
+class Built(NamedTuple):
+    """An agent, and the variation that it was told; None if it was told nothing."""
+
+    agent: Agent
+    variation: float | None
+
+
 class Point(NamedTuple):
     """One agent of a grid."""
 
     agent: Agent
     values: Mapping[str, Any]  # one of each list
+    variation: float | None = None  # that it was told
 
 
 def grids_of(
     path: str,
     label: str,
     table: Mapping[str, Any],
-    build: Callable[[Mapping[str, Any]], Agent],
+    build: Callable[[Mapping[str, Any]], Built],
     *,
     together: bool,
     at_most: int,
@@ -39,8 +47,14 @@ def grids_of(
         points = [{key: (chosen | point)[key] for key in lists} for point in combinations(numbers)]
         for first in range(0, len(points), at_most):
             some = {_labelled(label, values): values for values in points[first : first + at_most]}
-            made = {name: Point(build({**table, **values}), values) for name, values in some.items()}
-            yield _labelled(label, chosen), made
+            yield (
+                _labelled(label, chosen),
+                {name: _point(build({**table, **values}), values) for name, values in some.items()},
+            )
+
+
+def _point(built: Built, values: Mapping[str, Any]) -> Point:
+    return Point(built.agent, values, built.variation)
 
 
 def grids_of_agent(

@@ -45,6 +45,7 @@ AGENT: Kinds = {
     "name": WORD,
     "point": TABLE,
     "parameters": TABLE,
+    "variation": NUMBER,
     "seconds": NUMBER,
 }
 

@@ -31,6 +31,7 @@ class Outcome:
     result: Result
     name: str  # the agent's in its file
     values: Mapping[str, Any]  # those of its lists
+    variation: float | None = None  # that it was told
 
     @property
     def seconds(self) -> float:
@@ -139,7 +140,7 @@ def _outcome(group: Group, label: str, parts: Sequence[Result]) -> Outcome:
     point, joined = group.points[label], join_runs(parts)
     config = to_config(point.agent)
     own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
-    return Outcome(group.environment_label, label, own, group.name, point.values)
+    return Outcome(group.environment_label, label, own, group.name, point.values, point.variation)
 
 
 def _chunks_by_agent(owners: Sequence[Group], listener: OnChunk) -> Callable[[int, Chunk], None]:

@@ -102,6 +102,7 @@ def manifest(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "name": outcome.name,
                 "point": dict(outcome.values),
                 "parameters": outcome.result.manifest["agent"],
+                **({} if outcome.variation is None else {"variation": outcome.variation}),
                 "seconds": round(outcome.seconds, 3),
             }
             for outcome in outcomes

@@ -147,13 +147,13 @@ def _groups(
     for name, given in experiment.agents.items():
         path = dotted("agents", name)
         for label, points in _grids(path, name, given, facts, at_most):
-            for point, (agent, _) in points.items():
-                with errors_under(path, grid_of(agent)):
-                    require_single(agent)
+            for point, made in points.items():
+                with errors_under(path, grid_of(made.agent)):
+                    require_single(made.agent)
                 if owners.setdefault(point, path) != path:
                     got = f"{point!r} twice"
                     raise ArgumentError(path, f"differ from {owners[point]} in name", point, got)
-            agents = [agent for agent, _ in points.values()]
+            agents = [made.agent for made in points.values()]
             with errors_under(path):
                 stacked = stack(agents) if len(agents) > 1 else agents[0]
                 task = Task(

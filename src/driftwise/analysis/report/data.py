@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from driftwise.algorithms import uniform
 from driftwise.analysis.audit.findings import Finding, read_findings
+from driftwise.analysis.numbers import Numbers, numbers_of
 from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.wording import counted
 from driftwise.environments.environment import Environment
@@ -95,6 +96,11 @@ class ReportData:
     def agents(self) -> list[Mapping[str, Any]]:
         """The manifest's entries of the agents, in the order of `labels`: those of their best points."""
         return [self.entries[shown.best] for shown in self.shown.values()]
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """The numbers that the agents have, in the order of `labels`."""
+        return [numbers_of(each.get("parameters", {}), each.get("variation")) for each in self.agents]
 
     @property
     def grid_notes(self) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.analysis.numbers import NOTE, number_cells, number_columns
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.report.panels.common import bootstrap_caution
@@ -17,9 +19,10 @@ from driftwise.analysis.statistics.wording import percent, rounded, with_half_wi
 from driftwise.analysis.table import Cell, Column, Table
 from driftwise.simulation.results import EVENTS
 
-IN_CSV = ("environment", "rank", "agent", "regret", "iqm", "area", "recovery", "events", "seconds")
+IN_CSV = ("environment", "rank", "agent", "point", "regret", "iqm", "area", "recovery", "events", "numbers")
+IN_CSV += ("seconds",)
 IN_LATEX = ("environment", "agent", "regret", "iqm", "area", "mean recovery", "events")
-ON_A_TERMINAL = ("agent", "regret", "events", "seconds")  # after the environment, if there are several
+ON_A_TERMINAL = ("agent", "regret", "events", "numbers", "seconds")  # after the environment of several
 _short = partial(rounded, digits=3)
 MAX_CHANGES = 4  # with a column each; of more, the table has the mean
 
@@ -66,6 +69,7 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         ],
         "rank": [Measure(Column("rank", ("rank",)), lambda data: _cells("{:g}".format, data.ranks))],
         "agent": [Measure(Column("agent"), lambda data: data.labels)],
+        "point": [Measure(Column("point"), _points) for data in report.values() if data.grid_notes][:1],
         "regret": [Measure(regret, lambda data: _cells(with_half_width, *mean_interval(data.scores)))],
         "iqm": [Measure(iqm, lambda data: _cells(with_interval, *bootstrap_interval(data.scores)))],
         "area": [Measure(Column("area", ("normalised_area",)), _areas)],
@@ -78,6 +82,12 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         ],
         "events": [
             Measure(column, partial(_counts, event)) for column, event in zip(counted, events, strict=True)
+        ],
+        "numbers": [
+            Measure(column, partial(_numbers, field))
+            for field, column in number_columns(
+                each for data in report.values() for each in data.numbers
+            ).items()
         ],
         "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)] if timed else [],
     }
@@ -117,6 +127,20 @@ def _counts(event: str, data: ReportData) -> list[Cell]:
     return _cells(_short, (math.nan if count is None else count.mean() for count in counts))
 
 
+def _points(data: ReportData) -> list[str]:
+    """The values of the point that stands for each agent, of one that is a grid."""
+    values = (agent.get("point", {}) if data.shown[label].others else {} for label, agent in _named(data))
+    return [", ".join(f"{key}={value}" for key, value in each.items()) for each in values]
+
+
+def _named(data: ReportData) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    return zip(data.labels, data.agents, strict=True)
+
+
+def _numbers(field: str, data: ReportData) -> list[Cell]:
+    return number_cells(field, data.numbers)
+
+
 def _seconds(data: ReportData) -> list[Cell]:
     found = (agent.get("seconds") for agent in data.agents)
     seconds = (each if isinstance(each, int | float) else math.nan for each in found)
@@ -139,8 +163,10 @@ def final(data: ReportData) -> Section:
         "episode gives r."
     )
     notes = [note, _recovery_note(data)] if data.changes else [note]
-    notes += data.grid_notes
-    return Section("Final table", [final_table({data.environment_label: data}, columns), *notes])
+    report = {data.environment_label: data}
+    numbers = replace(final_table(report, ("agent", "point", "numbers")).without_empty(), name="numbers")
+    shown = [numbers, NOTE] if len(numbers.columns) > 1 else []
+    return Section("Final table", [final_table(report, columns), *notes, *data.grid_notes, *shown])
 
 
 def _recovery_note(data: ReportData) -> str:

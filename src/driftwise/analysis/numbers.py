@@ -1,0 +1,74 @@
+"""The numbers that agents really have, whether they were given or come from a tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from driftwise.analysis.statistics.wording import rounded
+from driftwise.analysis.table import Cell, Column
+from driftwise.base.parameters import kinds, parameters
+
+MEMORIES = ("length", "period")  # windows and restarts, in episodes
+NOTE = (
+    "η: rate of forgetting; memory: how many episodes count, 1/(1 − η), a window or a period; β: radius; "
+    "c: scale of what an agent without a fixed radius explores by; Δ: the variation that it was told."
+)
+
+
+class Numbers(NamedTuple):
+    """Numbers of an agent by their symbols; NaN for what it does not have."""
+
+    rate: float  # η
+    memory: float
+    radius: float  # β
+    scale: float  # c, of a radius that grows
+    variation: float  # Δ that it was told
+
+
+SYMBOLS = ("η", "memory", "β", "c", "Δ")
+
+
+def numbers_of(config: Mapping[str, Any], variation: float | None) -> Numbers:
+    """The numbers in the configuration of an agent, or of the one that it wraps, and what it was told."""
+    found = parameters(config)
+    rate = float(found.get("rate", math.nan))
+    memories = [float(found[name]) for name in MEMORIES if found.get(name)]
+    if math.isfinite(rate):
+        memories.append(1 / (1 - rate) if rate < 1 else math.inf)
+    if "NoForgetting" in kinds(config):
+        memories.append(math.inf)
+    radius = float(found.get("radius", math.nan))
+    return Numbers(
+        rate=rate,
+        memory=min(memories, default=math.nan),
+        radius=radius,
+        scale=float(found.get("scale", math.nan)) if math.isnan(radius) else math.nan,
+        variation=math.nan if variation is None else float(variation),
+    )
+
+
+def number_columns(agents: Iterable[Numbers]) -> dict[str, Column]:
+    """A column for each kind of number that some agent has, by the name of its field."""
+    known = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
+    symbols = zip(Numbers._fields, SYMBOLS, strict=True)
+    return {
+        field: Column(symbol, (field,))
+        for (field, symbol), there in zip(symbols, known, strict=True)
+        if there
+    }
+
+
+def number_cells(field: str, agents: Iterable[Numbers]) -> list[Cell]:
+    """The cells of such a column."""
+    write = _rate if field == "rate" else _number
+    return [Cell.of(write, getattr(numbers, field)) for numbers in agents]
+
+
+def _rate(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.6g}"  # near 1
+
+
+def _number(value: float) -> str:
+    return "all" if math.isinf(value) else rounded(value)

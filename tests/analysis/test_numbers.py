@@ -1,0 +1,49 @@
+"""The numbers that agents really have are found in their configurations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import driftwise as dw
+from driftwise.analysis.numbers import Numbers, number_cells, number_columns, numbers_of
+from driftwise.base.part import to_config
+from tests.examples import SPEC
+
+NONE = math.nan
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "expected"),
+    [
+        ("opt_wlsvi", dict(rate=0.98, radius=0.3), Numbers(0.98, 50, 0.3, NONE, NONE)),
+        ("sw_lsvi_ucb", dict(length=200, radius=0.3), Numbers(NONE, 200, 0.3, NONE, NONE)),
+        ("lsvi_ucb_restart", dict(period=90, radius=0.3), Numbers(NONE, 90, 0.3, NONE, NONE)),
+        ("lsvi_ucb", dict(radius=0.3), Numbers(NONE, math.inf, 0.3, NONE, NONE)),
+    ],
+)
+def test_rate_memory_and_radius_are_those_of_the_recipe(name, parameters, expected) -> None:
+    agent = dw.algorithms.build(SPEC, name, **parameters)
+    assert numbers_of(to_config(agent), None) == pytest.approx(expected, nan_ok=True)
+
+
+def test_what_a_tuning_gave_is_shown_with_the_variation_it_was_told() -> None:
+    agent: Any = dw.algorithms.opt_wlsvi.tuned(SPEC, num_episodes=500, variation=3.0)
+    found = numbers_of(to_config(agent), 3.0)
+    assert (found.rate, found.radius) == (agent.forgetting.rate, agent.exploration.radius)
+    assert found.variation == 3.0
+
+
+def test_an_agent_that_wraps_another_has_the_numbers_of_that_one() -> None:
+    base = dw.algorithms.lsvi_ucb(SPEC, radius=0.3)
+    wrapped = dw.algorithms.random_restart(base, probability=0.1)
+    assert numbers_of(to_config(wrapped), None).radius == 0.3
+
+
+def test_columns_that_no_agent_fills_are_left_out_and_rates_near_one_stay_apart_from_it() -> None:
+    agents = [Numbers(0.999996, 250_000, NONE, NONE, NONE), Numbers(NONE, math.inf, NONE, NONE, NONE)]
+    assert [*number_columns(agents)] == ["rate", "memory"]
+    assert [cell.text for cell in number_cells("rate", agents)] == ["0.999996", "–"]
+    assert [cell.text for cell in number_cells("memory", agents)] == ["250,000", "all"]
