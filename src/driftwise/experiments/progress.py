@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
+import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from driftwise.experiments.running import Listener, Progress
 
 SECONDS_BETWEEN_LINES = 10
-SECONDS_OF_HISTORY = 60
+NEWEST = 0.3  # share of the newest part of an agent in its running pace
 LINES_ON_A_TERMINAL = 20
 
 
@@ -79,24 +79,53 @@ def _lines() -> Listener:
     return report
 
 
+class Pace:
+    """The time that an agent takes: to begin with, when it is compiled, and then for an episode."""
+
+    def __init__(self, seconds: float, episodes: int) -> None:
+        self._first = seconds, episodes
+        self.reports, self.lately = 1, seconds / episodes
+
+    def add(self, seconds: float, episodes: int) -> None:
+        """Take in a further part of its episodes."""
+        now = seconds / episodes
+        self.reports += 1
+        self.lately = now if self.reports == 2 else self.lately + NEWEST * (now - self.lately)
+
+    def seconds(self, episodes: int) -> float:
+        """Time for so many episodes from the beginning."""
+        seconds, of_episodes = self._first
+        compiling = max(seconds - of_episodes * self.lately, 0.0)
+        return compiling + episodes * self.lately
+
+
 class Work:
-    """All that is to do, in episodes, and how fast it got done lately."""
+    """All that is to do, in episodes, and how long it takes.
+
+    The time between two reports is that of the agent in the second one. Where several agents run at once,
+    each has its share of the time that passes.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+        self._clock, self._last = clock, clock()
         self._agents: dict[tuple[str, str], Progress] = {}
+        self._paces: dict[tuple[str, str], Pace] = {}
         self.done = self.total = 0
-        self._history = collections.deque([(clock(), 0)])
 
     def report(self, news: Progress) -> None:
         """Listen to `run_study`."""
-        self._agents[news.environment_label, news.label] = news
-        _, _, done, total, restored = zip(*self._agents.values(), strict=True)
-        self.done, self.total = sum(done), sum(total)
+        agent = news.environment_label, news.label
+        before = self._agents.get(agent, news._replace(done=0, restored=0))
+        self._agents[agent] = news
+        self.done = sum(each.done for each in self._agents.values())
+        self.total = sum(each.total for each in self._agents.values())
         now = self._clock()
-        self._history.append((now, self.done - sum(restored)))
-        while len(self._history) > 2 and self._history[1][0] < now - SECONDS_OF_HISTORY:
-            self._history.popleft()
+        played = (news.done - news.restored) - (before.done - before.restored)
+        if played > 0 and agent in self._paces:
+            self._paces[agent].add(now - self._last, played)
+        elif played > 0:
+            self._paces[agent] = Pace(now - self._last, played)
+        self._last = now
 
     def name(self, news: Progress) -> str:
         """The agent's label, after that of the environment if there are several."""
@@ -104,10 +133,28 @@ class Work:
         return f"{news.environment_label}: {news.label}" if several else news.label
 
     def time_left(self) -> str:
-        """`about 2 min left`, if what was done lately allows to say so."""
-        (before, played_before), (now, played) = self._history[0], self._history[-1]
-        if played == played_before or self.done >= self.total:
+        """`about 2 min left`, if what was done so far allows to say so."""
+        paces = {agent: pace for agent, pace in self._paces.items() if self._is_known(agent, pace)}
+        if not paces or self.done >= self.total:
             return ""
-        seconds = (now - before) / (played - played_before) * (self.total - self.done)
-        amount = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-        return f"about {amount if seconds < 6000 else f'{seconds / 3600:.1f} h'} left"
+        return f"about {_amount(sum(self._seconds_left(agent, paces) for agent in self._agents))} left"
+
+    def _is_known(self, agent: tuple[str, str], pace: Pace) -> bool:
+        """Whether it is known how fast an agent is: it played more than a part, or all there was."""
+        news = self._agents[agent]
+        return pace.reports > 1 or news.done == news.total
+
+    def _seconds_left(self, agent: tuple[str, str], paces: Mapping[tuple[str, str], Pace]) -> float:
+        """By its own pace, by that of its name elsewhere, or else by that of all others."""
+        news = self._agents[agent]
+        left = news.total - news.done
+        if agent in paces or not left:
+            return left * paces[agent].lately if left else 0.0
+        alike = [pace for (_, label), pace in paces.items() if label == news.label]
+        return statistics.fmean(pace.seconds(left) for pace in alike or paces.values())
+
+
+def _amount(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
