@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import pydoc
 from typing import Annotated, Any, TypedDict, Unpack
 
 import pytest
 
-from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, swucrl2_cw, ucbvi, uniform
+from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, opt_wlsvi, swucrl2_cw, ucbvi, uniform
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
 from driftwise.base.arguments import signature, with_defaults
@@ -109,3 +110,14 @@ def test_an_algorithm_may_be_registered_from_anywhere(monkeypatch):
         assert register(**row, problem="linear MDP")(mine)(SPEC, radius=1.0) == lsvi_ucb(SPEC, radius=1.0)
     finally:
         ALGORITHMS.pop("mine", None)
+
+
+def test_help_shows_the_signatures_of_both_forms_and_what_they_do() -> None:
+    text = pydoc.plain(pydoc.render_doc(opt_wlsvi))
+    for piece in (
+        f"opt_wlsvi{inspect.signature(opt_wlsvi)}",
+        "Optimistic weighted least-squares value iteration.",
+        f"opt_wlsvi.tuned{inspect.signature(opt_wlsvi.tuned)}",
+        "The rate of Corollary 1",
+    ):
+        assert piece in text

@@ -302,3 +302,16 @@ def test_load_knows_the_kind_of_agent(tmp_path):
     Bandit("greedy", dim=2).save(file)
     with pytest.raises(ValueError, match=r"^path must be the file of an episodic agent, got one of a Bandit"):
         EpisodicAgent.load(file)
+
+
+def test_agents_print_what_they_are_and_how_far_they_got() -> None:
+    learner = online("opt_wlsvi", make())
+    assert repr(learner) == f"EpisodicAgent({learner.agent!r}, learnt from 0 episodes)"
+    led_through(learner, drawn_episodes(1)[0])
+    learner.begin(0)
+    learner.act()
+    learner.observe(0.5, 1)
+    assert repr(learner).endswith(", learnt from 1 episode, in step 1 of another)")
+    bandit = Bandit("lin_ucb", dim=2, noise_scale=0.1)
+    bandit.decide(np.eye(2))
+    assert repr(bandit) == "Bandit('lin_ucb', dim=2, 1 decisions, 1 of them pending)"

@@ -51,6 +51,11 @@ class Algorithm(Generic[P, A]):
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.recipe)
         self.name = self.recipe.__name__
+        # What `help` shows of an object is its docstring alone, and the tuned form is a part of it.
+        self.__doc__ = "\n\n".join(
+            f"{name}{inspect.signature(form)}\n\n{inspect.cleandoc(form.__doc__ or '')}"
+            for name, form in ((self.name, self.recipe), (f"{self.name}.tuned", self.tuned))
+        )
 
     @property
     def wraps(self) -> bool:

@@ -106,6 +106,11 @@ class Bandit:
         with _forking:
             _BANDITS.add(self)
 
+    def __repr__(self) -> str:
+        with self._lock:
+            made, waiting = self._pending.num_made, len(self._pending.waiting)
+        return f"Bandit({self.algorithm!r}, dim={self._dim}, {made} decisions, {waiting} of them pending)"
+
     @property
     def state(self) -> Any:
         """A copy of the agent's state."""

@@ -110,6 +110,11 @@ class EpisodicAgent:
         self.plan: Any = None  # of the episode under way, or else of the last one
         self.num_episodes = 0  # that it has learnt from
 
+    def __repr__(self) -> str:
+        open_one = f", in step {len(self._open.steps)} of another" if self._open else ""
+        learnt = f"{self.num_episodes} episode{'s' * (self.num_episodes != 1)}{open_one}"
+        return f"EpisodicAgent({self.agent!r}, learnt from {learnt})"
+
     @property
     def under_way(self) -> bool:
         """Whether an episode has begun and not ended."""
