@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -220,13 +221,13 @@ def test_every_engine_knows_the_plugins_of_whoever_starts_it(engine, way, folder
     (folder / "small.toml").write_text(SMALL.format(more=named).replace('"Abrupt", at', '"Blinking", every'))
     text = (folder / "small.toml").read_text().replace('["50%"]', '"50%"')
     (folder / "small.toml").write_text(text)
-    path = [str(ROOT / "src"), *([str(installed(folder))] if way == "entry point" else [])]
-    program = f"import sys; sys.path[:0] = {path}; from driftwise.__main__ import main; main(sys.argv[1:])"
-    command = [sys.executable, "-P", "-c", program, "run", str(folder / "small.toml"), *engine]
+    path = os.pathsep.join([str(ROOT / "src"), *([str(installed(folder))] if way == "entry point" else [])])
+    command = [sys.executable, "-P", "-m", "driftwise", "run", str(folder / "small.toml"), *engine]
     command += ["--out", str(folder / "out"), *(["--import", "mylab"] if way == "option" else [])]
-    ended = subprocess.run(
-        command, cwd=folder if way == "option" else None, capture_output=True, text=True, check=False
+    where: dict[str, Any] = dict(
+        cwd=folder if way == "option" else None, env=os.environ | {"PYTHONPATH": path}
     )
+    ended = subprocess.run(command, **where, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert list(manifest["plugins"]) == ["mylab"]

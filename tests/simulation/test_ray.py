@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from driftwise.base.plugins import Plugins
 from driftwise.simulation.engines import RayCluster
+from driftwise.simulation.engines.ray import _work
 from driftwise.simulation.running import EngineError, run_tasks
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -39,6 +41,11 @@ def test_an_address_of_another_protocol_is_refused():
         ValueError, match="address must be HOST:PORT of a Ray cluster, got 'ray://head:10001'"
     ):
         RayCluster("ray://head:10001")
+
+
+def test_a_node_without_a_plugin_of_the_run_is_said():
+    with pytest.raises(EngineError, match=r"^nodes of the Ray cluster have to have .* 'nowhere_to_be_found'"):
+        _work(b"", Plugins(("nowhere_to_be_found",)), {}, Path(), None, 0, None)
 
 
 def test_without_ray_one_is_told_how_to_install_it(tmp_path, monkeypatch):

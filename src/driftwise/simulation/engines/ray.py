@@ -130,7 +130,10 @@ def _work(
     number: int,
     mailbox: Any,
 ) -> bytes:
-    load_plugins(*plugins)
+    try:
+        load_plugins(*plugins)
+    except ArgumentError as error:
+        raise EngineError(f"nodes of the Ray cluster have to have the plugins of a run: {error}") from None
     task: Task = pickle.loads(content)
 
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
