@@ -177,7 +177,9 @@ class FinishedStudy:
     def _repr_html_(self) -> str:
         picture = base64.b64encode(figure_bytes(report_figure(self.data), format="png", dpi=70)).decode()
         shown = f'<img alt="regret over episodes" src="data:image/png;base64,{picture}">'
-        return f"<div>{html.escape(repr(self)[1:-1])}{html_text(self.table())}{shown}</div>"
+        notes = dict.fromkeys(note for data in self.data.values() for note in data.grid_notes)
+        words = html.escape(" ".join(notes))
+        return f"<div>{html.escape(repr(self)[1:-1])}{html_text(self.table())}<p>{words}</p>{shown}</div>"
 
 
 def _named(data: ReportData, label: str, result: Result) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,7 +130,7 @@ def result_html(result: Result) -> str:
     heading = f"<b>{html.escape(_agent(result))}</b> in {html.escape(_environment(result))}"
     words = f"{html.escape(_sizes(result))}<br>{html.escape(_regret(result))}"
     agents = int(np.prod(result.grid))
-    table = html_text(summary_table(result)) if 1 < agents <= MAX_ROWS else ""
+    table = html_text(replace(summary_table(result), title="")) if 1 < agents <= MAX_ROWS else ""
     try:
         figure = base64.b64encode(_small_png(result)).decode()
     except ModuleNotFoundError:  # without matplotlib the numbers are there all the same
@@ -153,5 +154,5 @@ def _small_png(result: Result) -> bytes:
     band = mean - half_width, mean + half_width
     axes.fill_between(result.episodes, *band, color=COLOURS[0], alpha=0.18, linewidth=0)
     axes.plot(result.episodes, mean, color=COLOURS[0])
-    axes.set(xlabel="episode", ylabel="cumulative regret")
+    axes.set(xlabel="episode", ylabel="cumulative regret", ylim=(None if result.signed else 0, None))
     return figure_bytes(figure, format="png", dpi=80)
