@@ -148,7 +148,7 @@ def in_a_file(**tables: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     sizes = dict(name="mine", summary="Mine", episodes=40, runs=3)
     groups = prepare(experiment_of(dict(**sizes, environment=jumps, agents=tables))).groups
     return groups[0].task.environment, {
-        label: agent for each in groups for label, (agent, _) in each.points.items()
+        label: point.agent for each in groups for label, point in each.points.items()
     }
 
 

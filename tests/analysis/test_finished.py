@@ -108,9 +108,10 @@ def test_an_experiment_keeps_the_tables_of_which_there_are_any():
     }
 
 
-def test_progress_is_told_as_by_run_study():
-    told = []
-    dw.compare({"random": agent("uniform")}, OWN, **SIZES, progress=told.append)
+def test_progress_and_chunks_are_told_as_by_run_study():
+    told, chunks = [], []
+    dw.compare({"random": agent("uniform")}, OWN, **SIZES, progress=told.append, on_chunk=chunks.append)
+    assert [(chunk.agent, chunk.episodes[-1]) for chunk in chunks] == [("random", NUM_EPISODES)]
     assert {(news.label, news.total) for news in told} == {("random", NUM_EPISODES)}
     assert told[-1].done == NUM_EPISODES
 

@@ -186,6 +186,16 @@ def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_k
     assert final.splitlines()[1].startswith("environment,1.0,<b>DQN</b>,")  # which earns more
 
 
+def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path: Path) -> None:
+    for columns in (("run", "episode", "regret"), ("agent", "run", "episode", "reward")):
+        study = dw.load_study(write(tmp_path / "mine.csv", rows(*columns)))
+        study.save(tmp_path / "folder")
+        (data,) = load_report_data(tmp_path / "folder").values()
+        assert data.foreign
+        assert list(data.measured) == [columns[-1]]
+        np.testing.assert_array_equal(data.scores, study.data["environment"].scores)
+
+
 def test_two_files_are_compared_by_what_both_have(tmp_path: Path) -> None:
     table = rows("run", "episode", "regret")
     worse = table | {"regret": [regret + 0.5 for regret in table["regret"]]}

@@ -9,6 +9,7 @@ import base64
 import html
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from driftwise.experiments.progress import shown_progress
 from driftwise.experiments.running import Listener
 from driftwise.experiments.saving import CLAIM, FILES, manifest, write_results
 from driftwise.experiments.storage import results_table
+from driftwise.simulation.chunks import OnChunk
 from driftwise.simulation.files import locked, output_folder
 from driftwise.simulation.results import Result
 from driftwise.simulation.tasks import Device
@@ -50,6 +52,7 @@ def compare(
     record_every: int = 1,
     device: Device | None = None,
     progress: bool | Listener = False,
+    on_chunk: OnChunk | None = None,
     name: str = "comparison",
     summary: str = "",
 ) -> FinishedStudy:
@@ -62,6 +65,7 @@ def compare(
         its best point stands for.
       environments: one, several, or several by what to call them; those may be tables, too.
       progress: True shows a bar for each agent; a function is called as by `run_study`.
+      on_chunk: called with the curves of every finished chunk, as by `run_study`.
       name: of the study, in its folder and on its page.
       summary: a line about it.
     """
@@ -75,10 +79,9 @@ def compare(
         "agents": dict(agents),
     }
     study = prepare(Experiment(episodes=num_episodes, runs=num_runs, **known))
-    if callable(progress):
-        return FinishedStudy.of(study, run_study(study, device=device, progress=progress))
-    with shown_progress(quiet=not progress) as listener:
-        return FinishedStudy.of(study, run_study(study, device=device, progress=listener))
+    shown = nullcontext(progress) if callable(progress) else shown_progress(quiet=not progress)
+    with shown as listener:
+        return FinishedStudy.of(study, run_study(study, device=device, progress=listener, on_chunk=on_chunk))
 
 
 def _by_label(environments: Any) -> dict[str, AnyEnvironment]:
@@ -92,7 +95,10 @@ def _by_label(environments: Any) -> dict[str, AnyEnvironment]:
 
 
 def load_study(folder: str | os.PathLike[str]) -> FinishedStudy:
-    """The study in a folder that `driftwise run` or `FinishedStudy.save` wrote."""
+    """The study in a folder that `driftwise run` or `FinishedStudy.save` wrote, or in a file of curves.
+
+    Such a file is one that `load_curves` reads.
+    """
     return FinishedStudy(load_report_data(Path(folder)))
 
 
