@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
+from rich.console import Console
 
 from driftwise.experiments import progress
-from driftwise.experiments.progress import Work, shown_progress
+from driftwise.experiments.progress import Work, _bars, shown_progress
 from driftwise.experiments.running import Progress
 
 
@@ -140,3 +144,25 @@ def test_agents_of_several_environments_are_told_apart_whatever_their_names(
     for each in alike:
         work.report(each)
     assert (work.done, work.total) == (10, 10)
+
+
+def test_a_bar_says_compiling_from_where_an_agent_begins_until_it_has_played() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100)
+    with _bars(console) as report:
+        for label in "ab":
+            report(standing(label, 0, 100))
+        report(standing("a", 0, 100))
+    assert re.search(r"^a .*compiling", plain(screen), re.MULTILINE)
+    assert not re.search(r"^b ", plain(screen), re.MULTILINE)
+    screen.truncate(0)
+    with _bars(console) as report:
+        for done in (0, 0, 50):
+            report(standing("a", done, 100))
+    assert re.search(r"^a .*50%", plain(screen), re.MULTILINE)
+    assert "compiling" not in plain(screen).rpartition("50%")[2]
+
+
+def plain(screen: io.StringIO) -> str:
+    """What was written on a terminal, less its colours and moves."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).replace("\r", "\n")

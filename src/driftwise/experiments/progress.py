@@ -43,18 +43,20 @@ def _bars(console: Any) -> Iterator[Listener]:
         progress.TextColumn("{task.fields[left]}"),
     )
     with progress.Progress(*columns, console=console) as bars:
-        work, tasks = Work(time.monotonic), {}
+        work, known, tasks = Work(time.monotonic), set(), {}
         overall = bars.add_task("all", total=None, left="")
 
         def report(news: Progress) -> None:
             work.report(news)
             bars.update(overall, completed=work.done, total=work.total, left=work.time_left())
             agent, done, total = news[:2], news.done, news.total
-            if done and agent not in tasks:
+            if agent in known and agent not in tasks:  # its second report says that it begins
                 tasks[agent] = bars.add_task(work.name(news), left="")
+            known.add(agent)
             if agent in tasks:
                 shown = done < total or len(tasks) <= LINES_ON_A_TERMINAL
-                bars.update(tasks[agent], completed=done, total=total, visible=shown)
+                left = "compiling" if done == news.restored < total else ""
+                bars.update(tasks[agent], completed=done, total=total, visible=shown, left=left)
 
         yield report
 
