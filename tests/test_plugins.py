@@ -112,7 +112,7 @@ def test_an_option_names_modules_of_the_working_folder(folder, capsys, monkeypat
     error = "--import must be modules that can be imported, got 'mylab': ModuleNotFoundError"
     assert capsys.readouterr().err.startswith(f"driftwise: error: {error}: No module named 'mylab'")
     monkeypatch.chdir(folder)
-    assert main(["list", "--import", "mylab"]) == 0
+    assert main(["list", "--import=mylab"]) == main(["--import", "mylab", "list"]) == 0
     said = capsys.readouterr().out
     assert "soft_restart_ucb" in said
     assert "Rooms with two doors each" in said

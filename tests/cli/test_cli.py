@@ -369,6 +369,7 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
             "command must be one of run, report, compare, tune, audit, replay, init, validate, list, show, "
             "got 'rnu' (did you mean 'run'?)",
         ),
+        ("list --import", "--import must be followed by the name of a module, got nothing"),
         (
             "--verbose",
             "option must be one of --version, --import, --help, got '--verbose' (did you mean '--version'?)",
