@@ -14,6 +14,7 @@ from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.bounds import bounds_table, rates_table, tunings_table
 from driftwise.base.types import Spec
+from driftwise.experiments import EXPERIMENTS, prepare
 from driftwise.theory.bounds.advice import advise, largest_variation
 from driftwise.theory.bounds.bound import Setting, first_useful
 from driftwise.theory.bounds.catalogue import BOUNDS
@@ -259,3 +260,42 @@ def test_mistakes_are_one_line_and_the_code_2(arguments, message, capsys):
     assert output.out == ""
     assert output.err.startswith(f"driftwise: error: {message}")
     assert output.err.count("\n") == 1
+
+
+def test_the_environments_of_an_experiment_have_the_sizes(capsys):
+    told = in_json(capsys, "tune", "unknown_variation_bandit", "--episodes", "400")
+    study = prepare(EXPERIMENTS["unknown_variation_bandit"], num_episodes=400)
+    assert [*told] == [*study.environments]
+    for label, environment in study.environments.items():
+        setting = told[label]["setting"]
+        assert (setting["dim"], setting["horizon"], setting["num_episodes"]) == (2, 1, 400)
+        assert setting["variation"] == pytest.approx(environment.variation(400).total)
+        assert setting["noise_scale"] == environment.noise_scale
+        assert setting["norm_bound"] == pytest.approx(0.8)
+    text = said(capsys, "tune", "quickstart")
+    assert text.startswith("combination_lock: linear MDP, d = 20, H = 5, K = 2,000, Δ = ")
+    assert "Recommendation. " in text
+    assert all(
+        re.search(f"^{re.escape(agent)} ", text, re.MULTILINE) for agent in EXPERIMENTS["quickstart"].agents
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["quickstart", "--dim", "3"], "--dim must be left out with an experiment, got 3"),
+        (["quickstart", "--reward", "r"], "--reward must be left out with an experiment, got 'r'"),
+        (
+            ["quickstart", "--log", "x.csv", "--reward", "r", "--features", "x"],
+            "FILE|NAME must be left out with --log, got 'quickstart'",
+        ),
+        (["average_reward_drift"], "average_reward_drift: continuing_river_swim: it has no episodes, and"),
+        (["nothing.toml"], "nothing.toml: cannot be read: No such file or directory"),
+    ],
+)
+def test_what_does_not_go_with_an_experiment_is_refused_in_one_line(arguments, said, capsys):
+    assert main(["tune", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"driftwise: error: {said}")
+    assert captured.err.count("\n") == 1

@@ -16,6 +16,7 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
+from driftwise.analysis.statistics.wording import rounded
 from driftwise.base.part import CONFIGURABLE, from_config, stack, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
@@ -230,7 +231,29 @@ def test_validate_counts_what_would_run(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text(in_agent("0.9", "[0.8, 0.9]").replace("runs = 3", "runs = 1"), encoding="utf-8")
     assert main(["validate", str(file)]) == 0
     counts = "1 environment, 1 agent, 2 parameter points, 40 episodes × 1 run"
-    assert capsys.readouterr().out == f"{file}: valid: {counts}\n"
+    assert capsys.readouterr().out.startswith(f"{file}: valid: {counts}\n")
+
+
+def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "mine.toml"
+    tuned = '\n[agents.tuned]\nalgorithm = "opt_wlsvi"\ntuned = true\nbeta_scale = 0.01\n'
+    file.write_text(in_agent("0.9", "[0.8, 0.9]") + tuned, encoding="utf-8")
+    assert main(["validate", str(file)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    study = prepare(load_experiment(file))
+    (environment,) = study.environments.values()
+    variation = rounded(environment.variation(study.num_episodes).total)
+    spec = environment.spec
+    sizes = [environment.name, str(spec.dim), str(spec.horizon), str(study.num_episodes), variation]
+    assert sizes in [line[:5] for line in lines]
+    grid = next(line for line in lines if line[1:5] == ["2", "0.8", "…", "0.9"])  # a row for all its points
+    assert grid[5:8] == ["5", "…", "10"]  # 1 / (1 − η)
+    agent: Any = study.groups[-1].task.agent
+    (row,) = (line for line in lines if line[:1] == ["tuned"])
+    assert row[2] == f"{agent.forgetting.rate:.6g}"
+    assert f"{agent.exploration.radius:.4g}" in row
 
 
 def test_the_example_of_the_documentation_is_what_it_says(

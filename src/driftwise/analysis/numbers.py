@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
-from driftwise.analysis.statistics.wording import rounded
 from driftwise.analysis.table import Cell, Column
 from driftwise.base.parameters import kinds, parameters
 
@@ -62,13 +62,13 @@ def number_columns(agents: Iterable[Numbers]) -> dict[str, Column]:
 
 def number_cells(field: str, agents: Iterable[Numbers]) -> list[Cell]:
     """The cells of such a column."""
-    write = _rate if field == "rate" else _number
-    return [Cell.of(write, getattr(numbers, field)) for numbers in agents]
+    return [Cell.of(partial(number_text, field), getattr(numbers, field)) for numbers in agents]
 
 
-def _rate(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.6g}"  # near 1
-
-
-def _number(value: float) -> str:
-    return "all" if math.isinf(value) else rounded(value)
+def number_text(field: str, value: float) -> str:
+    """A number of that field as text; rates are near 1, and need more digits."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "all"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{6 if field == 'rate' else 4}g}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from driftwise.cli.app import InputError, app, check, counted
+from driftwise.analysis.numbers import NOTE
+from driftwise.analysis.studies import agents_table, environments_table
+from driftwise.cli.app import InputError, app, check, counted, print_table
 from driftwise.cli.options import FileOrName
 from driftwise.experiments.files import find_study, write_starter
 from driftwise.experiments.running import fitting_tasks
@@ -28,7 +31,7 @@ def _init(
 
 @app.command("validate")
 def _validate(file_or_name: FileOrName) -> None:
-    """Check an experiment file, and whether it fits into memory; nothing is run."""
+    """Check an experiment file and whether it fits into memory; show its numbers. Nothing is run."""
     study = check(find_study, file_or_name)
     try:
         fitting_tasks(study)
@@ -41,3 +44,7 @@ def _validate(file_or_name: FileOrName) -> None:
         f"{counted(study.num_episodes, 'episode')} × {counted(study.num_runs, 'run')}",
     )
     print(f"{file_or_name}: valid: {', '.join(counts)}")
+    print_table(environments_table(study))
+    agents = agents_table(study, study.environments)
+    print_table(agents.without("environment") if len(study.environments) == 1 else agents)
+    print(textwrap.fill(NOTE, 80))

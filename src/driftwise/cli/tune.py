@@ -14,15 +14,18 @@ from driftwise.analysis.bounds import (
     rates_table,
     tunings_table,
 )
+from driftwise.analysis.studies import agents_table, setting_of
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, json_text, print_table
 from driftwise.cli.backtest import backtest_log
-from driftwise.cli.options import Json, flag, integer, number, word
-from driftwise.theory.bounds.advice import advise, require_possible_variation
+from driftwise.cli.options import Json, argument, flag, integer, number, word
+from driftwise.experiments.files import find_study
+from driftwise.theory.bounds.advice import Advice, advise, require_possible_variation
 from driftwise.theory.bounds.bound import Problem, Setting
 
 EXAMPLES = """\b
 Examples:
+  driftwise tune mine.toml
   driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
   driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5 --json
   driftwise tune --log clicks.csv --action article --reward click \\
@@ -35,6 +38,9 @@ WITH_A_LOG = "With a log: "
 
 @app.command("tune", epilog=EXAMPLES)
 def _tune(
+    file_or_name: Annotated[
+        str | None, argument("FILE|NAME", "An experiment, for the sizes of its environments.")
+    ] = None,
     dim: Annotated[int | None, integer("--dim", "Features, d.", bits=62)] = None,
     episodes: Annotated[
         int | None, integer("--episodes", "Episodes or rounds of the run, K.", bits=62)
@@ -91,17 +97,25 @@ def _tune(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how fast to forget: by a log of rewards, or by the bounds of theory."""
+    """Say how fast to forget: by the bounds of theory, for an experiment or some sizes, or by a log."""
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
     assumed = {"--horizon": horizon, "--problem": problem, "--delta": delta, "--norm-bound": norm_bound}
     columns = {"--reward": reward, "--features": features}
     besides = {"--action": action, "--memories": memories, "--windows": windows, "--out": out}
     if log is not None:
-        known = _given(columns, sizes | assumed, "with --log")
+        known = _given(columns, sizes | assumed | {"FILE|NAME": file_or_name}, "with --log")
         options = dict(shared=shared, memories=memories, windows=windows, ridge=ridge, noise=noise)
         backtest_log(log, action, *known, **options, out=out, as_json=as_json)
         return
-    known = _given(sizes, columns | besides | {"--shared": shared or None}, "without --log")
+    of_a_log = columns | besides | {"--shared": shared or None}
+    if file_or_name is not None:
+        taken = {"--dim": dim, "--variation": variation, "--horizon": horizon, "--problem": problem}
+        _given({}, of_a_log | taken, "with an experiment")
+        given = dict(delta=delta, ridge=ridge, noise_scale=noise, norm_bound=norm_bound)
+        given = {name: value for name, value in given.items() if value is not None}
+        _tune_experiment(file_or_name, episodes, given, as_json=as_json)
+        return
+    known = _given(sizes, of_a_log, "without --log")
     kind = PROBLEMS[check(require_choice, "--problem", "mdp" if problem is None else problem, list(PROBLEMS))]
     if horizon is None and kind == "linear MDP":
         raise InputError("--horizon must be a positive integer for an MDP, got none")
@@ -130,7 +144,38 @@ def _tune(
     print(f"{textwrap.fill(legend(setting, kind), 80)}\n")
     print(f"If the variation is not known, {choosers(setting, kind)}.\n")
     print(f"{textwrap.fill(caution(kind), 80)}\n")
+    _print_advice(advice)
+
+
+def _print_advice(advice: Advice) -> None:
     print(textwrap.fill(f"Recommendation. {' '.join(advice.sentences)}", 80, break_on_hyphens=False))
+
+
+def _tune_experiment(
+    file_or_name: str, episodes: int | None, given: dict[str, Any], *, as_json: bool
+) -> None:
+    """The same for every environment of an experiment, beside the numbers that its agents have there."""
+    study, found = check(find_study, file_or_name, num_episodes=episodes), {}
+    for label, environment in study.environments.items():
+        try:
+            problem, setting = setting_of(environment, study.lengths[label], **given)
+            found[label] = setting, problem, advise(setting, problem)
+        except ValueError as error:
+            raise InputError(f"{file_or_name}: {label}: {error}") from None
+    if as_json:
+        print(json_text({label: content(*each) for label, each in found.items()}))
+        return
+    for label, (setting, problem, advice) in found.items():
+        sizes = f"d = {setting.dim}, H = {setting.horizon}, K = {setting.num_episodes:,}"
+        print(f"{label}: {problem}, {sizes}, Δ = {setting.variation:.4g}\n\nThe agents of the experiment")
+        print_table(agents_table(study, [label]).without("environment"))
+        print_table(tunings_table(setting, problem))
+        print_table(bounds_table(setting, problem))
+        _print_advice(advice)
+        print()
+    for setting, problem in {problem: (setting, problem) for setting, problem, _ in found.values()}.values():
+        print(f"{textwrap.fill(legend(setting, problem), 80)}\n")
+        print(textwrap.fill(caution(problem), 80))
 
 
 def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:
