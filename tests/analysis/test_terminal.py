@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.analysis.table import Cell, Column, Table, numbers, words
-from driftwise.analysis.terminal import terminal_text
+from driftwise.analysis.terminal import paragraph, terminal_text
 
 letters = st.text("abcdefghij_", min_size=1, max_size=24)
 prose = st.lists(letters, max_size=12).map(" ".join)
@@ -80,6 +80,27 @@ def test_names_that_leave_no_room_stand_above_their_rows() -> None:
         "          1.23 ± 0.10      –",
         "maze of rooms · ε",
         "                   −2   0.25",
+    ]
+
+
+def test_names_that_would_cut_a_table_into_many_stand_above_its_rows() -> None:
+    long = "x" * 50
+    table = Table.of(
+        "t", (*words("name"), *numbers("a", "b", "c")), [(long, *(Cell("1.234567", (1,)) for _ in "abc"))]
+    )
+    assert terminal_text(table, 64).splitlines() == [
+        "         a         b         c",
+        "  ────────────────────────────",
+        long,
+        "  1.234567  1.234567  1.234567",
+    ]
+
+
+def test_paragraphs_cut_no_name() -> None:
+    name = "OPT-WLSVI-" * 6
+    assert paragraph(f"{'word ' * 10}{name} is an agent").splitlines() == [
+        ("word " * 10).strip(),
+        f"{name} is an agent",
     ]
 
 

@@ -12,6 +12,7 @@ from driftwise.analysis.table import Column, Table
 GAP = 2  # blanks between columns
 COMFORT = 16  # letters in a line of words, below which they are hard to read
 INDENT = 2  # of rows below their names
+MANY = 2  # tables that one is cut into, before names go above their rows instead
 
 
 @dataclass(frozen=True)
@@ -55,23 +56,34 @@ def terminal_text(table: Table, width: int) -> str:
     """The table in lines of at most `width`, less its title.
 
     Words are wrapped between words. Columns that do not fit beside the others follow in a further table,
-    which has the names of the rows again; names that leave no room beside them stand above their rows.
+    which has the names of the rows again; names that leave little room beside them stand above their rows.
     """
     cells = list(zip(*([cell.text for cell in row] for row in table.rows), strict=True))
     columns = [Texts(*each) for each in zip(table.columns, cells or [()] * len(table.columns), strict=True)]
     num_names = next((k for k, each in enumerate(columns) if not each.is_words), 0) or 1
     names, others = columns[:num_names], columns[num_names:]
-    above: list[list[str]] = []
-    if not all(_fits([*names, each], width) for each in others):
-        rows = zip(*(each.cells for each in names), strict=True)
-        above = [_wrapped(" · ".join(filter(None, row)), width) for row in rows]
-        names, width = [], width - INDENT
+    beside, below = _bands(names, others, width), _bands([], others, width - INDENT)
+    fits = all(_fits([*names, each], width) for each in others)
+    if fits and (len(beside) <= MANY or len(beside) <= len(below)):
+        return "\n\n".join(_drawn(band, width, ()) for band in beside)
+    rows = zip(*(each.cells for each in names), strict=True)
+    above = [_wrapped(" · ".join(filter(None, row)), width) for row in rows]
+    return "\n\n".join(_drawn(band, width - INDENT, above) for band in below)
+
+
+def paragraph(text: str) -> str:
+    """Prose in lines of 80 columns; no name is cut."""
+    return "\n".join(_wrapped(text, 80))
+
+
+def _bands(names: Sequence[Texts], others: Sequence[Texts], width: int) -> list[list[Texts]]:
+    """Columns in as few tables as they fit into, the names in each of them."""
     bands: list[list[Texts]] = [list(names)]
     for each in others:
         if len(bands[-1]) > len(names) and not _fits([*bands[-1], each], width):
             bands.append(list(names))
         bands[-1].append(each)
-    return "\n\n".join(_drawn(band, width, above) for band in bands)
+    return bands
 
 
 def _drawn(columns: Sequence[Texts], width: int, above: Sequence[list[str]]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
+from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_number
 from driftwise.cli.app import (
     InputError,
@@ -56,9 +56,9 @@ def backtest_log(
             print(text)
         else:
             print_table(scores_table(found, f"Forecasts one row ahead: {log.path}"))
-            print(f"{textwrap.fill(f'{READING} {LIMITS}', 80)}\n")
+            print(f"{paragraph(f'{READING} {LIMITS}')}\n")
             for sentence in sentences(found):
-                print(textwrap.fill(sentence, 80))
+                print(paragraph(sentence))
         if folder is not None:
             write_page(folder, "tune", text, html_page(found, str(log.path)))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
@@ -133,12 +133,11 @@ def _print_tables(study: FinishedStudy) -> None:
     device = manifest_text(facts["device"])
     print(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
-    for data in report.values():
-        for note in data.grid_notes:
-            print(f"{textwrap.fill(note, 80)}\n")
+    for note in dict.fromkeys(note for data in report.values() for note in data.grid_notes):
+        print(f"{paragraph(note)}\n")
     found = sweeps(report) if "environments" in facts["config"] else ()
     for sweep in found:
         print(sweep.title)
         print_table(rates_table([sweep]).without("sweep"))
     if found:
-        print(f"{textwrap.fill(verdicts(rates_table(found)), 80)}\n")
+        print(f"{paragraph(verdicts(rates_table(found)))}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Annotated, Any
 
 from driftwise.analysis.bounds import (
@@ -15,6 +14,7 @@ from driftwise.analysis.bounds import (
     tunings_table,
 )
 from driftwise.analysis.studies import agents_table, setting_of
+from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, json_text, print_table
 from driftwise.cli.backtest import backtest_log
@@ -141,14 +141,14 @@ def _tune(
     print_table(tunings_table(setting, kind))
     print_table(bounds_table(setting, kind))
     print_table(rates_table(setting, kind))
-    print(f"{textwrap.fill(legend(setting, kind), 80)}\n")
+    print(f"{paragraph(legend(setting, kind))}\n")
     print(f"If the variation is not known, {choosers(setting, kind)}.\n")
-    print(f"{textwrap.fill(caution(kind), 80)}\n")
+    print(f"{paragraph(caution(kind))}\n")
     _print_advice(advice)
 
 
 def _print_advice(advice: Advice) -> None:
-    print(textwrap.fill(f"Recommendation. {' '.join(advice.sentences)}", 80, break_on_hyphens=False))
+    print(paragraph(f"Recommendation. {' '.join(advice.sentences)}"))
 
 
 def _tune_experiment(
@@ -174,8 +174,8 @@ def _tune_experiment(
         _print_advice(advice)
         print()
     for setting, problem in {problem: (setting, problem) for setting, problem, _ in found.values()}.values():
-        print(f"{textwrap.fill(legend(setting, problem), 80)}\n")
-        print(textwrap.fill(caution(problem), 80))
+        print(f"{paragraph(legend(setting, problem))}\n")
+        print(paragraph(caution(problem)))
 
 
 def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:

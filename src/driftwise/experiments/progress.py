@@ -34,10 +34,14 @@ def shown_progress(quiet: bool = False) -> Iterator[Listener]:
 @contextlib.contextmanager
 def _bars(console: Any) -> Iterator[Listener]:
     from rich import progress
+    from rich.table import Column
 
+    wrapping = Column(overflow="fold")  # the only one: a long name takes lines, not the room of the others
     columns = (
-        progress.TextColumn("{task.description}", markup=False),  # a name may have brackets
-        progress.BarColumn(),
+        progress.TextColumn(
+            "{task.description}", markup=False, table_column=wrapping
+        ),  # it may have brackets
+        progress.BarColumn(bar_width=20),
         progress.TaskProgressColumn(),
         progress.TimeElapsedColumn(),
         progress.TextColumn("{task.fields[left]}"),
