@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.algorithms import opt_wlsvi
 from driftwise.analysis.statistics import mean_interval
 from driftwise.base.part import grid_shape, points, to_config
 from driftwise.base.provenance import provenance
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.grids import grids_of_agent
 from driftwise.experiments.running import Progress
 from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Ucb
@@ -178,3 +180,16 @@ def test_quickstart_shows_what_it_claims() -> None:
         assert mean + width < (stuck - stuck_width) / 2
     assert late["OPT-WLSVI"] < 0.01
     assert totals["OPT-WLSVI"][0] < stuck / 4
+
+
+def test_a_grid_that_was_made_in_python_runs_in_programs_of_some_points_each() -> None:
+    spec = prepare(QUICKSTART).groups[0].task.environment.spec
+    made = opt_wlsvi(spec, rate=[[0.8], [0.9]], radius=[0.1, 0.2, 0.3])
+    grids = [*grids_of_agent("agents.A", "A", made, at_most=4)]
+    assert [len(some) for _, some in grids] == [4, 2]
+    found = {label: point for _, some in grids for label, point in some.items()}
+    assert [*found][:2] == ["A (rate=0.8, radius=0.1)", "A (rate=0.8, radius=0.2)"]
+    assert tuple(point.agent for point in found.values()) == points(made)
+    assert found["A (rate=0.9, radius=0.3)"].values == {"rate": 0.9, "radius": 0.3}
+    with pytest.raises(ValueError, match=r"^agents\.A must be a grid of different agents"):
+        next(grids_of_agent("agents.A", "A", opt_wlsvi(spec, rate=[0.9, 0.9], radius=0.1), at_most=4))
