@@ -15,7 +15,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, moving_average, png_bytes
+from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.statistics import trailing_mean
 from driftwise.online import Bandit
 
 DESTINATION = "LAX"
@@ -123,8 +124,8 @@ def main(target: Path) -> None:
 def _draw_offers(axes: Axes, offered: Offers) -> None:
     for name, shares, colour in zip(offered.names, offered.means.T, COLOURS, strict=False):
         flying = np.flatnonzero(~np.isnan(shares))
-        axes.plot(flying, moving_average(shares[flying], width=30), color=colour, linewidth=1.4, label=name)
-    axes.set_title("Share on time, mean of 30 days", loc="left", fontsize=10.5)
+        axes.plot(flying, trailing_mean(shares[flying], width=30), color=colour, linewidth=1.4, label=name)
+    axes.set_title("Share on time, mean of the last 30 days", loc="left", fontsize=10.5)
     axes.set_xlabel("day of the year")
     axes.legend(frameon=False, fontsize=9, ncols=2)
 

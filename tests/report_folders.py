@@ -77,8 +77,10 @@ def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
     (folder / "manifest.json").write_bytes(storage.sealed(manifest, content))
 
 
-def make_grid_folder(folder: Path, *, rows: int, columns: int, **options: Any) -> Path:
-    """A large folder: an agent at all points of a grid of two parameters, four runs of 200 points."""
+def make_grid_folder(
+    folder: Path, *, rows: int, columns: int, more: tuple[str, ...] = (), **options: Any
+) -> Path:
+    """A large folder: an agent at all points of a grid of two parameters, and `more`; four runs."""
     points = {
         f"OPT-WLSVI (rate={0.75 + row / 100:g}, radius={0.05 * (1 + column):g})": {
             "rate": 0.75 + row / 100,
@@ -89,13 +91,15 @@ def make_grid_folder(folder: Path, *, rows: int, columns: int, **options: Any) -
     }
 
     def described(label: str) -> dict[str, Any]:
+        if label in more:
+            return {"name": label, "point": {}}
         point = points[label]
         forgetting = {"type": "ExponentialWeights", "rate": point["rate"]}
         exploration = {"type": "Ucb", "radius": point["radius"], "norm": "sandwich"}
         parameters = {"type": "LeastSquaresAgent", "forgetting": forgetting, "exploration": exploration}
         return {"name": "OPT-WLSVI", "point": point, "parameters": parameters}
 
-    return make_folder(folder, tuple(points), episodes=200, runs=4, described=described, **options)
+    return make_folder(folder, (*points, *more), episodes=200, runs=4, described=described, **options)
 
 
 def described_lock(change: int) -> dict[str, Any]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 
 from driftwise.analysis import figures
+from driftwise.analysis.leaders import leading, spans
+from driftwise.analysis.views import views
+from driftwise.analysis.yardsticks import random_regret
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.selection import one_per_agent
 from driftwise.simulation.results import Result
@@ -20,38 +25,67 @@ RESULTS = {
 }
 
 
-def test_moving_average_is_centred_and_cut_off_at_the_ends() -> None:
-    curve = np.array([[0.0, 3.0, 6.0, 0.0]])
-    np.testing.assert_allclose(figures.moving_average(curve, 3), [[1.5, 3, 3, 3]])
-    np.testing.assert_allclose(figures.moving_average(curve, 1), curve)
-    np.testing.assert_allclose(figures.moving_average(curve, 0), curve)
-
-
-def test_spread_keeps_the_order_and_the_gap_and_moves_no_more_than_needed() -> None:
-    places = np.array([0.1, 0.11, 0.5, 0.51, 0.52, 0.9])
-    moved = figures.spread(places, 0.06)
-    assert np.diff(moved).min() >= 0.06 - 1e-12
-    assert np.abs(moved - places).max() <= 0.06
-    np.testing.assert_allclose(figures.spread(np.array([0.1, 0.5]), 0.06), [0.1, 0.5])
-
-
 def test_curves_are_the_means_and_break_at_the_change() -> None:
     row = figures.Curves("a place", RESULTS, changes=(40,))
     figure = figures.regret_figure([row], title="What one sees", note="how it was made")
-    left, right = figure.axes
-    for line, result in zip(right.get_lines(), RESULTS.values(), strict=False):  # the change comes after them
+    cumulative, episode = figure.axes
+    for line, result in zip(cumulative.get_lines(), RESULTS.values(), strict=False):  # then the change
         np.testing.assert_allclose(np.asarray(line.get_ydata()), result.cumulative_regret.mean(axis=0))
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 101))
-    episodes = [np.asarray(line.get_xdata()) for line in left.get_lines()]
-    pieces = [(x[0], x[-1]) for x in episodes if len(x) > 2]
-    assert pieces == [(1, 40), (41, 100)] * 2
+    episodes = [np.asarray(line.get_xdata()) for line in episode.get_lines()]
+    assert [(x[0], x[-1]) for x in episodes if len(x) > 2] == [(1, 40), (41, 100)] * 2
     assert sum(x[0] == x[-1] == 40.5 for x in episodes) == 1  # the line that marks the change
-    shown = [text.get_text() for axes in (left, right) for text in axes.texts] + [
-        t.get_text() for t in figure.texts
-    ]
-    assert sorted(shown) == sorted(
-        ["a place", "change", "change", "first", "second", "What one sees", "how it was made"]
-    )
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
+    assert (figure.get_suptitle(), legend.get_title().get_text()) == ("What one sees", "how it was made")
+    assert figure.subfigs[0].get_suptitle() == "a place"
+
+
+def test_smoothing_knows_neither_what_comes_after_nor_what_was_before_a_change() -> None:
+    result = RESULTS["first"]
+    _, view = views(result, (40,))
+    seen = view.curves(result)
+    regret = result.optimal_values - result.values
+    for place in (39, 40, 70):
+        other = regret.copy()
+        other[:, place + 1 :] += 5  # the future
+        if place >= 40:
+            other[:, :40] += 5  # another world
+        changed = dataclasses.replace(result, values=result.optimal_values - other)
+        start = 0 if place < 40 else 40
+        np.testing.assert_allclose(view.curves(changed)[:, start : place + 1], seen[:, start : place + 1])
+    np.testing.assert_allclose(seen[:, 40], result.regret[:, 40])
+
+
+def test_the_drift_lies_below_every_axis_and_random_actions_are_the_unit_of_the_other() -> None:
+    environment = examples.make()
+    selection = one_per_agent(RESULTS, {label: label for label in RESULTS})
+    row = figures.curves_of("a place", selection, environment)
+    figure = figures.regret_figure([row])
+    axes, strips = figure.axes[::2], figure.axes[1::2]
+    for panel, strip in zip(axes, strips, strict=True):
+        assert strip.get_position().y1 < panel.get_position().y0
+        assert strip.get_xlim() == panel.get_xlim() == (0, 100)
+    level = random_regret(environment, 100)
+    drawn = [[np.asarray(line.get_data()).T.tolist() for line in panel.get_lines()] for panel in axes]
+    assert [[0, 0], [100, pytest.approx(100 * level)]] in drawn[0]
+    assert [[0, pytest.approx(level)], [100, pytest.approx(level)]] in drawn[1]
+    (shares,) = axes[0].child_axes
+    assert shares.get_ylim() == pytest.approx(np.array(axes[0].get_ylim()) / (100 * level))
+    still = figures.regret_figure([row._replace(drift=None, random=np.nan)])
+    assert len(still.axes) == 2
+
+
+def test_shading_is_where_the_leader_is_significantly_below_all_others() -> None:
+    generator = np.random.default_rng(0)
+    luck = generator.uniform(0.9, 1.1, (10, 20))
+    gap = np.where(np.arange(20) < 10, 0.0, 1.0) * generator.uniform(0.5, 1.5, (10, 20))
+    ahead = leading({"a": luck, "b": luck + gap, "c": luck + 2 * gap}, "a")
+    assert spans(ahead) == [(10, 19)]
+    assert not leading({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a").any()  # not below all
+    assert spans(leading({"a": luck, "b": luck + gap, "a again": luck}, "a")) == [(10, 19)]  # its equal
+    assert not leading({"a": luck}, "a").any()
+    assert spans(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
 
 
 def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:
@@ -61,19 +95,18 @@ def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand(
         figures.Curves("other", {"_b": first, "c": second}),
     ]
     figure = figures.regret_figure(rows)
-    looks = []
-    for axes in figure.axes[1::2]:
-        names = {text.get_text(): text for text in axes.texts}
-        looks.append({name: text.get_color() for name, text in names.items() if name != "change"})
-        assert not any(text.get_parse_math() for name, text in names.items() if name != "change")
-    assert [set(each) for each in looks] == [{"$a$", "_b"}, {"_b", "c"}]
-    assert looks[0]["_b"] == looks[1]["_b"]
-    assert len({looks[0]["$a$"], looks[0]["_b"], looks[1]["c"]}) == 3
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [r"\$a\$", "\u200b_b", "c"]  # as matplotlib writes them
+    colours = [line.get_color() for line in legend.get_lines()]
+    assert len({*colours}) == 3
+    drawn = [[line.get_color() for line in axes.get_lines()[:2]] for axes in figure.axes[::2]]
+    assert drawn == [colours[:2], colours[1:]]
     heights = [axes.get_position().height * figure.get_size_inches()[1] for axes in figure.axes]
-    np.testing.assert_allclose(heights, heights[0])
+    np.testing.assert_allclose(heights, heights[0], rtol=0.02)  # but for what is written around them
 
 
-def test_of_many_agents_all_are_named_and_those_of_lowest_average_rank_have_colours() -> None:
+def test_of_many_agents_all_are_drawn_and_those_of_lowest_average_rank_have_colours() -> None:
     flat = np.ones((2, 5))
     agents = {
         str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
@@ -81,24 +114,51 @@ def test_of_many_agents_all_are_named_and_those_of_lowest_average_rank_have_colo
     }
     rows = [figures.Curves("one", agents), figures.Curves("other", {**agents, "12": agents["19"]})]
     figure = figures.regret_figure(rows, note="made up")
-    for axes in figure.axes[1::2]:
-        named = {text.get_text(): text for text in axes.texts}
-        assert named.keys() == agents.keys()
-        coloured = {name for name, text in named.items() if text.get_color() != figures.GREY}
-        assert coloured == {str(number) for number in range(15) if number != 12}
-        places = sorted(text.get_position()[1] * axes.get_window_extent().height for text in named.values())
-        assert np.diff(places).min() >= figures.LABEL * figure.dpi - 1e-6  # names do not overlap
-    assert figure.texts[1].get_text() == "made up · in colour the 14 of lowest average rank of 20 agents"
+    assert all(len(axes.get_lines()) == 20 for axes in figure.axes)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == [*(str(number) for number in range(15) if number != 12), "6 others"]
+    note = figure.legends[0].get_title().get_text()
+    assert note == "made up · in colour the 14 of lowest average rank of 20 agents"
 
 
 def test_a_grid_is_one_curve_and_its_other_points_are_faint() -> None:
     first, second = RESULTS.values()
     points = {"A (x=1)": first, "A (x=2)": second, "B": second}
     selection = one_per_agent(points, {"A (x=1)": "A", "A (x=2)": "A", "B": "B"})
-    figure = figures.regret_figure([figures.curves_of("a place", selection, ())])
-    right = figure.axes[1]
-    assert [text.get_text() for text in right.texts] == ["A*", "B"]
-    assert [line.get_alpha() for line in right.get_lines()] == [None, None, figures.UNCHOSEN["alpha"]]
+    figure = figures.regret_figure([figures.curves_of("a place", selection, None)])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A*", "B"]
+    alphas = [line.get_alpha() for line in figure.axes[0].get_lines()]
+    assert alphas == [None, None, figures.UNCHOSEN["alpha"]]
+
+
+@pytest.mark.parametrize("width", [3.3, 7.0])
+def test_a_figure_is_as_wide_as_asked_and_nothing_of_it_is_cut_off(width: float) -> None:
+    rows = [figures.Curves("a place", RESULTS, changes=(40,), random=0.5)]
+    figure = figures.regret_figure(rows, title="A title that is long " * 4, width=width, font="serif")
+    assert figure.get_size_inches()[0] == width
+    box = figure.get_tightbbox()
+    assert box.x0 >= -0.02
+    assert box.x1 <= width + 0.02
+    first, second, *_ = (axes.get_position() for axes in figure.axes)
+    assert (first.x0 == pytest.approx(second.x0, abs=0.02)) == (width < 6)  # one below the other
+    family = figure.axes[0].get_xticklabels()[0].get_fontfamily()
+    assert family[0] == "serif"
+
+
+@pytest.mark.parametrize(
+    ("look", "message"),
+    [
+        ({"width": 1}, "width must be"),
+        (
+            {"font": "No Such Font"},
+            "font must be a font that is installed here, or serif, got 'No Such Font'",
+        ),
+        ({"font_size": 1}, "font_size must be"),
+    ],
+)
+def test_a_look_that_cannot_be_is_refused(look: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        figures.regret_figure([figures.Curves("", RESULTS)], **look)
 
 
 def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
@@ -106,17 +166,6 @@ def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
     flat = Result(np.ones((2, 5)), -np.ones((2, 5)), np.zeros((2, 5)), np.ones(5, dtype=int), None, {})
     figure = figures.regret_figure([figures.Curves("one", {"a": flat})], title=title)
     assert figure.texts[0].get_window_extent().x1 <= figure.bbox.x1
-
-
-def test_names_of_changes_never_overlap_and_all_of_them_are_marked() -> None:
-    changes = (*range(5, 60, 2), 90)
-    drawn = figures.regret_figure([figures.Curves("", RESULTS, changes=changes)])
-    for axes in drawn.axes:
-        marked = [line for line in axes.get_lines() if len({*np.asarray(line.get_xdata())}) == 1]
-        assert len(marked) == len(changes)
-        boxes = [text.get_window_extent() for text in axes.texts if text.get_text() == "change"]
-        assert len(boxes) > 2
-        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import inspect
 import io
 import json
@@ -19,9 +20,10 @@ import pytest
 from driftwise import environments
 from driftwise.analysis import latex
 from driftwise.analysis.finished import FinishedStudy
-from driftwise.analysis.page import Code, Figure, thinned
+from driftwise.analysis.page import Code, Figure
 from driftwise.analysis.report import FORMATS, write_report
-from driftwise.analysis.report.data import ReportData, load_report_data, random_regret
+from driftwise.analysis.report.data import ReportData, load_report_data
+from driftwise.analysis.report.finding import details
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.closing import reproduce
 from driftwise.analysis.report.panels.comparisons import differences_to_best, ranking
@@ -30,6 +32,9 @@ from driftwise.analysis.report.panels.final_table import IN_CSV, final_table, me
 from driftwise.analysis.report.panels.heat_map import find_grids
 from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.wording import rounded, with_half_width, with_interval
+from driftwise.analysis.table import latex_text
+from driftwise.analysis.views import thinned
+from driftwise.analysis.yardsticks import random_regret
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS, run_study
 from driftwise.experiments.study import prepare
@@ -46,6 +51,7 @@ def test_every_format_is_written_next_to_the_results_or_where_asked(tmp_path: Pa
     assert other.read_bytes() == path.read_bytes()  # nothing in it depends on when it was written
     starts = {
         "html": b"<!doctype html>",
+        "svg": b"<?xml",
         "pdf": b"%PDF",
         "png": b"\x89PNG",
         "csv": b"environment,",
@@ -127,8 +133,7 @@ def test_environments_are_told_apart_in_every_format(tmp_path: Path) -> None:
     assert sum(line.startswith("first & ") for line in lines) == 1
     assert sum(line.startswith(r"\S{} 2 \& more & ") for line in lines) == 1
     assert lines.count(r"\midrule") == 2
-    for format in ("pdf", "png"):
-        assert write_report(folder, format=format).stat().st_size > 1000
+    assert write_report(folder, format="svg").stat().st_size > 1000
 
 
 def test_agents_are_ranked_within_runs_and_ranks_averaged_over_environments(tmp_path: Path) -> None:
@@ -165,9 +170,12 @@ NEXT = np.array([2.0, 3.0, 2.5, 2.1])
 @pytest.mark.parametrize("rounding", [0.0, 1e-13])
 def test_an_equal_best_shares_the_lead_and_is_not_tested(rounding: float) -> None:
     data = in_memory({"last": SOME + NEXT, "one": SOME * (1 + rounding), "other": SOME})
-    lead = _lead({"none": data})
-    assert lead.startswith("one and other share the lowest cumulative regret, 13.0 ± 5.0, and are identical")
-    assert "Next is last, 2.40 [1.68, 3.12] more, paired by run." in lead
+    heading, lead = _opening({"none": data})
+    share = 1 - SOME.mean() / (SOME + NEXT).mean()
+    assert heading.startswith(
+        f"one and other end with {100 * share:.0f} % less regret than the next best agent, last"
+    )
+    assert "After 2 episodes the regret of one is 13.0 ± 5.0; last has 2.40 [1.68, 3.12] more" in lead
     assert data.ranks.tolist() == [3, 1.5, 1.5]
     found = differences_to_best(data)
     assert found.identical.tolist() == [True, False]
@@ -176,19 +184,45 @@ def test_an_equal_best_shares_the_lead_and_is_not_tested(rounding: float) -> Non
     twice = {"a": data, "b": data}
     assert ranking(twice).leads.tolist() == [True, True, False]
     assert ranking(twice).best.all(axis=1).tolist() == [True, True, False]
-    assert "one and other share the lowest average rank over 2 environments, 1.50" in _lead(twice)
+    assert "one and other share the lowest average rank over 2 environments, 1.50" in _opening(twice)[0]
+
+
+def test_the_opening_sentence_names_the_agent_by_how_much_and_with_what_certainty() -> None:
+    clear, _ = _opening({"none": in_memory({"b": SOME + NEXT, "a": SOME})})
+    assert re.fullmatch(
+        r"a ends with 16 % less regret than the next best agent, b \(95 %: 9\.1 % to 22 %, p = 0\.002\)\.",
+        clear,
+    )
+    doubtful, _ = _opening({"none": in_memory({"a": SOME, "b": SOME[::-1] + 0.1})})
+    assert "p = 0.9" in doubtful
+    assert doubtful.endswith("too close to call with 4 runs.")
+    once, _ = _opening({"none": in_memory({"a": [1.0], "b": [2.0]})})
+    assert once.startswith("a ends with 50 % less regret than the next best agent, b, in one run")
+    negative, _ = _opening({"none": in_memory({"a": -SOME, "b": SOME})})  # as without episodes
+    assert negative.startswith("a ends with 13 less regret than the next best agent, b (p = 0.00")
+    alone, _ = _opening({"none": in_memory({"a": SOME})})
+    assert alone == "a ends with a regret of 13.0 ± 5.0."
 
 
 def test_a_lead_of_equal_means_is_shared_without_a_word_of_identity() -> None:
-    assert "a and b share" in (lead := _lead({"none": in_memory({"a": SOME, "b": SOME[::-1]})}))
-    assert "identical" not in lead
-    assert "a, b, c, d and 2 more share" in _lead({"none": in_memory(dict.fromkeys("abcdef", SOME))})
-    assert "a ends with the lowest" in _lead({"none": in_memory({"a": [1.0], "b": [2.0]})})
+    heading, _ = _opening({"none": in_memory({"a": SOME, "b": SOME[::-1]})})
+    assert heading == "a and b end with a regret of 13.0 ± 5.0."
+    heading, _ = _opening({"none": in_memory(dict.fromkeys("abcdef", SOME))})
+    assert heading == "a, b, c, d and 2 more end with a regret of 13.0 ± 5.0 in every run."
 
 
-def _lead(report: dict[str, ReportData]) -> str:
-    (text,) = re.findall(r'<p class="lead">(.*?)</p>', html_page(report).split("<article")[0])
-    return text
+def test_the_lead_says_since_when_it_is_significant(tmp_path: Path) -> None:
+    (data,) = load_report_data(make_folder(tmp_path, runs=8)).values()
+    assert re.search(r"It is significantly below all others from episode \d+ on\.", details(data))
+    (few,) = load_report_data(make_folder(tmp_path, runs=5)).values()
+    assert "significantly" not in details(few)
+    assert "of that of random actions; " in details(few)
+
+
+def _opening(report: dict[str, ReportData]) -> list[str]:
+    """The heading of the page and the paragraph below it."""
+    header = html_page(report).split("</header>")[0]
+    return [html.unescape(text) for text in re.findall(r'<(?:h1|p class="lead")>(.*?)</', header)]
 
 
 def test_recovery_shows_how_many_runs_recovered_before_how_fast(tmp_path: Path) -> None:
@@ -289,11 +323,40 @@ def test_latex_says_what_it_takes_and_counts_right(tmp_path: Path) -> None:
     ]
 
 
+def test_the_best_is_bold_in_latex_and_those_that_differ_from_it_are_marked() -> None:
+    noise = np.array([-3.0, 3.0, -3.0, 3.1])
+    report = {"none": in_memory({"near": SOME + noise, "best": SOME - 0.5, "worse": SOME + 10 * NEXT})}
+    lines = latex_text(final_table(report, ("agent", "regret"))).splitlines()
+    regrets = dict(line.removesuffix(r" \\").split(" & ") for line in lines if " & " in line)
+    assert regrets["best"].startswith(r"$\mathbf{12.5 \pm ")
+    assert regrets["worse"].endswith(r"^{\ddagger}$")
+    assert "dagger" not in regrets["near"]
+    assert [latex.number("1 ± 2", mark=mark) for mark in ("†", "")] == [r"$1 \pm 2^{\dagger}$", r"$1 \pm 2$"]
+
+
+def test_regret_is_told_as_a_share_of_random_actions(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (data,) = load_report_data(folder).values()
+    rows = list(csv.DictReader(io.StringIO(write_report(folder, format="csv").read_text())))
+    shares = {row["agent"]: float(row["share_of_random"]) for row in rows}
+    expected = data.scores.mean(axis=0) / (60 * data.random_regret)
+    assert [shares[label] for label in data.labels] == pytest.approx(expected.tolist())
+
+
+def test_a_look_is_for_figures_alone(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    with pytest.raises(ValueError, match=r"width must be left out for html: it is for svg, pdf, png, got 3"):
+        write_report(folder, width=3)
+    path = write_report(folder, format="svg", width=3.5, title="", font="serif")
+    assert 'width="252pt"' in path.read_text()  # 72 to the inch
+    assert "by-hand" not in path.read_text()
+
+
 def test_latex_is_escaped_and_its_rows_have_equal_numbers_of_cells(tmp_path: Path) -> None:
     text = write_report(make_folder(tmp_path), format="latex").read_text()
     assert latex.escaped(NASTY) in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {5}
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {6}
     assert len(rows) == 1 + len(LABELS)
 
 
@@ -305,7 +368,7 @@ def test_the_smallest_results_have_reports(
 ) -> None:
     none = {"still": {"name": "combination_lock", "drift": {"type": "Constant"}}}
     folder = make_folder(tmp_path, labels, runs=runs, episodes=max(episodes, 2), environments=none)
-    for format in FORMATS:
+    for format in ("html", "svg", "csv", "latex"):
         assert write_report(folder, format=format).stat().st_size > 50
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise import algorithms
-from driftwise.analysis.page import Section
+from driftwise.analysis.page import Section, Story
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.panels.final_table import final_table
@@ -82,6 +82,65 @@ def test_what_was_told_comes_back_for_those_who_told_it(tmp_path: Path) -> None:
         [NASTY, "30", "15"],
         ["third", "–", "–"],
     ]
+
+
+def sentences(folder: Path, told: dict[str, Any], **options: Any) -> list[str]:
+    found = section(folder, told=told, **options)
+    (story,) = [block for block in found.blocks if isinstance(block, Story)]
+    return [*story.sentences]
+
+
+def test_an_agent_that_never_restarted_has_a_sentence_and_no_empty_panel(tmp_path: Path) -> None:
+    never = {"plain": {"restarts": np.zeros((RUNS, EPISODES)), "alarms": np.zeros((RUNS, EPISODES))}}
+    found = section(tmp_path, told=never)
+    assert figures(found) == {}
+    assert found.blocks[0].sentences == ["plain never restarted.", "plain never raised an alarm."]
+
+
+def test_events_are_told_by_how_often_and_how_soon_after_a_change(tmp_path: Path) -> None:
+    restarts = np.zeros((RUNS, EPISODES))
+    restarts[:3, 34] = 1  # the fifth episode after the change at 30, in half of the runs
+    assert sentences(tmp_path, {"plain": {"restarts": restarts}}) == [
+        "plain restarted 0.50 times in a run; the change was followed by a restart in 50 % of the cases, "
+        "after 5 episodes (median)."
+    ]
+    before = np.zeros((RUNS, EPISODES))
+    before[:, 10] = 1
+    (sentence,) = sentences(tmp_path, {"plain": {"restarts": before}})
+    assert sentence == "plain restarted once in a run, never after a change."
+
+
+@pytest.mark.parametrize(
+    ("last", "story"),
+    [
+        ((0.33, 0.33, 0.34), "third stayed uniform, 33/33/34 %."),
+        ((0.1, 0.8, 0.1), "third came to trust rate = 0.99 most, 80 % at the end, 80 % over the run."),
+        (None, "third settled on another one in every run, 90 % at the end."),
+    ],
+)
+def test_shares_are_told_by_whether_one_of_them_came_to_count_most(
+    tmp_path: Path, last: tuple[float, ...] | None, story: str
+) -> None:
+    shares = np.tile(np.array(last or (0.9, 0.05, 0.05))[:, None, None], (1, RUNS, EPISODES))
+    if last is None:
+        shares = np.stack([np.roll(shares[:, run], run, axis=0) for run in range(RUNS)], axis=1)
+    curves = {f"{name}.{arm}": shares[arm] for name in ("probability", "played") for arm in range(3)}
+    assert sentences(tmp_path, {"third": curves}) == [story]
+
+
+def test_a_memory_is_told_by_how_it_answered_the_changes(tmp_path: Path) -> None:
+    memory = np.full((RUNS, EPISODES), 900.0)
+    memory[:, 30:42] = np.geomspace(800, 40, 12)
+    memory[:, 42:] = 40
+    (fell,) = sentences(tmp_path, {"plain": {"memory": memory}})
+    assert fell == "The memory of plain fell from 900 to 40 episodes within 10 episodes of the change."
+    (stayed,) = sentences(tmp_path, {"plain": {"memory": np.full((RUNS, EPISODES), 900.0)}})
+    assert stayed == (
+        "The memory of plain did not answer the change: 900 episodes before it and 900 at the least after it."
+    )
+    still = {"still": {"name": "combination_lock", "drift": {"type": "Constant"}}}
+    (alone,) = sentences(tmp_path, {"plain": {"memory": memory}}, environments=still)
+    assert alone == "The memory of plain went from 900 to 40 episodes."
 
 
 def test_agents_that_tell_nothing_have_no_panel(tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ from driftwise.analysis.statistics import (
     regret_area,
     scaling_exponent,
     sign_flip_test,
+    simultaneous_test,
     t_test,
+    trailing_mean,
 )
 from driftwise.simulation.results import Result
 
@@ -198,6 +200,28 @@ def test_exact_sign_flips_are_scipys_and_counted_by_hand() -> None:
         (differences,), np.mean, permutation_type="samples", n_resamples=2**12, vectorized=True
     )
     assert sign_flip_test(differences) == pytest.approx(theirs.pvalue)
+
+
+def test_points_tested_together_are_told_apart_by_luck_in_one_study_of_twenty() -> None:
+    """Among points of pure luck some have p ≤ 5 % alone; of all together, in 5 % of the studies."""
+    generator = np.random.default_rng(0)
+    studies = generator.normal(size=(400, 8, 30)).cumsum(axis=-1)  # curves, whose points depend on each other
+    alone = np.mean([(sign_flip_test(study) <= 0.05).any() for study in studies])
+    together = np.mean([(simultaneous_test(study) <= 0.05).any() for study in studies])
+    assert alone > 0.1
+    assert together <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)  # three standard deviations
+    assert (simultaneous_test(studies[0]) >= sign_flip_test(studies[0]) - 1e-12).all()
+    np.testing.assert_allclose(simultaneous_test(studies[0][:, :1]), sign_flip_test(studies[0][:, :1]))
+    assert simultaneous_test(np.zeros((8, 3))).tolist() == [1, 1, 1]
+
+
+def test_a_trailing_mean_is_over_the_episodes_up_to_each_point() -> None:
+    curve = np.array([[0.0, 3.0, 6.0, 0.0]])
+    np.testing.assert_allclose(trailing_mean(curve, 2), [[0, 1.5, 4.5, 3]])
+    np.testing.assert_allclose(trailing_mean(curve, 2, lengths=[1, 1, 2, 1]), [[0, 1.5, 5, 4]])
+    np.testing.assert_allclose(trailing_mean(curve, 9)[:, -1], curve.mean())
+    with pytest.raises(ValueError, match="width must be"):
+        trailing_mean(curve, 0)
 
 
 def test_drawn_sign_flips_are_near_the_exact_share_and_never_zero() -> None:

@@ -19,6 +19,7 @@ from driftwise.analysis.page import (
     Legend,
     Page,
     Section,
+    Story,
     line,
     write_html,
 )
@@ -78,7 +79,7 @@ def test_latex_groups_rows_by_their_first_word() -> None:
         r"Place & Agent & Regret & Share \\",
         r"\midrule",
         r"lock & A \textbar{} 50\% & $1.23 \pm 0.10$ & -- \\",
-        r" & \textless{}b\textgreater{} & $\infty$ & $0.2$ \\",
+        r" & \textless{}b\textgreater{} & $\infty$ & $\mathbf{0.2}$ \\",
         r"\midrule",
         r"maze & $\varepsilon$ & $-2$ & $0.3$ \\",
         r"\bottomrule",
@@ -124,10 +125,18 @@ def page_with(text: str) -> str:
     """A page with the text wherever there can be one."""
     columns, cells = (Column(text), Column(text, (text,))), (Cell(text), Cell(text, (1.0,)))
     figure = Figure(text, [line(0, text, np.ones(2))], {"title": text}, text, caption=text)
-    texts = [text, Definitions({text: text}), Code(text), Code(text, summary=text), Legend([text])]
+    texts = [text, Definitions({text: text}), Code(text), Code(text, summary=text), Story([text])]
     section = Section(text, [*texts, Table(text, columns, (cells,)), figure, (figure, figure)])
     return write_html(
-        Page(text, text, text, text, [Article(text, [section], text, text, text), section], text)
+        Page(
+            text,
+            text,
+            text,
+            text,
+            [Article(text, [section], text, text, text), section],
+            Legend({text: 0, f"faint {text}": None}),
+            text,
+        )
     )
 
 
@@ -153,7 +162,7 @@ def test_the_best_number_of_a_table_is_marked_and_can_be_sorted_by() -> None:
     ("value", "expected"),
     [
         ((1.0, math.inf, math.nan), [1.0, None, None]),
-        ({"a": Cell("x", (1,))}, {"a": {"text": "x", "numbers": [1], "best": False}}),
+        ({"a": Cell("x", (1,))}, {"a": {"text": "x", "numbers": [1], "best": False, "mark": ""}}),
         ("abc", "abc"),
     ],
 )

@@ -453,7 +453,8 @@ def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.
     ("arguments", "line"),
     [
         ("report nowhere", "nowhere must be a results folder, but there is no such folder"),
-        ("report . --format docx", "format must be one of html, pdf, png, csv, latex, got 'docx'"),
+        ("report . --format docx", "format must be one of html, svg, pdf, png, csv, latex, got 'docx'"),
+        ("report . --width 3", "width must be left out for html: it is for svg, pdf, png, got 3.0"),
         ("report .", "manifest.json is missing: the folder holds no finished run"),
     ],
 )

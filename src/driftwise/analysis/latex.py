@@ -22,7 +22,7 @@ MARKS = {
 }  # fmt: skip
 SYMBOLS = {
     "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "≤": r"\le", "≥": r"\ge", "→": r"\to",
-    "∞": r"\infty",
+    "∞": r"\infty", "†": r"\dagger", "‡": r"\ddagger",
 }  # fmt: skip
 MARKS_ABOVE_OR_BELOW = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328"
 ACCENTS = dict(zip(MARKS_ABOVE_OR_BELOW, "`'^~=u.\"rHvck", strict=True))
@@ -48,14 +48,18 @@ def unknown(text: str) -> str:
     return "".join(sorted({character for character in escaped(text) if not character.isascii()}))
 
 
-def number(text: str) -> str:
-    """A number, or several, as `wording` has it, in mathematics."""
+def number(text: str, *, bold: bool = False, mark: str = "") -> str:
+    """A number, or several, as `wording` has it, in mathematics, with a `mark` raised behind it."""
     text = re.sub(r"(?<=\d),(?=\d)", "{,}", text)
     text = re.sub(r"e([+−])0*(\d+)", lambda found: rf" \cdot 10^{{{found[1].strip('+')}{found[2]}}}", text)
     for bracket in "[(":
         text = text.replace(f" {bracket}", rf"\ {bracket}")  # mathematics has no spaces of its own
     text = text.replace(" %", r"\,\%")
-    return "--" if text == "–" else f"${''.join(SYMBOLS.get(character, character) for character in text)}$"
+    if text == "–":
+        return "--"
+    text, mark = ("".join(SYMBOLS.get(each, each) for each in word) for word in (text, mark))
+    raised = f"^{{{mark}}}" if mark else ""
+    return rf"$\mathbf{{{text}}}{raised}$" if bold else f"${text}{raised}$"
 
 
 def _command(character: str) -> str:

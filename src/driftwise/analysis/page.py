@@ -22,7 +22,6 @@ from driftwise import __version__
 from driftwise.analysis.figures import COLOURS
 from driftwise.analysis.table import Table
 
-MAX_POINTS = 400  # of a curve: about as many as a screen shows
 DASHES = ("solid", "dash", "dot", "dashdot")
 MANY = 12  # rows or columns of a heat map, beyond which they are narrow
 STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a curve's dashes
@@ -58,15 +57,20 @@ class Figure:
 class Legend:
     """A button for each agent, which hides and shows it in all figures of the page."""
 
-    agents: Sequence[str]
+    styles: Mapping[str, int | None]  # numbers of the agents' colours and dashes; without one they are faint
 
     @property
-    def chips(self) -> list[tuple[str, int, str]]:
-        """Name, number of the colour, and dashes of every agent."""
-        styles = (curve_style(index) for index in range(len(self.agents)))
-        return [
-            (agent, colour, STROKES[dash]) for agent, (colour, dash) in zip(self.agents, styles, strict=True)
-        ]
+    def chips(self) -> list[tuple[str, int | str, str]]:
+        """Name, colour, and dashes of every agent."""
+        looks = ((agent, *curve_style(number)) for agent, number in self.styles.items())
+        return [(agent, colour, STROKES[dash]) for agent, colour, dash in looks]
+
+
+@dataclass(frozen=True)
+class Story:
+    """Sentences on what happened, one below the other."""
+
+    sentences: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Code:
 
 
 # Strings are notes; figures of a tuple stand side by side.
-Block = str | Table | Figure | tuple[Figure, ...] | Legend | Definitions | Code
+Block = str | Table | Figure | tuple[Figure, ...] | Story | Definitions | Code
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class Page:
     heading: str
     lead: str
     parts: Sequence[Section | Article]
+    legend: Legend | None = None  # stays in view
     version: str = __version__  # of the driftwise that the page is about
 
     @property
@@ -158,24 +163,26 @@ def _html(part: Block | Section | Article) -> Markup:
     return getattr(_environment().get_template("parts.html").module, name)(part)
 
 
-def curve_style(index: int) -> tuple[int, int]:
-    """Numbers of the colour and of the dashes; neighbours differ in both, as in `figures`."""
+def curve_style(number: int | None) -> tuple[int | str, int]:
+    """The colour and the number of the dashes; neighbours differ in both, as in `figures`."""
+    if number is None:
+        return "faint", 0
     block = 2 * len(COLOURS)
-    return index % len(COLOURS), index % 2 + 2 * (index // block % 2)
+    return number % len(COLOURS), number % 2 + 2 * (number // block % 2)
 
 
 def line(
-    index: int, name: str, y: np.ndarray, half_width: np.ndarray | None = None, **more: Any
+    number: int | None, name: str, y: np.ndarray, half_width: np.ndarray | None = None, **more: Any
 ) -> dict[str, Any]:
-    """The curve of the agent with this number, and the half-width of the band around it."""
-    colour, dash = curve_style(index)
+    """The curve of the agent of this number, and the half-width of the band around it; faint without one."""
+    colour, dash = curve_style(number)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": plotly_text(name),
         "y": packed(y),
         **({} if half_width is None else {"half_width": packed(half_width)}),
-        "line": {"width": 2, "dash": DASHES[dash]},
+        "line": {"width": 0.8 if number is None else 2, "dash": DASHES[dash]},
         "hovertemplate": "%{y:.4~r}",
         "meta": {"agent": name, "colour": colour},
         **more,
@@ -202,8 +209,3 @@ def distinct_texts(values: Sequence[Any]) -> list[str]:
     """Values as texts, short where that tells them apart."""
     short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
     return short if len({*short}) == len({*map(str, values)}) else [str(value) for value in values]
-
-
-def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:
-    """At most `limit` places from the first to the last."""
-    return np.unique(np.linspace(0, size - 1, min(size, max(limit, 2))).round().astype(int))

@@ -36,12 +36,13 @@ class Cell:
 
     text: str
     numbers: tuple[Any, ...] = ()
-    best: bool = False  # stands out on a page
+    best: bool = False  # stands out on a page and in print
+    mark: str = ""  # raised behind the text: how surely it differs from the best
 
     @classmethod
-    def of(cls, write: Callable[..., str], *numbers: Any, best: bool = False) -> Cell:
+    def of(cls, write: Callable[..., str], *numbers: Any, best: bool = False, mark: str = "") -> Cell:
         """The cell of numbers that `write` makes a text of."""
-        return cls(write(*numbers), numbers, best)
+        return cls(write(*numbers), numbers, best, mark)
 
     @property
     def key(self) -> str:
@@ -184,4 +185,6 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    return latex.number(cell.text) if cell.numbers else latex.escaped(cell.text)
+    if not cell.numbers:
+        return latex.escaped(cell.text)
+    return latex.number(cell.text, bold=cell.best, mark=cell.mark)

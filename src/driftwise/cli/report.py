@@ -6,26 +6,41 @@ from pathlib import Path
 from typing import Annotated
 
 from driftwise.cli.app import InputError, app, check
-from driftwise.cli.options import FOLDER_OR_CURVES, argument, word
+from driftwise.cli.options import FOLDER_OR_CURVES, argument, number, word
 
 EXAMPLES = """\b
 Examples:
   driftwise report results/quickstart
   driftwise report results/quickstart --format latex --out table.tex
+  driftwise report results/quickstart --format pdf --width 3.3 --font serif --title ''
   driftwise report curves.csv"""
 
 
 @app.command("report", epilog=EXAMPLES)
 def _report(
     folder: Annotated[str, argument("DIR", FOLDER_OR_CURVES)],
-    format: Annotated[str, word("FORMAT", "html, pdf, png, csv or latex.")] = "html",
+    format: Annotated[str, word("FORMAT", "html, svg, pdf, png, csv or latex.")] = "html",
     out: Annotated[str | None, word("FILE", "The file to write.  [default: in DIR]")] = None,
+    width: Annotated[
+        float | None, number("--width", "Width of a figure in inches.  [default: 11]", metavar="INCHES")
+    ] = None,
+    font: Annotated[
+        str | None, word("NAME", "Font of a figure, serif for one.  [default: DejaVu Sans]")
+    ] = None,
+    font_size: Annotated[
+        float | None, number("--font-size", "Its size.  [default: by the width]", metavar="POINTS")
+    ] = None,
+    title: Annotated[
+        str | None, word("TEXT", "Title of a figure; '' for none.  [default: the experiment's summary]")
+    ] = None,
 ) -> None:
     """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
     from driftwise.analysis.report import write_report
 
     try:
-        print(check(write_report, Path(folder), format=format, out=None if out is None else Path(out)))
+        look = dict(width=width, font=font, font_size=font_size, title=title)
+        target = None if out is None else Path(out)
+        print(check(write_report, Path(folder), format=format, out=target, **look))
     except OSError as error:
         where = "" if out is None else f" {out!r}"
         raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None

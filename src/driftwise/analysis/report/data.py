@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from driftwise.algorithms import uniform
 from driftwise.analysis.audit.findings import Finding, read_findings
+from driftwise.analysis.leaders import ranked
 from driftwise.analysis.numbers import Numbers, numbers_of
 from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.wording import counted
+from driftwise.analysis.yardsticks import moved, random_regret
 from driftwise.environments.environment import Environment
 from driftwise.environments.registry import build
 from driftwise.experiments.curves import COLUMNS, FORMATS, MEASURES, curves_of_rows, load_curves
 from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
-from driftwise.simulation.play import play
 from driftwise.simulation.results import EVENTS, Result
 
-NUM_SAMPLED = 100  # episodes of random actions, at most
+MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
+FEW_COLOURED = 12  # where there are more agents than that; the others are faint
 RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
 
@@ -39,6 +40,7 @@ class ReportData:
     points: Mapping[str, Result]  # by the labels of the manifest and in its order; all of one shape
     findings: Sequence[Finding] = ()  # of an audit beside the results
     made: Environment | None = None  # the environment itself, where it is at hand
+    leaders: Collection[str] | None = None  # agents in colour, the same in all environments; `None`: all
 
     @cached_property
     def selection(self) -> Selection:
@@ -158,9 +160,16 @@ class ReportData:
         return average_ranks(self.scores.mean(axis=0))
 
     @cached_property
-    def drawn(self) -> tuple[str, ...]:
-        """The agents that figures show: all of them."""
-        return self.labels
+    def styles(self) -> dict[str, int | None]:
+        """All agents, with the number of their colour and dashes; without one they are faint."""
+        leaders = [label for label in self.labels if self.leaders is None or label in self.leaders]
+        numbers = {label: number for number, label in enumerate(leaders)}
+        return {**numbers, **{label: None for label in self.labels if label not in numbers}}
+
+    @property
+    def leader(self) -> str:
+        """The agent of lowest mean regret; the first of several."""
+        return self.labels[self.order[0]]
 
     @cached_property
     def environment(self) -> Environment | str:
@@ -182,12 +191,22 @@ class ReportData:
         return () if isinstance(environment, str) else tuple(environment.changes(self.num_episodes))
 
     @cached_property
-    def recovery_threshold(self) -> float:
-        """A share of the regret of random actions, whichever agents were run; NaN without an environment."""
+    def drift(self) -> np.ndarray | None:
+        """How far the model is from the first at every point, 0 to 1; `None` where it stays, or unknown."""
         environment = self.environment
-        if isinstance(environment, str):
-            return math.nan
-        return RECOVERED * random_regret(environment, self.num_episodes)
+        return None if isinstance(environment, str) else moved(environment, self.episodes - 1)
+
+    @cached_property
+    def random_regret(self) -> float:
+        """Mean regret of an episode with random actions; NaN without an environment, or where it is none."""
+        environment = self.environment
+        level = math.nan if isinstance(environment, str) else random_regret(environment, self.num_episodes)
+        return level if level > 0 else math.nan
+
+    @property
+    def recovery_threshold(self) -> float:
+        """A share of the regret of random actions, whichever agents were run."""
+        return RECOVERED * self.random_regret
 
     @property
     def smoothing(self) -> int:
@@ -208,11 +227,14 @@ class ReportData:
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
 
 
-def random_regret(environment: Environment, num_episodes: int) -> float:
-    """Mean exact regret of an episode with uniformly drawn actions, over a sample of the episodes."""
-    sampled = np.unique(np.linspace(0, num_episodes - 1, NUM_SAMPLED).round().astype(int))
-    run = play(uniform(environment.spec), environment, num_episodes=num_episodes, episodes=sampled.tolist())
-    return float(np.mean([played.record.optimal - played.record.value for played in run]))
+def coloured(report: Report) -> Report:
+    """The same report; of many agents those of lowest average rank, and the leaders, have colours."""
+    environments = [data.results for data in report.values()]
+    best = ranked(environments)
+    if len(best) <= MAX_COLOURED:
+        return report
+    leaders = {*best[:FEW_COLOURED], *(data.leader for data in report.values())}
+    return {label: replace(data, leaders=leaders) for label, data in report.items()}
 
 
 def longest(report: Report) -> ReportData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,36 @@ from matplotlib.figure import Figure
 from driftwise.analysis import figures, latex
 from driftwise.analysis.report.data import Report, load_report_data, longest
 from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, final_table
+from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, MARKED, final_table
 from driftwise.analysis.statistics.wording import counted
 from driftwise.analysis.table import csv_text, latex_text
 from driftwise.base.files import replace_file
-from driftwise.base.validation import require_choice
+from driftwise.base.validation import ArgumentError, require_choice
+
+PRINTED: dict[str, dict[str, Any]] = {  # formats of figures; the same results give the same bytes
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+    "png": {"dpi": 300},
+}
 
 
-def write_report(folder: Path, *, format: str = "html", out: Path | None = None) -> Path:
+def write_report(folder: Path, *, format: str = "html", out: Path | None = None, **look: Any) -> Path:
     """Write a report on a results folder, next to the results unless `out` is given, and return its path.
 
     `folder` may be a file of curves, as of `driftwise.load_curves`: that on `mine.csv` is `mine-report.html`.
-
-    What `out` names, links followed, is a file or new; anything else is an `OSError`.
+    What `out` names, links followed, is a file or new; anything else is an `OSError`. Figures (svg, pdf, png)
+    take the look of `report_figure`.
     """
     require_choice("format", format, list(FORMATS))
+    given = {name: value for name, value in look.items() if value is not None}
+    if given and format not in PRINTED:
+        name, value = next(iter(given.items()))
+        raise ArgumentError(name, f"be left out for {format}: it is for {', '.join(PRINTED)}", value)
     suffix, make = FORMATS[format]
     path = out or (
         folder / f"report.{suffix}" if folder.is_dir() else folder.with_name(f"{folder.stem}-report.{suffix}")
     )
-    return write_content(path, make(load_report_data(folder)))
+    return write_content(path, make(load_report_data(folder), **given))
 
 
 def write_content(path: Path, content: bytes) -> Path:
@@ -41,21 +52,26 @@ def write_content(path: Path, content: bytes) -> Path:
     return path
 
 
-def _printed(format: str, **options: Any) -> Callable[[Report], bytes]:
-    def make(report: Report) -> bytes:
-        tight = dict(bbox_inches="tight", pad_inches=0.15)  # long names next to the curves are not cut off
-        return figures.figure_bytes(report_figure(report), format=format, **tight, **options)
+def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
+    """Regret of every agent over time, a row for each environment.
 
-    return make
-
-
-def report_figure(report: Report) -> Figure:
-    """Regret of every agent over time, a row for each environment."""
+    `look` is that of `figures.regret_figure`: `width` in inches, `font`, `font_size`. The `title` is the
+    experiment's words unless given; without one, `""`, there is no note either.
+    """
     data = longest(report)
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    note = f"{data.manifest.get('experiment', '')} · {runs}"
-    rows = [figures.curves_of(label, each.selection, each.changes) for label, each in report.items()]
-    return figures.regret_figure(rows, title=data.words, note=note)
+    title = data.words if title is None else title
+    note = f"{data.manifest.get('experiment', '')} · {runs}" if title else ""
+    environments = {label: each.environment for label, each in report.items()}
+    rows = [
+        figures.curves_of(label, report[label].selection, None if isinstance(each, str) else each)
+        for label, each in environments.items()
+    ]
+    return figures.regret_figure(rows, title=title, note=note, **look)
+
+
+def _printed(format: str, report: Report, **look: Any) -> bytes:
+    return figures.figure_bytes(report_figure(report, **look), format=format, **PRINTED[format])
 
 
 def _comments(report: Report) -> Iterator[str]:
@@ -64,15 +80,16 @@ def _comments(report: Report) -> Iterator[str]:
     sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
     interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
     yield f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest regret first"
+    if data.num_runs > 1:
+        yield MARKED
     if characters := latex.unknown("".join([*report, *data.labels])):
         yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
 
 
 # format -> (suffix of the file, function that makes its content)
-FORMATS: dict[str, tuple[str, Callable[[Report], bytes]]] = {
+FORMATS: dict[str, tuple[str, Callable[..., bytes]]] = {
     "html": ("html", lambda report: html_page(report).encode()),
-    "pdf": ("pdf", _printed("pdf", metadata={"CreationDate": None})),  # same results, same bytes
-    "png": ("png", _printed("png", dpi=150)),
+    **{format: (format, partial(_printed, format)) for format in PRINTED},
     "csv": ("csv", lambda report: csv_text(final_table(report, IN_CSV)).encode()),
     "latex": ("tex", lambda report: latex_text(final_table(report, IN_LATEX), _comments(report)).encode()),
 }

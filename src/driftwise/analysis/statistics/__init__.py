@@ -15,6 +15,7 @@ from driftwise.analysis.statistics.comparisons import (
     paired_difference,
     rank_table,
     sign_flip_test,
+    simultaneous_test,
     t_test,
 )
 from driftwise.analysis.statistics.curves import (
@@ -24,6 +25,7 @@ from driftwise.analysis.statistics.curves import (
     recovery_times,
     regret_area,
     scaling_exponent,
+    trailing_mean,
 )
 from driftwise.analysis.statistics.intervals import (
     Interval,
@@ -59,5 +61,7 @@ __all__ = [
     "regret_area",
     "scaling_exponent",
     "sign_flip_test",
+    "simultaneous_test",
     "t_test",
+    "trailing_mean",
 ]

@@ -114,17 +114,37 @@ def sign_flip_test(differences: np.ndarray, *, num_resamples: int = 10_000, seed
     Never Be Zero*, 2010.
     """
     differences = require_runs("differences", differences)
-    require_count("num_resamples", num_resamples)
-    generator = np.random.default_rng(require_count("seed", seed, at_least=0))
-    count = len(differences)
-    if count <= EXACT_RUNS:
-        signs = 1.0 - 2 * (np.arange(2**count)[:, None] >> np.arange(count) & 1)  # the bits of 0 … 2^n − 1
-    else:
-        drawn = generator.integers(0, 2, (num_resamples, count)) * 2.0 - 1
-        signs = np.concatenate([np.ones((1, count)), drawn])  # what was observed is one of them
+    signs = _signs(len(differences), num_resamples, seed)
     rounding = 1e-12 * np.abs(differences).sum(axis=0)
     sums = np.abs(np.tensordot(signs, differences, 1))
     return (sums >= np.abs(differences.sum(axis=0)) - rounding).mean(axis=0)
+
+
+def simultaneous_test(differences: np.ndarray, *, num_resamples: int = 2000, seed: int = 0) -> np.ndarray:
+    """P-values of the `sign_flip_test` at every point of differences `[runs, points]`, for all together.
+
+    Whole curves change their sign, and the statistic of a point, `|Σ sᵢdᵢ| / √Σ dᵢ²`, is held against the
+    largest of all points: `p` is the share of sign vectors whose largest is at least the observed one. The
+    chance that any point at all has `p ≤ α` by luck is at most α, however many there are.
+
+    Reference: Westfall & Young, *Resampling-Based Multiple Testing*, 1993.
+    """
+    differences = require_runs("differences", require_array("differences", differences, (None, None)))
+    size = np.sqrt((differences**2).sum(axis=0))
+    scaled = differences / np.where(size > 0, size, 1.0)
+    largest = np.abs(_signs(len(differences), num_resamples, seed) @ scaled).max(axis=1)
+    observed = np.abs(scaled.sum(axis=0)) - 1e-12
+    return 1 - np.sort(largest).searchsorted(observed) / len(largest)
+
+
+def _signs(count: int, num_resamples: int, seed: int) -> np.ndarray:
+    """Sign vectors `[vectors, count]`: all there are, or as many drawn, and the one that was observed."""
+    require_count("num_resamples", num_resamples)
+    generator = np.random.default_rng(require_count("seed", seed, at_least=0))
+    if count <= EXACT_RUNS:
+        return 1.0 - 2 * (np.arange(2**count)[:, None] >> np.arange(count) & 1)  # the bits of 0 … 2^n − 1
+    drawn = generator.integers(0, 2, (num_resamples, count)) * 2.0 - 1
+    return np.concatenate([np.ones((1, count)), drawn])
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -47,6 +47,21 @@ def regret_area(
     return area / (lengths.sum() ** 2 / 2) if normalised else area
 
 
+def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
+    """Mean over the episodes of the last `width` points up to each, of fewer at the start.
+
+    A point never knows of those after it: what comes later, a change among it, leaves no trace before.
+    """
+    curves = require_curves("curves", curves)
+    lengths = require_lengths(lengths, curves.shape[-1])
+    width = min(require_count("width", width), curves.shape[-1])
+    padding = np.zeros((*curves.shape[:-1], width - 1))
+    weights = np.concatenate([np.zeros(width - 1), lengths])
+    padded = np.concatenate([padding, curves], axis=-1) * weights
+    windows = np.lib.stride_tricks.sliding_window_view
+    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
+
+
 def recovery_times(
     regret: np.ndarray,
     changes: Sequence[int],
@@ -93,7 +108,7 @@ def recovery_times(
         if threshold is None:
             limit += np.average(regret[..., before], axis=-1, weights=lengths[before])
         limit += 1e-12 * np.abs(limit)  # equal but for rounding is equal
-        low = _trailing_mean(regret[..., after], lengths[after], smooth) <= limit[..., None]
+        low = trailing_mean(regret[..., after], smooth, lengths=lengths[after]) <= limit[..., None]
         held = np.lib.stride_tricks.sliding_window_view(low, hold, axis=-1).all(axis=-1)
         waited = starts[after][np.argmax(held, axis=-1)] - changes[number]
         times[..., number] = np.where(held.any(axis=-1), waited, np.inf)
@@ -174,13 +189,3 @@ def _stretches(lengths: np.ndarray, changes: Sequence[int]) -> list[np.ndarray]:
         raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
     borders = itertools.pairwise([0, *places, ends[-1]])
     return [np.flatnonzero((ends - lengths >= first) & (ends <= last)) for first, last in borders]
-
-
-def _trailing_mean(curves: np.ndarray, lengths: np.ndarray, width: int) -> np.ndarray:
-    """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
-    width = min(width, curves.shape[-1])
-    padding = np.zeros((*curves.shape[:-1], width - 1))
-    weights = np.concatenate([np.zeros(width - 1), lengths])
-    padded = np.concatenate([padding, curves], axis=-1) * weights
-    windows = np.lib.stride_tricks.sliding_window_view
-    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)

@@ -35,6 +35,11 @@ def probability(p: float) -> str:
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def daggers(p: float) -> str:
+    """A mark of significance: one dagger at 5 %, a double one at 1 %."""
+    return "‡" if p <= 0.01 else "†" if p <= 0.05 else ""
+
+
 def percent(share: float) -> str:
     """A share as text: `25 %`."""
     return f"{100 * share:.0f} %"

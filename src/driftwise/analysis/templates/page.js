@@ -19,10 +19,12 @@
     if (isHeatMap(given))
       return { colorscale: "Cividis", ...given, colorbar: { outlinewidth: 0, thickness: 12, ...given.colorbar } };
     if (meta.colour === undefined) return given;
-    const own = colour(`--c${meta.colour}`);
+    const own = colour(`--c-${meta.colour}`);
     const visible = !hidden.has(meta.agent);
     if (meta.band) return { ...given, fillcolor: own + (all.length > 20 ? "14" : "2b"), visible, showlegend: false };
-    return { ...given, line: { ...given.line, color: own }, marker: { ...given.marker, color: own }, visible };
+    const look = { line: { ...given.line, color: own }, marker: { ...given.marker, color: own } };
+    if (given.fill) look.fillcolor = own + "55";
+    return { ...given, ...look, textfont: { color: own, size: 11 }, visible };
   }
 
   function numbers({ bdata }) {
@@ -45,17 +47,24 @@
     return { ...area, ...look, meta: { ...curve.meta, band: true } };
   }
 
-  // Bands come first, so that none lies over a line.
+  // Faint curves and bands come first, so that none lies over a line.
   function content(place) {
     const { data, layout, x } = JSON.parse(place.querySelector("script").textContent);
     const bands = data.filter((curve) => curve.half_width).map((curve) => band(curve, x));
     const lines = data.map(({ half_width, ...curve }) => (curve.x || !x ? curve : { ...curve, x }));
-    return { data: [...bands, ...lines], layout };
+    const faint = ({ meta }) => meta && meta.colour === "faint";
+    return { data: [...lines.filter(faint), ...bands, ...lines.filter((curve) => !faint(curve))], layout };
   }
 
   function layout(given, data) {
     const heat = data.some(isHeatMap);
     const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map(colour);
+    const names = ["xaxis", "yaxis", ...Object.keys(given).filter((name) => /^[xy]axis\d/.test(name))];
+    const usual = (name) => ({ ...(heat && { type: "category" }), showgrid: name.startsWith("y") && !heat });
+    const shape = ({ colour: number, ...own }) =>
+      number === undefined
+        ? { ...own, line: { color: soft, width: 1, dash: "dot" } }
+        : { ...own, fillcolor: colour(`--c-${number}`) + "1f", line: { width: 0 } };
     const axis = (own) => ({
       gridcolor: line, zeroline: false, linecolor: line, automargin: true, tickfont: { color: soft },
       ...own, title: { font: { color: soft, size: 12 }, standoff: 10, ...(own || {}).title },
@@ -73,17 +82,22 @@
       dragmode: touch ? false : "zoom",
       uirevision: "keep", // a zoom outlives a change of colours
       ...given,
-      xaxis: axis({ showgrid: false, ...(heat && { type: "category" }), ...given.xaxis }),
-      yaxis: axis({ ...(heat && { type: "category", showgrid: false }), ...given.yaxis }),
-      shapes: (given.shapes || []).map((shape) => ({ ...shape, line: { color: soft, width: 1, dash: "dot" } })),
+      ...Object.fromEntries(names.map((name) => [name, axis({ ...usual(name), ...given[name] })])),
+      shapes: (given.shapes || []).map(shape),
     };
   }
 
+  const toSvg = {
+    name: "toSvg",
+    title: "Download plot as SVG",
+    icon: Plotly.Icons.disk,
+    click: (place) => Plotly.downloadImage(place, { format: "svg", filename: place.dataset.name }),
+  };
   const config = {
     responsive: true,
     displaylogo: false,
     displayModeBar: window.matchMedia("(hover: hover)").matches ? "hover" : false,
-    modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]], // these only: others may use the network
+    modeBarButtons: [["toImage", toSvg, "zoom2d", "pan2d", "resetScale2d"]], // others may use the network
   };
 
   function draw(place) {
@@ -153,6 +167,20 @@
       body.append(...rows);
     });
   }
+
+  // A table that is wider than its place becomes cards, so that nothing of it is cut off.
+  function fit() {
+    const tables = [...document.querySelectorAll(".scroll")];
+    for (const table of tables) table.classList.remove("cards");
+    const wide = tables.filter((table) => table.scrollWidth > table.clientWidth + 1);
+    for (const table of wide) {
+      table.classList.add("cards");
+      const headings = [...table.querySelectorAll("th")].map((heading) => heading.textContent);
+      for (const cell of table.querySelectorAll("td")) cell.dataset.label = headings[cell.cellIndex];
+    }
+  }
+  window.addEventListener("resize", fit);
+  fit();
 
   for (const button of document.querySelectorAll(".more")) {
     button.addEventListener("click", () => {

@@ -13,10 +13,11 @@ from driftwise.analysis.report.panels.closing import audit, manifest, reproduce
 from driftwise.analysis.report.panels.comparisons import differences, overview
 from driftwise.analysis.report.panels.drift import drift
 from driftwise.analysis.report.panels.final_table import final
+from driftwise.analysis.report.panels.growth import growth
 from driftwise.analysis.report.panels.heat_map import heat_map
 from driftwise.analysis.report.panels.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.panels.rates import rates
-from driftwise.analysis.report.panels.regret import growth, regret
+from driftwise.analysis.report.panels.regret import regret
 from driftwise.analysis.report.panels.source import source
 
 Panel = Callable[[ReportData], Section | None]  # of each environment; none where it has nothing to show

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from driftwise.analysis.page import Legend, axis
+import numpy as np
+
+from driftwise.analysis.page import axis, line, packed
 from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.views import thinned
 
 FEW_RUNS = 10  # fewer of them are too few to resample
-
-
-def legend(data: ReportData) -> list[Legend | str]:
-    """The legend of the agents, and a note on those that are grids."""
-    return [Legend(data.labels), *data.grid_notes]
+STRIP = 0.1  # share of a figure's height that the drift has
 
 
 def change_marks(data: ReportData) -> list[dict[str, Any]]:
@@ -28,6 +27,28 @@ def over_episodes(data: ReportData, lowest: float = 0.0, **more: Any) -> dict[st
     """A layout for curves over episodes that go down to `lowest`, with marks at the changes."""
     axes = {"xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=lowest)}
     return {"shapes": change_marks(data), **axes, **more}
+
+
+def with_strip(data: ReportData, layout: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The drift as a trace in a strip of its own below the axis, and the layout with room for it."""
+    if data.drift is None:
+        return [], dict(layout)
+    kept = thinned(len(data.drift))
+    strip = plain("soft", "drift", data.episodes[kept], data.drift[kept])
+    strip |= {"yaxis": "y3", "fill": "tozeroy", "hovertemplate": "%{y:.0%}"}
+    strip["line"] = {"width": 1, "shape": "vh"}
+    room = {"showticklabels": False, "showgrid": False, "fixedrange": True, "range": [0, 1.05]}
+    return [strip], {
+        **layout,
+        "xaxis": {**layout["xaxis"], "anchor": "y3"},
+        "yaxis": {**layout["yaxis"], "domain": [STRIP + 0.06, 1]},
+        "yaxis3": axis("drift", domain=[0, STRIP], **room),
+    }
+
+
+def plain(colour: int | str, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
+    """A curve in one of the page's colours that belongs to no agent."""
+    return line(0, label, y, x=packed(x), **{"meta": {"colour": colour}, **more})
 
 
 def bootstrap_caution(data: ReportData) -> str:

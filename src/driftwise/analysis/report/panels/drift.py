@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from driftwise.analysis.page import Figure, Section, axis, line, packed, thinned
+from driftwise.analysis.page import Figure, Section, axis
 from driftwise.analysis.report.data import ReportData
+from driftwise.analysis.report.panels.common import plain
 from driftwise.analysis.statistics.wording import rounded
-from driftwise.environments.environment import Environment
-from driftwise.environments.models.continuing_mdp import ContinuingMdp
-from driftwise.environments.models.linear_mdp import LinearMdp
+from driftwise.analysis.views import thinned
+from driftwise.analysis.yardsticks import distances, paths
 
 TITLE = "How the environment drifts"
 
@@ -27,16 +25,15 @@ def drift(data: ReportData) -> Section | None:
     if variation.total == 0:
         return Section(TITLE, ["It does not: all episodes have the same model."])
     kept = thinned(data.num_episodes, 1000)
-    paths = _paths(environment, kept)
+    found = paths(environment, kept)
     budgets = {
         name: np.concatenate([[0.0], np.cumsum(moves)])[kept]
-        for name, moves in zip(paths, (variation.reward, variation.transition), strict=False)
+        for name, moves in zip(found, (variation.reward, variation.transition), strict=False)
     }
-    distances = {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
     figures = (
         _panel("Variation spent", "variation", kept, budgets),
-        _panel("Distance from the first model", "distance", kept, distances),
-        *_plane(next(iter(paths.values())), kept),
+        _panel("Distance from the first model", "distance", kept, distances(environment, kept)),
+        *_plane(next(iter(found.values())), kept),
     )
     note = (
         f"The variation budgets are Δ_r = {rounded(variation.reward_budget)} and Δ_P = "
@@ -46,25 +43,9 @@ def drift(data: ReportData) -> Section | None:
     return Section(TITLE, [figures, note])
 
 
-def _paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
-    """Points `[T, n]` as far apart as the models of the episodes are, first for their rewards."""
-    environment = environment.tables if isinstance(environment, ContinuingMdp) else environment
-    if not isinstance(environment, LinearMdp):
-        return {"parameter θ": environment.at(episodes)}
-    mixture = environment.at(episodes)
-    anchors = {"rewards θ": environment.theta, "transitions μ": environment.mu}
-    return {name: mixture @ _coordinates(each) for name, each in anchors.items()}
-
-
-def _coordinates(anchors: np.ndarray) -> np.ndarray:
-    """The anchors in the space that they span, `[J, J]` at most: distances stay."""
-    left, sizes, _ = np.linalg.svd(anchors.reshape(len(anchors), -1), full_matrices=False)
-    return left * sizes
-
-
 def _panel(title: str, name: str, episodes: np.ndarray, curves: dict[str, np.ndarray]) -> Figure:
     traces = [
-        _plain(number, label, episodes + 1, curve, showlegend=True)
+        plain(number, label, episodes + 1, curve, showlegend=True)
         for number, (label, curve) in enumerate(curves.items())
     ]
     axes = {"xaxis": axis("episode"), "yaxis": axis("", rangemode="tozero", minallowed=0)}
@@ -78,13 +59,8 @@ def _plane(path: np.ndarray, episodes: np.ndarray) -> list[Figure]:
         return []
     x, y = (left[:, :2] * sizes[:2]).T
     hover = {"text": [str(each + 1) for each in episodes], "hovertemplate": "episode %{text}<extra></extra>"}
-    curve = _plain(0, "θ", x, y, **hover)
-    start = _plain(2, "start", x[:1], y[:1], mode="markers", marker={"size": 9})
+    curve = plain(0, "θ", x, y, **hover)
+    start = plain(2, "start", x[:1], y[:1], mode="markers", marker={"size": 9})
     title = "Path of θ, from the dot"
     axes = {"xaxis": axis("first principal direction"), "yaxis": axis("second")}
     return [Figure("path", [curve, start], {**axes, "hovermode": "closest"}, title, caption=title)]
-
-
-def _plain(number: int, label: str, x: np.ndarray, y: np.ndarray, **more: Any) -> dict[str, Any]:
-    """A curve in one of the page's colours that belongs to no agent."""
-    return line(number, label, y, x=packed(x), meta={"colour": number}, **more)

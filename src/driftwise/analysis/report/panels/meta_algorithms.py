@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.page import Figure, Section, axis, distinct_texts, line, thinned
+from driftwise.analysis.page import Figure, Section, Story, axis, distinct_texts, line
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import legend, over_episodes
+from driftwise.analysis.report.panels.common import over_episodes
+from driftwise.analysis.report.panels.stories import event_story, memory_story, noise_story, share_story
 from driftwise.analysis.statistics.wording import percent
+from driftwise.analysis.views import thinned
 from driftwise.simulation.results import EVENTS
 
+MEASURE_STORIES = {"memory": memory_story, "noise": noise_story}
 STRETCHES = 40  # of time at most, in which events are counted
 MEASURES = {  # diagnostics that are one number, and how they are drawn
     "memory": ("Effective memory, in episodes", axis("", type="log")),
@@ -26,12 +29,12 @@ MEASURED = (
 def _events(data: ReportData, name: str) -> Figure:
     """Number of events in each stretch of time."""
     borders, traces = _borders(data), []
-    for index, label in enumerate(data.drawn):
+    for label, number in data.styles.items():
         if name not in data.results[label].diagnostics:
             continue
         happened = data.results[label].diagnostics[name].mean(axis=0) * data.lengths
         counts = np.add.reduceat(happened, borders[:-1])
-        curve = line(index, label, np.append(counts, counts[-1]))
+        curve = line(number, label, np.append(counts, counts[-1]))
         curve["line"]["shape"] = "hv"
         traces.append(curve)
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
@@ -48,10 +51,10 @@ def _borders(data: ReportData) -> np.ndarray:
 def _measure(data: ReportData, name: str) -> Figure:
     """A number over time, of every agent that tells it."""
     kept, (caption, vertical) = thinned(len(data.lengths)), MEASURES[name]
-    told = {label: data.results[label].diagnostics.get(name) for label in data.drawn}
+    told = {label: data.results[label].diagnostics.get(name) for label in data.styles}
     curves = [
-        line(index, label, curve.mean(axis=0)[kept])
-        for index, (label, curve) in enumerate(told.items())
+        line(data.styles[label], label, curve.mean(axis=0)[kept])
+        for label, curve in told.items()
         if curve is not None
     ]
     layout, text = over_episodes(data, yaxis=vertical), f"{caption}, of every agent over episodes"
@@ -60,16 +63,13 @@ def _measure(data: ReportData, name: str) -> Figure:
 
 def _shares(data: ReportData, kind: Several, label: str, number: int) -> tuple[Figure, ...]:
     """The share of each over time, and in the whole run."""
-    result, kept = data.results[label], thinned(len(data.lengths))
-    count = sum(name.startswith(f"{kind.curves}.") for name in result.diagnostics)
-    curves, shares = [], {}
-    for place, name in enumerate(kind.names(data.agents[data.labels.index(label)].get("parameters"), count)):
-        curve = line(place, name, result.diagnostics[f"{kind.curves}.{place}"].mean(axis=0)[kept])
+    kept, curves = thinned(len(data.lengths)), []
+    held, shares = _named_shares(data, kind, label)
+    for place, (name, each) in enumerate(held.items()):
+        curve = line(place, name, each.mean(axis=0)[kept])
         curve["meta"]["agent"] = label  # hidden with it, in a colour of its own
         curve["stackgroup"] = label
         curves.append(curve)
-        total = result.diagnostics[f"{kind.totals}.{place}"].mean(axis=0)
-        shares[name] = float(np.average(total, weights=result.lengths))
     layout = over_episodes(data, showlegend=True)
     caption = f"{kind.caption} of {label}"
     over_time = Figure(
@@ -79,7 +79,7 @@ def _shares(data: ReportData, kind: Several, label: str, number: int) -> tuple[F
         f"{caption} over episodes",
         caption,
         x=data.episodes[kept],
-        rows=count,
+        rows=len(curves),
     )
     return over_time, _totals(kind, label, number, curves, shares)
 
@@ -170,13 +170,17 @@ SEVERAL = (
 
 
 def meta_algorithms(data: ReportData) -> Section | None:
-    """Events and measures over time; of agents that hold several others, the share of each of these."""
-    told = {name for label in data.drawn for name in data.results[label].diagnostics}
-    events, measures = ([name for name in names if name in told] for names in (EVENTS, MEASURES))
-    holders = {
-        kind: [label for label in data.drawn if f"{kind.curves}.0" in data.results[label].diagnostics]
-        for kind in SEVERAL
+    """What each agent did in words; events and measures over time; shares of agents that hold several."""
+    sentences = stories(data)
+    if not sentences:
+        return None
+    happened = {
+        name for result in data.results.values() for name, count in result.counts.items() if count.any()
     }
+    told = {name for result in data.results.values() for name in result.diagnostics}
+    events = [name for name in EVENTS if name in happened]  # where nothing happened a sentence says it
+    measures = [name for name in MEASURES if name in told]
+    holders = {kind: [label for label in data.labels if _holds(data, label, kind)] for kind in SEVERAL}
     shares = [
         _shares(data, kind, label, number)
         for kind, labels in holders.items()
@@ -187,17 +191,48 @@ def meta_algorithms(data: ReportData) -> Section | None:
         tuple(_measure(data, name) for name in measures),
         *shares,
     ]
-    if not any(pairs):
-        return None
     notes = {
         f"{' and '.join(events).capitalize()}: how many fell into each of {len(_borders(data)) - 1} "
         "stretches of time, mean over runs.": events,
         MEASURED: measures,
         **{kind.note: labels for kind, labels in holders.items()},
-        "Dotted vertical lines are changes of the environment.": data.changes,
+        "Dotted vertical lines are changes of the environment.": data.changes if any(pairs) else (),
     }
     note = " ".join(text for text, there in notes.items() if there)
-    return Section("What the meta-algorithms did", [*legend(data), *filter(None, pairs), note])
+    return Section("What the meta-algorithms did", [Story(sentences), *filter(None, [*pairs, note])])
+
+
+def stories(data: ReportData) -> list[str]:
+    """A sentence for each diagnostic of each agent."""
+    sentences = []
+    for label in data.labels:
+        told = data.results[label].diagnostics
+        sentences += [event_story(data, label, name) for name in EVENTS if name in told]
+        sentences += [tell(data, label) for name, tell in MEASURE_STORIES.items() if name in told]
+        sentences += [
+            share_story(label, *_named_shares(data, kind, label))
+            for kind in SEVERAL
+            if _holds(data, label, kind)
+        ]
+    return sentences
+
+
+def _holds(data: ReportData, label: str, kind: Several) -> bool:
+    return f"{kind.curves}.0" in data.results[label].diagnostics
+
+
+def _named_shares(
+    data: ReportData, kind: Several, label: str
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The curves `[runs, points]` of those that an agent holds, and their shares of the run, by name."""
+    result = data.results[label]
+    told = result.diagnostics
+    count = sum(name.startswith(f"{kind.curves}.") for name in told)
+    names = kind.names(data.agents[data.labels.index(label)].get("parameters"), count)
+    curves = {name: told[f"{kind.curves}.{place}"] for place, name in enumerate(names)}
+    totals = (told[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count))
+    shares = (float(np.average(total, weights=result.lengths)) for total in totals)
+    return curves, dict(zip(names, shares, strict=True))
 
 
 def _columns(config: Any, name: str = "", *, within: bool = False) -> Iterator[tuple[str, list[Any]]]:

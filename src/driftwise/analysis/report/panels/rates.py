@@ -15,7 +15,7 @@ import numpy as np
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.page import Figure, Section, axis, line, packed
 from driftwise.analysis.report.data import Report, ReportData, longest
-from driftwise.analysis.report.panels.common import legend
+from driftwise.analysis.report.panels.slopes import READING, ROOM, reference_slopes
 from driftwise.analysis.statistics import Interval, scaling_exponent
 from driftwise.analysis.statistics.wording import with_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
@@ -36,6 +36,10 @@ MOVING = ("path", "drift")  # tables of an environment that say how it moves
 KEPT = ("type", "dim", "radius")  # what of them must be the same nevertheless
 SIZES = ("num_rounds", "budget", "segments")  # likewise what may differ, of environments without such tables
 SYMBOLS = {"num_episodes": "K", "variation": "Δ"}
+SLOPES = {  # drawn beside those that bounds declare
+    "num_episodes": {Fraction(1, 2), Fraction(2, 3), Fraction(1)},
+    "variation": {Fraction(1, 4), Fraction(1, 3)},
+}
 
 
 class Fit(NamedTuple):
@@ -229,21 +233,24 @@ def rates(report: Report) -> Section | None:
         "regret; the interval knows of chance alone. Regret is held against a bound where the agent is the "
         "one it is about: told the true variation, with its radius and its clipping. A bound is one from "
         "above: it is broken where regret exceeds it, not where an exponent does. A fit over a few sizes "
-        "proves no rate."
+        f"proves no rate. {READING}"
     )
-    figures = tuple(_figure(number, sweep, data.drawn) for number, sweep in enumerate(found))
-    return Section("Rates", [*legend(data), figures, table, note])
+    figures = tuple(_figure(number, sweep, data.styles) for number, sweep in enumerate(found))
+    return Section("Rates", [figures, table, note])
 
 
-def _figure(number: int, sweep: Sweep, drawn: Sequence[str]) -> Figure:
+def _figure(place: int, sweep: Sweep, styles: Mapping[str, int | None]) -> Figure:
     means = {fit.agent: fit.means for fit in sweep.fits}
     traces = [
-        line(place, label, means[label], mode="lines+markers", x=packed(sweep.sizes))
-        for place, label in enumerate(drawn)
+        line(number, label, means[label], mode="lines+markers", x=packed(sweep.sizes))
+        for label, number in styles.items()
     ]
+    declared = sorted({fit.declared for fit in sweep.fits if fit.declared} | SLOPES[sweep.along])
+    traces += reference_slopes(declared, sweep.sizes, [means[label] for label in styles])
     layout = {
         "xaxis": axis({"K": "episodes K", "Δ": "variation Δ"}[sweep.symbol], type="log"),
         "yaxis": axis("final regret", type="log"),
+        "margin": ROOM,
     }
     title = f"{sweep.symbol} varies, {sweep.fixed}"
-    return Figure(f"rates-{number}", traces, layout, f"Final regret: {title}", caption=title)
+    return Figure(f"rates-{place}", traces, layout, f"Final regret: {title}", caption=title)

@@ -1,131 +1,146 @@
-"""Regret over time, and the exponents it grows with."""
+"""Regret over time, beside random actions and the drift."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+import math
+from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.figures import moving_average
-from driftwise.analysis.page import MAX_POINTS, Figure, Section, axis, line, thinned
+from driftwise.analysis.leaders import leading, spans
+from driftwise.analysis.page import Figure, Section, axis, curve_style, line
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.panels.common import change_marks, legend, over_episodes
-from driftwise.analysis.statistics import growth_exponent, mean_interval
-from driftwise.analysis.statistics.wording import with_interval
-from driftwise.analysis.table import Cell, Table, numbers, words
-from driftwise.simulation.results import Result
+from driftwise.analysis.report.panels.common import (
+    over_episodes,
+    plain,
+    with_strip,
+)
+from driftwise.analysis.statistics import mean_interval
+from driftwise.analysis.statistics.wording import counted, rounded
+from driftwise.analysis.views import View, smoothing, thinned, views
 
-FEWEST = 8  # points of a stretch whose growth is fitted
-MAX_STRETCHES = 4  # with a column each
+FAR = 1.5  # times the highest curve, beyond which the level of random actions is out of sight
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)  # of shares, between ticks
+UNCHOSEN_POINTS = 60  # of a faint curve
+FEWEST_RUNS = 6  # of which signs can be flipped often enough to tell anything at 5 %
 
 
 def regret(data: ReportData) -> Section:
-    """Cumulative regret, and smoothed regret of an episode, of every agent drawn."""
-    width = len(data.lengths) // 50
-    every = [np.arange(len(data.episodes))]
-    borders = np.searchsorted(data.episodes, data.changes, side="right")
-    segments = [part for part in np.split(every[0], borders) if len(part)]
-    figures = (
-        _figure(
-            data,
-            every,
-            lambda result, part: result.cumulative_regret[:, part],
-            name="cumulative",
-            text="Cumulative regret of every agent over episodes",
-            caption="Cumulative regret",
-        ),
-        _figure(
-            data,
-            segments,
-            lambda result, part: moving_average(result.regret[:, part], width),
-            name="per-episode",
-            text="Regret of an episode of every agent, smoothed",
-            caption="Regret of an episode",
-        ),
-    )
+    """Cumulative regret, and smoothed regret of an episode, of every agent."""
+    first = data.results[data.labels[0]]
+    figures = tuple(_figure(data, view) for view in views(first, data.changes))
     note = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
-    if width > 1:
-        note += f" Regret of an episode is averaged over {width + 1 - width % 2} points."
+    if (width := smoothing(first)) > 1:
+        note += f" Regret of an episode is the mean over the last {width} points"
+        note += ", of none before the last change." if data.changes else "."
     if data.changes:
-        note += " Dotted vertical lines are changes of the environment; no average crosses them."
-    return Section("Regret over time", [*legend(data), figures, note])
+        note += " Dotted vertical lines are changes of the environment."
+    if data.drift is not None:
+        note += " Strip: how far the environment is from where it began, as a share of the furthest."
+    if math.isfinite(data.random_regret):
+        note += (
+            f" Grey: random actions, {rounded(data.random_regret, 3)} an episode; the axis to the right has "
+            "shares of that."
+        )
+    if faint := sum(number is None for number in data.styles.values()):
+        note += f" Faint: {counted(faint, 'agent')} of higher average rank."
+    return Section("Regret over time", [figures, _lead_note(data), note, *data.grid_notes])
 
 
-def _figure(
-    data: ReportData,
-    parts: Sequence[np.ndarray],
-    curves: Callable[[Result, np.ndarray], np.ndarray],
-    *,
-    name: str,
-    text: str,
-    caption: str,
-) -> Figure:
-    """Means of the `curves` `[runs, points]` of every agent, with a gap after each part of the points."""
-    kept = [thinned(len(part), MAX_POINTS // len(parts)) for part in parts]
-    traces, lowest = [], 0.0  # below which only problems without episodes go
-    for index, label in enumerate(data.drawn):
-        drawn = [
-            mean_interval(curves(data.results[label], part)[:, few])
-            for part, few in zip(parts, kept, strict=True)
-        ]
-        mean, half_width = (_joined(each) for each in zip(*drawn, strict=True))
-        traces.append(line(index, label, mean, half_width if data.num_runs > 1 else None))
-        lowest = min(lowest, float(np.nanmin(mean)))
-    episodes = _joined([data.episodes[part[few]] for part, few in zip(parts, kept, strict=True)])
-    return Figure(name, traces, over_episodes(data, lowest), text, caption, x=episodes)
-
-
-def _joined(pieces: Iterable[np.ndarray]) -> np.ndarray:
-    """One after the other, each followed by a gap."""
-    return np.concatenate([part for piece in pieces for part in (piece, [np.nan])])
-
-
-def growth(data: ReportData) -> Section | None:
-    """Cumulative regret on logarithmic axes, and the exponents of every agent drawn."""
-    if len(data.lengths) < FEWEST:
-        return None
-    places = np.unique(np.geomspace(1, len(data.lengths), MAX_POINTS).round().astype(int)) - 1
-    traces = []
-    for index, label in enumerate(data.drawn):
-        mean = data.results[label].cumulative_regret[:, places].mean(axis=0)
-        traces.append(line(index, label, np.where(mean > 0, mean, np.nan)))
-    layout = {
-        "shapes": change_marks(data),
-        "xaxis": axis("episode", type="log"),
-        "yaxis": axis("cumulative regret", type="log"),
-    }
-    text = "Cumulative regret of every agent, both axes logarithmic"
-    figure = Figure("growth", traces, layout, text, x=data.episodes[places])
-    return Section("How regret grows", [*legend(data), figure, *_exponents(data)])
-
-
-def _exponents(data: ReportData) -> list[Table | str]:
-    """The table of exponents in the longest stretches without a change, and how to read it."""
-    kept = thinned(len(data.lengths))
-    episodes = data.episodes[kept]
-    borders = [*itertools.pairwise([0, *data.changes, data.num_episodes])]
-    points = [np.sum((episodes > first) & (episodes <= last)) for first, last in borders]
-    fitted = [number for number in np.argsort(points, kind="stable") if points[number] >= FEWEST]
-    if not fitted:
-        return ["The environment changes too often for an exponent to be fitted between two changes."]
-    shown = sorted(fitted[-MAX_STRETCHES:])
-    rows = []
-    for label in data.drawn:
-        curves, lengths = data.results[label].cumulative_regret[:, kept], np.diff(episodes, prepend=0)
-        fit = growth_exponent(curves, changes=data.changes, lengths=lengths)
-        rows.append((label, *(Cell.of(with_interval, *(float(each[at]) for each in fit)) for at in shown)))
-    headings = (f"α in {borders[at][0] + 1:,} to {borders[at][1]:,} [95 %]" for at in shown)
-    table = Table.of("exponents", words("agent") + numbers(*headings), rows)
-    note = (
-        "The exponent α of R ≈ C·nᵅ, where R is the mean regret since the first of the episodes above the "
-        "column and n the episodes since then; fitted to the second half of them, with a jackknife interval "
-        "over the runs. 1: every episode costs as much as the one before; near 0: there is hardly any more "
-        "regret; above 1: episodes cost more and more, as after a restart of the agent’s own. It describes "
-        "that stretch and proves no rate."
+def _lead_note(data: ReportData) -> str:
+    if len(data.labels) < 2:
+        return "One agent leads alone."
+    if data.num_runs < FEWEST_RUNS:
+        return f"With fewer than {FEWEST_RUNS} runs no test can tell when {data.leader} is ahead."
+    return (
+        f"Shaded: where the curve of {data.leader} is significantly below all others, by sign-flip tests "
+        "over runs at 5 % for all episodes together."
     )
-    if data.changes:
-        note += " No fit crosses a change of the environment."
-    if len(shown) < len(borders):
-        note += f" Of {len(borders)} stretches between changes the table has the longest."
-    return [table, note]
+
+
+def lead_spans(data: ReportData, view: View) -> list[tuple[int, int]]:
+    """The first and last episodes of stretches in which the leader is significantly below all others."""
+    if data.num_runs < FEWEST_RUNS or len(data.labels) < 2:
+        return []
+    kept = np.concatenate(view.thinned())
+    curves = {label: view.curves(result)[:, kept] for label, result in data.results.items()}
+    episodes = data.episodes[kept]
+    return [(int(episodes[a]), int(episodes[b])) for a, b in spans(leading(curves, data.leader))]
+
+
+def _figure(data: ReportData, view: View) -> Figure:
+    """Means of all agents, with a gap after each piece, the level of random actions, and the drift below."""
+    kept = view.thinned()
+    places, gaps = np.concatenate(kept), np.cumsum([len(piece) for piece in kept])
+    traces, lowest, highest = [], 0.0, 0.0  # below zero only problems without episodes go
+    for label, number in data.styles.items():
+        mean, half_width = mean_interval(view.curves(data.results[label])[:, places])
+        band = np.insert(half_width, gaps, np.nan) if number is not None and data.num_runs > 1 else None
+        traces.append(line(number, label, np.insert(mean, gaps, np.nan), band))
+        lowest, highest = min(lowest, float(mean.min())), max(highest, float(mean.max()))
+    layout = over_episodes(data, lowest)
+    layout["shapes"] += [_shade(data, *span) for span in lead_spans(data, view)]
+    level, shares = _random(data, view, lowest, highest)
+    strip, layout = with_strip(data, {**layout, **shares})
+    traces = [*_unchosen(data, view, places, highest), *level, *traces, *strip]
+    episodes = np.insert(data.episodes[places].astype(float), gaps, np.nan)
+    text = f"{view.heading} of every agent over episodes"
+    return Figure(view.name, traces, layout, text, view.heading, x=episodes)
+
+
+def _unchosen(data: ReportData, view: View, places: np.ndarray, highest: float) -> list[dict[str, Any]]:
+    """The other points of each grid as one faint trace, as far as they do not press the rest together."""
+    few, traces = places[thinned(len(places), UNCHOSEN_POINTS)], []
+    for label, shown in data.shown.items():
+        means = [view.curves(each)[:, few].mean(axis=0) for each in shown.others.values()]
+        if not means:
+            continue
+        y = np.concatenate(
+            [np.append(np.where(mean > FAR * highest, np.nan, mean), np.nan) for mean in means]
+        )
+        x = np.tile(np.append(data.episodes[few], np.nan), len(means))
+        colour, _ = curve_style(data.styles[label])
+        trace = plain(colour, label, x, y, hoverinfo="skip", opacity=0.3)
+        trace["meta"]["agent"] = label  # hidden with it
+        traces.append({**trace, "line": {"width": 0.8}})
+    return traces
+
+
+def _shade(data: ReportData, start: int, end: int) -> dict[str, Any]:
+    """An area in the colour of the leader."""
+    edges = {"x0": start, "x1": end, "y0": 0, "y1": 1}
+    colour, _ = curve_style(data.styles[data.leader])
+    return {"type": "rect", "xref": "x", "yref": "y domain", **edges, "layer": "below", "colour": colour}
+
+
+def _random(
+    data: ReportData, view: View, lowest: float, highest: float
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The level of random actions as far as it is near, and an axis of shares of where it ends."""
+    if not math.isfinite(data.random_regret) or highest <= 0:
+        return [], {}
+    top, ends = FAR * highest, np.array([0.0, data.num_episodes])
+    level = view.random(data.random_regret, ends)
+    unit = float(level[-1])
+    if level.min() > top:  # a level that is out of sight
+        level = np.full(2, np.nan)
+    elif unit > top:  # a ray, until it leaves the figure
+        ends = ends * 1.05 * highest / unit
+        level = view.random(data.random_regret, ends)
+    step = next((each for each in STEPS if top / unit <= 6 * each), STEPS[-1])
+    ticks = np.arange(0, top / unit + step, step).tolist()
+    decimals = 1 if step < 0.01 else 0
+    axes = axis(
+        "of random actions",
+        overlaying="y",
+        matches="y",
+        side="right",
+        showgrid=False,
+        rangemode="tozero",
+        minallowed=lowest,
+        tickvals=[each * unit for each in ticks],
+        ticktext=[f"{100 * each:.{decimals}f} %" for each in ticks],
+    )
+    trace = plain("soft", "random", ends, level, yaxis="y2")
+    trace["line"] = {"width": 1.2, "dash": "dot"}
+    return [trace], {"yaxis2": axes}
