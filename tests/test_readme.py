@@ -21,6 +21,8 @@ def test_examples_run_in_order_and_give_what_their_comments_say() -> None:
         exec(block, names)
         shapes.append(names["result"].cumulative_regret.shape)
     assert shapes == [(32, 1000)] + [(2, 3, 8, 200)] * 4
+    assert names["result"].axes == ("radius", "rate", "run", "episode")
+    assert names["best"].num_runs == 6
     assert names["decision"].arm in range(3)
     assert isinstance(names["agent"].forgetting, dw.forgetting.ExponentialWeights)
     assert names["variation"] == names["env"].variation(1000).total > 0
