@@ -270,7 +270,7 @@ def test_the_environments_of_an_experiment_have_the_sizes(capsys):
         setting = told[label]["setting"]
         assert (setting["dim"], setting["horizon"], setting["num_episodes"]) == (2, 1, 400)
         assert setting["variation"] == pytest.approx(environment.variation(400).total)
-        assert setting["noise_scale"] == environment.noise_scale
+        assert setting["noise_scale"] == 0.3
         assert setting["norm_bound"] == pytest.approx(0.8)
     text = said(capsys, "tune", "quickstart")
     assert text.startswith("combination_lock: linear MDP, d = 20, H = 5, K = 2,000, Δ = ")

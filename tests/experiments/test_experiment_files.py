@@ -254,6 +254,7 @@ def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(
     (row,) = (line for line in lines if line[:1] == ["tuned"])
     assert row[2] == f"{agent.forgetting.rate:.6g}"
     assert f"{agent.exploration.radius:.4g}" in row
+    assert row[-1] == f"{environment.variation(study.num_episodes).total:.4g}"  # what it was told
 
 
 def test_the_example_of_the_documentation_is_what_it_says(
