@@ -139,7 +139,8 @@ def test_a_part_that_nobody_knows_makes_installed_packages_be_looked_at(folder, 
     assert type(from_config({"type": "SoftRestart", "period": 3})).__module__ == "mylab"
 
 
-def test_an_installed_package_that_is_broken_hinders_nobody(folder, monkeypatch):
+@pytest.mark.filterwarnings("default")
+def test_an_installed_package_that_is_broken_hinders_nobody(folder, monkeypatch, capsys):
     packages = installed(folder)
     (packages / "mylab.py").write_text("\n1 / 0\n")
     monkeypatch.syspath_prepend(packages)
@@ -148,6 +149,9 @@ def test_an_installed_package_that_is_broken_hinders_nobody(folder, monkeypatch)
     with pytest.warns(UserWarning, match=said):
         plugins.load_plugins()
     assert plugins.plugin_versions() == {}
+    plugins._load_installed.cache_clear()
+    assert main(["list"]) == 0
+    assert re.fullmatch(f"driftwise: warning: {said[1:-1]}\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import math
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,7 +67,10 @@ def _driftwise(
     ] = None,
 ) -> None:
     """Reinforcement learning in a world that drifts: agents that forget, and their exact dynamic regret."""
-    check(load_plugins, imports or (), [os.getcwd()], name="--import")
+    with warnings.catch_warnings(record=True) as told:  # of installed plugins that cannot be imported
+        check(load_plugins, imports or (), [os.getcwd()], name="--import")
+    for warning in told:
+        print(f"driftwise: warning: {warning.message}", file=sys.stderr)
 
 
 def counted(count: int, noun: str) -> str:
