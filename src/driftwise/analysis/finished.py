@@ -136,11 +136,14 @@ class FinishedStudy:
         columns = ("environment",) * (len(self.data) > 1) + ON_A_TERMINAL
         return final_table(self.data, columns)
 
-    def plot(self) -> Figure:
-        """Regret of an episode and cumulative regret of every agent, a row for each environment."""
+    def plot(self, **look: Any) -> Figure:
+        """Regret of an episode and cumulative regret of every agent, a row for each environment.
+
+        `look` is that of `report_figure`: `title`, `width` in inches, `font` and `font_size`.
+        """
         import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
 
-        return report_figure(self.data)
+        return report_figure(self.data, **look)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each environment, agent, run and point, and a column for each parameter of agents."""

@@ -6,7 +6,7 @@ import base64
 import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def result_frame(result: Result) -> pd.DataFrame:
     return results_frame(results_table({(name, label): each for label, each in agents}))
 
 
-def result_figure(result: Result) -> Figure:
+def result_figure(result: Result, **look: Any) -> Figure:
     """Regret over time of every agent of a grid, in the style of reports."""
     with needed_by("plot"):
         import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
@@ -112,7 +112,7 @@ def result_figure(result: Result) -> Figure:
         {label or "regret": each for label, each in _agents(result)},
         result.manifest.get("changes", ()),
     )
-    return regret_figure([curves], title=_agent(result), note=_sizes(result))
+    return regret_figure([curves], title=_agent(result), note=_sizes(result), **look)
 
 
 def _agents(result: Result) -> Iterator[tuple[str, Result]]:

@@ -155,11 +155,14 @@ class Result:
 
         return summary_table(self)
 
-    def plot(self) -> Figure:
-        """Regret of an episode and cumulative regret of every agent: mean over runs, 95 % interval."""
+    def plot(self, **look: Any) -> Figure:
+        """Regret of an episode and cumulative regret of every agent: mean over runs, 95 % interval.
+
+        `look` is `width` in inches, `font` and `font_size`.
+        """
         from driftwise.analysis.notebook import result_figure
 
-        return result_figure(self)
+        return result_figure(self, **look)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each agent of the grid, run and point, and a column for each parameter."""
