@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import driftwise as dw
-from driftwise.analysis.numbers import Numbers, number_cells, number_columns, numbers_of
+from driftwise.analysis.numbers import Numbers, number_cells, number_columns, numbers_of, numbers_text
 from driftwise.base.part import to_config
 from tests.examples import SPEC
 
@@ -34,6 +34,11 @@ def test_what_a_tuning_gave_is_shown_with_the_variation_it_was_told() -> None:
     found = numbers_of(to_config(agent), 3.0)
     assert (found.rate, found.radius) == (agent.forgetting.rate, agent.exploration.radius)
     assert found.variation == 3.0
+
+
+def test_the_numbers_of_an_agent_are_a_line_of_those_it_has() -> None:
+    assert numbers_text(Numbers(0.98, 50, NONE, NONE, 3.0)) == "η = 0.98, memory = 50, Δ = 3"
+    assert numbers_text(Numbers(*[NONE] * 5)) == ""
 
 
 def test_an_agent_that_wraps_another_has_the_numbers_of_that_one() -> None:

@@ -96,6 +96,10 @@ def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_f
         (6, 60, []),
     ]
     assert [each["environments"] for each in manifest()["history"]] == [["lock"], [], [], [], []]
+    assert main(["report", "out"]) == 0
+    page = Path("out/report.html").read_text()
+    assert ": 3 runs of 40 episodes, with forgets, lock; " in page
+    assert ": 6 runs of 60 episodes</dd>" in page
     assert run(LOCK, SLOW, more, out="fresh", runs=6, episodes=60) == 0
     grown, fresh = load_results("out"), load_results("fresh")
     keys = ["environment", "agent", "run", "episode"]

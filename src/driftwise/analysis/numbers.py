@@ -65,6 +65,13 @@ def number_cells(field: str, agents: Iterable[Numbers]) -> list[Cell]:
     return [Cell.of(partial(number_text, field), getattr(numbers, field)) for numbers in agents]
 
 
+def numbers_text(numbers: Numbers) -> str:
+    """The numbers that an agent has in a line: `η = 0.98, memory = 50`."""
+    named = zip(Numbers._fields, SYMBOLS, numbers, strict=True)
+    known = (each for each in named if not math.isnan(each[2]))
+    return ", ".join(f"{symbol} = {number_text(field, value)}" for field, symbol, value in known)
+
+
 def number_text(field: str, value: float) -> str:
     """A number of that field as text; rates are near 1, and need more digits."""
     if not math.isfinite(value):

@@ -39,6 +39,7 @@ CONFIG: Kinds = {
     "runs": COUNT,
     "import": LIST,
 }
+STAGE: Kinds = {"begun": WORD, "episodes": COUNT, "runs": COUNT, "agents": LIST, "environments": LIST}
 AGENT: Kinds = {
     "environment": WORD,
     "label": WORD,
@@ -56,6 +57,9 @@ def require_kinds(manifest: Mapping[str, Any]) -> None:
     require_kinds_of("config.", manifest.get("config", {}), CONFIG)
     require_kind_of_each("sha256", manifest.get("sha256", {}), WORD)
     require_kind_of_each("environments", manifest.get("environments", {}), TABLE)
+    for number, stage in enumerate(manifest.get("history", ())):
+        require_kind_of(f"history.{number}", stage, TABLE)
+        require_kinds_of(f"history.{number}.", stage, STAGE)
     for number, agent in enumerate(manifest.get("agents", ())):
         place = f"agents.{number}"
         require_kind_of(place, agent, TABLE)

@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from driftwise.analysis import figures, latex
+from driftwise.analysis.numbers import numbers_text
 from driftwise.analysis.report.data import Report, load_report_data, longest
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, MARKED, final_table
@@ -17,6 +18,7 @@ from driftwise.analysis.statistics.wording import counted
 from driftwise.analysis.table import csv_text, latex_text
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
+from driftwise.experiments.selection import MARK
 
 PRINTED: dict[str, dict[str, Any]] = {  # formats of figures; the same results give the same bytes
     "svg": {"metadata": {"Date": None}},
@@ -61,7 +63,8 @@ def report_figure(report: Report, *, title: str | None = None, **look: Any) -> F
     data = longest(report)
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
     title = data.words if title is None else title
-    note = f"{data.manifest.get('experiment', '')} · {runs}" if title else ""
+    chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
+    note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
     environments = {label: each.environment for label, each in report.items()}
     rows = [
         figures.curves_of(label, report[label].selection, None if isinstance(each, str) else each)
@@ -75,7 +78,7 @@ def _printed(format: str, report: Report, **look: Any) -> bytes:
 
 
 def _comments(report: Report) -> Iterator[str]:
-    """Sizes of the runs, and the characters that not every LaTeX engine prints."""
+    """Sizes of the runs, characters that not every LaTeX engine prints, and the numbers of the agents."""
     data = longest(report)
     sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
     interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
@@ -84,6 +87,11 @@ def _comments(report: Report) -> Iterator[str]:
         yield MARKED
     if characters := latex.unknown("".join([*report, *data.labels])):
         yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
+    yield from (note for each in report.values() for note in each.grid_notes)
+    for label, each in report.items():
+        for agent, numbers in zip(each.labels, each.numbers, strict=True):
+            if text := numbers_text(numbers):
+                yield f"{label}: {agent}: {text}"
 
 
 # format -> (suffix of the file, function that makes its content)

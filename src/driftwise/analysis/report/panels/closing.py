@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import tomli_w
 
@@ -44,13 +46,34 @@ def manifest(report: Report) -> Section | None:
         "agents": len({label for each in report.values() for label in each.labels}),
         "episodes": f"{data.num_episodes:,}",
         "runs": data.num_played,
+        "history": _history(data.manifest.get("history", ())),
     }
     names = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device")
-    names += ("host", "xla_flags", "commit", "sources", "written", "seconds", "versions", "plugins")
+    names += (
+        "host",
+        "xla_flags",
+        "commit",
+        "sources",
+        "written",
+        "history",
+        "seconds",
+        "versions",
+        "plugins",
+    )
     known = {name: entries.get(name) for name in names if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
     listed = Definitions({name: manifest_text(value) for name, value in known.items()})
     return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
+
+
+def _history(stages: Sequence[Mapping[str, Any]]) -> str:
+    """What the folder was asked for, one time after the other; empty where that was once."""
+    told = []
+    for stage in stages if len(stages) > 1 else ():
+        came = ", ".join(map(str, [*stage.get("agents", ()), *stage.get("environments", ())]))
+        sizes = f"{stage.get('runs')} runs of {stage.get('episodes')} episodes"
+        told.append(f"{stage.get('begun')}: {sizes}{f', with {came}' * bool(came)}")
+    return "; ".join(told)
 
 
 def reproduce(report: Report) -> Section | None:
