@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import findfont
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from driftwise.analysis.leaders import leading, ranked, spans
@@ -30,6 +32,7 @@ from driftwise.simulation.results import Result
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
 LINES = ("-", (0, (2.2, 1.4)))  # alternating, so that of two curves in one place both are seen
 MAX_AGENTS = len(COLOURS) * len(LINES)
+RANDOM: dict[str, Any] = dict(color="#767676", linewidth=1, linestyle=(0, (1, 2)))
 FEW_CHANGES = 12  # that have lines of full width
 INK, FAINT, GREY = "#222222", "#767676", "#c8c8c8"
 UNCHOSEN: dict[str, Any] = dict(linewidth=0.8, alpha=0.25, zorder=1)  # points of a grid but for the best
@@ -118,14 +121,14 @@ def regret_figure(
     with _style(font, size):
         lines = textwrap.wrap(title, int(100 * width / size))
         note = textwrap.fill(note, int(140 * width / size))
-        legend = _legend(styles, width, size)
-        rows_of_names = -(-len(legend["handles"]) // legend["ncols"])
-        rest = 0.3 + size / 72 * (1.6 * len(lines) + 2.2 + 1.7 * rows_of_names)
-        height = len(rows) * (2 // across) * (high + 0.9) + rest
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(layout="constrained")
         parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
         for row, part in zip(rows, parts, strict=True):
             _draw_row(row, part, styles, across)
+        legend = _legend(figure, styles, width, size)
+        rows_of_names = -(-len(legend["handles"]) // legend["ncols"])
+        rest = 0.3 + size / 72 * (1.6 * len(lines) + 2.2 + 1.7 * rows_of_names)
+        figure.set_size_inches(width, len(rows) * (2 // across) * (high + 0.9) + rest)
         written: dict[str, Any] = dict(x=0.012, ha="left", parse_math=False)
         figure.suptitle("\n".join(lines), fontsize=1.25 * size, fontweight="bold", **written)
         below = figure.legend(loc="outside lower left", frameon=False, title=note, alignment="left", **legend)
@@ -165,15 +168,24 @@ def _style(font: str = "DejaVu Sans", size: float = 10.5) -> Iterator[None]:
         yield
 
 
-def _legend(styles: Mapping[str, tuple[str, Any]], width: float, size: float) -> dict[str, Any]:
-    """Lines of all agents in colour and one for the others, in as many columns as the width has room for."""
+def _legend(
+    figure: Figure, styles: Mapping[str, tuple[str, Any]], width: float, size: float
+) -> dict[str, Any]:
+    """Lines of all agents in colour, one for the others, random actions and shades if they are drawn.
+
+    There are as many columns as the width has room for.
+    """
     named = {_shown(label): style for label, style in styles.items() if style[0] != GREY}
     if len(named) < len(styles):
         named[f"{len(styles) - len(named):,} others"] = (GREY, "-")
-    handles = [
+    handles: list[Artist] = [
         Line2D([], [], color=colour, linestyle=line, label=name) for name, (colour, line) in named.items()
     ]
-    longest = max(map(len, named), default=1)
+    if any(axes.child_axes for axes in figure.axes):
+        handles.append(Line2D([], [], **RANDOM, label="random actions"))
+    if any(axes.patches for axes in figure.axes):
+        handles.append(Patch(color=FAINT, alpha=0.2, label="its lead is significant"))
+    longest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), int(72 * width / size / (0.62 * longest + 5))))
     return {"handles": handles, "ncols": columns}
 
@@ -219,6 +231,7 @@ def _draw_curves(axes: Axes, view: View, row: Curves, styles: Mapping[str, tuple
                 continue
             axes.plot(x, y, color=colour, linestyle=line)
             axes.fill_between(x, y - half, y + half, color=colour, alpha=0.18, linewidth=0)
+    axes.autoscale_view()
     axes.autoscale(False)  # a bad point of a grid does not press the others together
     for label, others in row.faint.items():
         for mean in (view.curves(other).mean(axis=0) for other in others):
@@ -243,7 +256,7 @@ def _draw_random(axes: Axes, episodes: np.ndarray, view: View, random: float) ->
     ends = np.array([0, episodes[-1]])
     level = view.random(random, ends)
     low, high = axes.get_ylim()
-    axes.plot(ends, level, color=FAINT, linewidth=1, linestyle=(0, (1, 2)))
+    axes.plot(ends, level, **RANDOM)
     axes.set_ylim(low, max(high, 1.04 * level.min()) if level.min() <= FAR * high else high)
     unit = level[-1]
     shares = axes.secondary_yaxis("right", functions=(lambda y: y / unit, lambda share: share * unit))

@@ -42,6 +42,8 @@ def regret(data: ReportData) -> Section:
             f" Grey: random actions, {rounded(data.random_regret, 3)} an episode; the axis to the right has "
             "shares of that."
         )
+    if data.grid_notes:
+        note += " Faint in the colour of an agent: the other points of its grid."
     if faint := sum(number is None for number in data.styles.values()):
         note += f" Faint: {counted(faint, 'agent')} of higher average rank."
     return Section("Regret over time", [figures, _lead_note(data), note, *data.grid_notes])
