@@ -165,6 +165,22 @@ def test_runs_of_other_lengths_are_compared_at_the_last_episode_that_both_record
         compare(folder_of({"a": HARD}, episodes=12, every=12), folder_of({"a": HARD}, episodes=18, every=18))
 
 
+def test_runs_are_paired_by_number_though_one_folder_holds_some_back_to_choose_points() -> None:
+    numbered = np.arange(6.0)
+    first = folder_of({"A (x=1)": 1 + numbered, "A (x=2)": 2 + numbered, "B": numbered})
+    for entry in first["lock"].manifest["agents"][:2]:
+        entry["name"] = "A"
+    second = folder_of({"B": numbered})
+    found = compare(first, second)
+    (row,) = found.rows
+    assert (row.agent, row.runs_first, row.verdict) == ("B", 4, "identical")  # runs 1, 2, 3 and 5
+    assert found.only_first == (Participant("lock", "A*"),)
+    assert any("A* is A (x=1), of 2" in note for note in found.notes)
+    alone = folder_of({"B": numbered[:1]})
+    with pytest.raises(ValueError, match=r"^the folders must both show some run of 'lock', got none$"):
+        compare(first, alone)
+
+
 def test_the_first_episode_at_which_curves_differ_is_found() -> None:
     first, second = folder_of({"a": HARD}), folder_of({"a": HARD})
     second["lock"].points["a"].values[:, 2] -= 1
