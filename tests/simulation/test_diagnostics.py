@@ -143,8 +143,8 @@ def test_the_command_counts_events_and_results_keep_them(tmp_path, capsys, monke
     Path("told.toml").write_text(FILE)
     assert main(["run", "told.toml"]) == 0
     heading, *rows = (line for line in capsys.readouterr().out.splitlines() if "mean" in line or "±" in line)
-    assert "restarts, mean  alarms, mean  seconds" in heading
-    counts = {row.strip().split("  ")[0]: row.split()[-3:-1] for row in rows}
+    assert "restarts, mean  alarms, mean  memory    β  seconds" in heading
+    counts = {row.strip().split("  ")[0]: row.split()[-5:-3] for row in rows}
     frame = dw.load_results("results/told")
     told = {
         label: [

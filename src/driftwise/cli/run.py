@@ -15,7 +15,6 @@ from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, cou
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
 from driftwise.experiments import run_study
 from driftwise.experiments.files import find_study
-from driftwise.experiments.growing import CLAIM, grown
 from driftwise.experiments.progress import shown_progress
 from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.stopping import held_signals
@@ -53,6 +52,7 @@ def _run(
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     if out is None:
         out = f"results/{study.experiment.name}"
+    from driftwise.experiments.growing import CLAIM, grown
     from driftwise.experiments.saving import (
         FILES,
         claimed,
