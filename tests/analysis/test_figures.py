@@ -85,6 +85,7 @@ def test_shading_is_where_the_leader_is_significantly_below_all_others() -> None
     assert not leading({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a").any()  # not below all
     assert spans(leading({"a": luck, "b": luck + gap, "a again": luck}, "a")) == [(10, 19)]  # its equal
     assert not leading({"a": luck}, "a").any()
+    assert not leading({"a": luck + gap, "b": luck}, "a").any()  # above, however surely
     assert spans(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
 
 
@@ -153,7 +154,7 @@ def test_a_figure_is_as_wide_as_asked_and_nothing_of_it_is_cut_off(width: float)
             {"font": "No Such Font"},
             "font must be a font that is installed here, or serif, got 'No Such Font'",
         ),
-        ({"font_size": 1}, "font_size must be"),
+        ({"font_size": 0}, "font_size must be"),
     ],
 )
 def test_a_look_that_cannot_be_is_refused(look: dict[str, Any], message: str) -> None:

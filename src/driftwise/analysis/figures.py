@@ -106,9 +106,8 @@ def regret_figure(
     `width` is in inches, and exact; below 6 the panels stand one below the other.
     """
     width = require_number("width", width, at_least=2, at_most=100)
-    size = require_number(
-        "font_size", font_size or (10.5 if width > ONE_COLUMN else 8), at_least=3, at_most=72
-    )
+    usual = 10.5 if width > ONE_COLUMN else 8.0
+    size = require_number("font_size", usual if font_size is None else font_size, at_least=3, at_most=72)
     labels = list(dict.fromkeys(label for row in rows for label in row.results))
     order = ranked(row.results for row in rows)
     looks = zip(cycle(COLOURS), cycle(LINES), strict=False)
@@ -184,7 +183,7 @@ def _legend(
     if any(axes.child_axes for axes in figure.axes):
         handles.append(Line2D([], [], **RANDOM, label="random actions"))
     if any(axes.patches for axes in figure.axes):
-        handles.append(Patch(color=FAINT, alpha=0.2, label="its lead is significant"))
+        handles.append(Patch(color=FAINT, alpha=0.2, label="significantly below all others"))
     longest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), int(72 * width / size / (0.62 * longest + 5))))
     return {"handles": handles, "ncols": columns}
