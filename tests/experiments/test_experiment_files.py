@@ -100,6 +100,18 @@ def test_every_field_of_a_drift_of_ones_own_may_be_a_percentage(monkeypatch: pyt
     assert made.drift == Burst(20, [1, 2], "%+")  # of a run of 40
 
 
+def test_rows_of_a_drift_are_read_from_beside_the_file_and_become_a_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("share\n0\n1\n0.5\n")
+    inner = "{type = 'Recorded', weights = 'rows.csv'}"
+    drift = f"drift = {{type = 'Repeat', period = 3, drift = {inner}}}\n"
+    (tmp_path / "mine.toml").write_text(TOP + ENVIRONMENT + drift + AGENTS)
+    mine = load_experiment(tmp_path / "mine.toml")
+    (tmp_path / "rows.csv").unlink()
+    made = only(prepare(experiment_of(json.loads(json.dumps(mine.config)))).environments)
+    assert isinstance(made, LinearMdp)
+    assert made.drift == dw.drift.Repeat(dw.drift.Recorded([0, 1, 0.5]), 3)
+
+
 def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
     tables = {name: dict(algorithm=name, **as_in_a_file(given)) for name, given in PARAMETERS.items()}
     for name, sizes in SIZES.items():

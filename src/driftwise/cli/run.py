@@ -131,7 +131,7 @@ def _print_tables(study: FinishedStudy) -> None:
     report, facts = study.data, study.manifest
     sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"
     device = manifest_text(facts["device"])
-    print(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}")
+    print(paragraph(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}"))
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
     for note in dict.fromkeys(note for data in report.values() for note in data.grid_notes):
         print(f"{paragraph(note)}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
@@ -15,6 +16,7 @@ from driftwise.base.files import require_regular
 from driftwise.base.making import errors_under
 from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, nearest
+from driftwise.environments.drift.recorded import Recorded, read_weights
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.study import Study, prepare
 
@@ -57,7 +59,8 @@ def _read(path: str) -> Experiment:
     with errors_under(path):
         try:
             require_regular(path)
-            return experiment_of(tomllib.loads(Path(path).read_text(encoding="utf-8-sig")))
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+            return experiment_of(_with_records(content, Path(path).parent))
         except OSError as error:
             raise ValueError(f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -66,6 +69,19 @@ def _read(path: str) -> Experiment:
             raise ValueError(f"not valid TOML: {error}") from None
         except RecursionError:
             raise ValueError("not valid TOML: nested too deeply") from None
+
+
+def _with_records(content: Any, folder: Path) -> Any:
+    """A file's content with the rows of recorded drifts, whose files lie beside it, in the place of names."""
+    if isinstance(content, list):
+        return [_with_records(each, folder) for each in content]
+    if not isinstance(content, dict):
+        return content
+    made = {key: _with_records(value, folder) for key, value in content.items()}
+    if made.get("type") == Recorded.__name__ and isinstance(made.get("weights"), str):
+        with contextlib.suppress(ArgumentError):  # the drift says so, with its place in the file
+            made["weights"] = read_weights(folder / made["weights"]).tolist()
+    return made
 
 
 def find_study(file_or_name: str, **sizes: Any) -> Study:

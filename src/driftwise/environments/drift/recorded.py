@@ -37,7 +37,7 @@ class Recorded(Drift):
 
     def __post_init__(self) -> None:
         named = isinstance(self.weights, (str, os.PathLike))
-        weights = _on_simplex(_read(self.weights) if named else self.weights)
+        weights = _on_simplex(read_weights(self.weights) if named else self.weights)
         object.__setattr__(self, "weights", tuple(map(tuple, weights.tolist())))
         if np.size(self.knots):
             knots = checked_increasing("knots", self.knots, at_least=0)
@@ -79,7 +79,7 @@ def _on_simplex(given: Any) -> np.ndarray:
     return weights
 
 
-def _read(name: str | os.PathLike[str]) -> np.ndarray:
+def read_weights(name: str | os.PathLike[str]) -> np.ndarray:
     """The numbers in a file; those of one column are a list."""
     try:
         require_regular(name)
