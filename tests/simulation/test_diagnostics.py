@@ -129,7 +129,12 @@ radius = 0.4
 [agents.random]
 algorithm = "random_restart"
 base = { algorithm = "lsvi_ucb", radius = 0.4 }
-probability = [0.1, 1.0]
+probability = 0.1
+
+[agents.always]
+algorithm = "random_restart"
+base = { algorithm = "lsvi_ucb", radius = 0.4 }
+probability = 1.0
 
 [agents.detected]
 algorithm = "change_detection"
@@ -154,18 +159,18 @@ def test_the_command_counts_events_and_results_keep_them(tmp_path, capsys, monke
     }
     assert {label: [bool(np.isnan(each).all()) for each in own] for label, own in told.items()} == {
         "LSVI-UCB": [True, True],
-        "random (probability=0.1)": [False, True],
-        "random (probability=1.0)": [False, True],
+        "random": [False, True],
+        "always": [False, True],
         "detected": [False, False],
     }
     assert counts["LSVI-UCB"] == ["–", "–"]
-    assert counts["random (probability=1.0)"] == ["40", "–"]
-    np.testing.assert_allclose(told["random (probability=1.0)"][0], 1, rtol=1e-12)
+    assert counts["always"] == ["40", "–"]
+    np.testing.assert_allclose(told["always"][0], 1, rtol=1e-12)
     assert counts["detected"][0] == counts["detected"][1]
     rows = csv.DictReader(io.StringIO(write_report(Path("results/told"), format="csv").read_text()))
     written = {row["agent"]: [row["restarts_in_a_run"], row["alarms_in_a_run"]] for row in rows}
     assert written["LSVI-UCB"] == ["", ""]
-    assert written["random (probability=1.0)"] == ["40.0", ""]
+    assert written["always"] == ["40.0", ""]
 
 
 def test_without_such_agents_there_is_no_such_column(tmp_path, capsys, monkeypatch):
