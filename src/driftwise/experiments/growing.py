@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
+from driftwise.base.files import require_regular
 from driftwise.base.kinds import COUNT, TABLE, WORD, Kinds, require_kinds_of
 from driftwise.base.making import dotted
 from driftwise.base.part import stack, to_config
@@ -50,6 +51,7 @@ def read_stages(folder: Path) -> list[Stage]:
     path = folder / CLAIM
     if not path.exists():
         return []
+    require_regular(path)  # a pipe would keep its reader waiting
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         age = found["format"] - FORMAT
