@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from driftwise.analysis.audit.findings import Finding, read_findings
-from driftwise.analysis.leaders import ranked
 from driftwise.analysis.numbers import Numbers, numbers_of
 from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.wording import counted
@@ -26,8 +25,6 @@ from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agen
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.simulation.results import EVENTS, Result
 
-MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
-FEW_COLOURED = 12  # where there are more agents than that; the others are faint
 RECOVERED = 0.25  # share of the regret of random actions, under which an agent has recovered
 
 
@@ -225,16 +222,6 @@ class ReportData:
 
 
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
-
-
-def coloured(report: Report) -> Report:
-    """The same report; of many agents those of lowest average rank, and the leaders, have colours."""
-    environments = [data.results for data in report.values()]
-    best = ranked(environments)
-    if len(best) <= MAX_COLOURED:
-        return report
-    leaders = {*best[:FEW_COLOURED], *(data.leader for data in report.values())}
-    return {label: replace(data, leaders=leaders) for label, data in report.items()}
 
 
 def longest(report: Report) -> ReportData:

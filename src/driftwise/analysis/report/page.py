@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from driftwise.analysis.leaders import ranked
 from driftwise.analysis.page import Article, Legend, Page, Section, write_html
-from driftwise.analysis.report.data import Report, coloured, longest
+from driftwise.analysis.report.data import Report, longest
 from driftwise.analysis.report.finding import details, details_over_all, finding, opening
 from driftwise.analysis.report.panels import CLOSING, OPENING, PANELS
 from driftwise.analysis.report.panels.common import manifest_text
 from driftwise.analysis.statistics.wording import counted
 
+MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
+FEW_COLOURED = 12  # where there are more agents than that; the others are faint
+
 
 def html_page(report: Report) -> str:
     """The report as HTML."""
-    report = coloured(report)
+    report = _coloured(report)
     data = longest(report)
     experiment = str(data.manifest.get("experiment", "experiment"))
     environments = data.environment_label if len(report) == 1 else counted(len(report), "environment")
@@ -48,3 +53,13 @@ def _parts(report: Report) -> list[Section | Article]:
 
 def _there(sections: Iterable[Section | None]) -> list[Section]:
     return [section for section in sections if section is not None]
+
+
+def _coloured(report: Report) -> Report:
+    """The same report; of many agents those of lowest average rank, and the leaders, have colours."""
+    environments = [data.results for data in report.values()]
+    best = ranked(environments)
+    if len(best) <= MAX_COLOURED:
+        return report
+    leaders = {*best[:FEW_COLOURED], *(data.leader for data in report.values())}
+    return {label: replace(data, leaders=leaders) for label, data in report.items()}
