@@ -162,7 +162,7 @@ def test_a_plot_has_a_curve_for_each_agent_and_the_changes():
     figure = made().plot()
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"rate=0.8, radius=0.1", "rate=0.9, radius=1"} < names
-    assert any([*line.get_xdata()] == [2.5, 2.5] for line in figure.axes[0].get_lines())
+    assert any(np.array_equal(line.get_xdata(), [2.5, 2.5]) for line in figure.axes[0].get_lines())
 
 
 def test_a_saved_result_comes_back_equal_but_for_its_state(tmp_path):

@@ -16,7 +16,7 @@ from driftwise.analysis.references import cited
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
 from driftwise.base.validation import require_choice
-from driftwise.environments import ENVIRONMENTS
+from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
 
@@ -63,7 +63,11 @@ def _entries(kind: str, name: str, width: int) -> Iterator[str]:
 def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
     sizes = f"{experiment.episodes:,} episodes, {experiment.runs:,} runs"
     environments = experiment.environments or {"": experiment.environment or {}}
-    met = ", ".join(dict.fromkeys(str(table.get("type")) for table in environments.values()))
+    kinds = (
+        each.name if isinstance(each, Environment) else str(each.get("type"))
+        for each in environments.values()
+    )
+    met = ", ".join(dict.fromkeys(kinds))
     return [
         Section("Sizes", sizes),
         Section("Environments", filled(met, width - 2)),
