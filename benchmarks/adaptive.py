@@ -32,9 +32,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "share 0.001": dict(share=0.001),
     "share 0.01": dict(share=0.01),
     "no favour": dict(favour=0.0),
+    "favour 0.3": dict(favour=0.3),
     "favour 0.5": dict(favour=0.5),
-    "favour 0.9": dict(favour=0.9),
-    "memories 8, 64, 512": dict(memories=(8, 64, 512)),
+    "no fresh start": dict(fresh="never"),
+    "memories to 512": dict(longest=512),
     "weights of each step": dict(weighing="per_step"),
 }
 

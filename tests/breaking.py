@@ -17,6 +17,7 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.fixed_share import FixedShare
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.noise import LearntNoise
 
 Patch = pytest.MonkeyPatch
 Break = Callable[[Patch], None]
@@ -159,11 +160,11 @@ def lightest(right: Callable) -> Callable:
 
 
 def too_late(right: Callable) -> Callable:
-    def score(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
-        after = self.update(copy.deepcopy(state), features, plan, episode)
-        return right(self, after, features, plan, episode)
+    def forecast(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
+        learnt = replace(self, noise=None).update(copy.deepcopy(state), features, plan, episode)
+        return right(self, learnt, features, plan, episode)
 
-    return score
+    return forecast
 
 
 def weighed(change: Callable[[np.ndarray], np.ndarray]) -> Break:
@@ -189,6 +190,15 @@ def doubted(factor: float) -> Callable[[Callable], Callable]:
         )
 
     return other
+
+
+def heard(factor: float) -> Break:
+    """Learn the noise of other squares."""
+    return around(
+        LearntNoise,
+        "update",
+        lambda right: lambda self, forgetting, sums, squares: right(self, forgetting, sums, factor * squares),
+    )
 
 
 def half_price(right: Callable) -> Callable:

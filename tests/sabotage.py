@@ -42,6 +42,7 @@ from tests.breaking import (
     forgetful_of_successors,
     forgetting,
     half_price,
+    heard,
     kept,
     late,
     learnt,
@@ -109,9 +110,8 @@ def informed() -> Agent:
 
 
 def wary() -> Agent:
-    """Two memories, of which one knows the noise."""
-    noise = LearntNoise(scale=(0.3, 30.0), count=100.0)
-    return adaptive(LeastSquares(BANDIT, NoForgetting(), Ucb(1.0), clip="none", noise=noise))
+    """Two memories, of which one is far from sure of what it has seen."""
+    return adaptive(LeastSquares(BANDIT, NoForgetting(), Ucb(1.0), (0.1, 1e-6), clip="none"))
 
 
 def by_theory() -> Agent:
@@ -302,23 +302,33 @@ AGENTS = (
         MIXED,
         around(
             LearntNoise,
-            "density",
-            lambda right: lambda self, variance, *args: right(self, variance / 4, *args),
+            "relative_score",
+            lambda right: (
+                lambda self, sums, forecast: right(self, sums, forecast._replace(error=2 * forecast.error))
+            ),
         ),
     ),
     Sabotage(
         "scores of a forecast that is sure of itself",
         "scores",
         MIXED_MDP,
-        around(LearntNoise, "score", doubted(0.0)),
+        around(LearntNoise, "relative_score", doubted(0.0)),
     ),
     Sabotage(
-        "scores after the episode was learnt from", "scores", MIXED, around(LeastSquares, "score", too_late)
+        "scores after the episode was learnt from",
+        "scores",
+        MIXED,
+        around(LeastSquares, "forecast", too_late),
     ),
+    Sabotage("noise of twice the squares", "learnt_noise", MIXED, heard(2.0)),
+    Sabotage("noise of half of the squares", "mixture_noise", MIXED_MDP, heard(0.5)),
+    Sabotage("exploration in another unit", "radius", MIXED, scaled(LearntNoise, "deviation", 2.0)),
     Sabotage(
-        "noise of errors as they are", "learnt_noise", MIXED, around(LearntNoise, "update", doubted(0.0))
+        "a fresh start in every episode",
+        "count_recursion",
+        MIXED,
+        around(MixtureOfMemories, "alarm", lambda right: lambda self, *args: np.bool(True)),
     ),
-    Sabotage("exploration in another unit", "radius", MIXED, scaled(LearntNoise, "unit", 2.0)),
     Sabotage(
         "the lightest memory decides",
         "mixture_index",

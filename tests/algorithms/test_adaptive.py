@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,7 +16,6 @@ from driftwise.algorithms import (
     adaptive_lin_ucb,
     adaptive_opt_wlsvi,
     lin_ucb,
-    lsvi_ucb,
     opt_wlsvi,
     q_ucb,
     sw_lin_ucb,
@@ -22,58 +24,81 @@ from driftwise.algorithms import (
 from driftwise.base import random
 from driftwise.base.part import at
 from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.environments import LinearBandit
+from driftwise.environments.arms import FixedArms
 from driftwise.environments.drift import Abrupt
 from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
+from driftwise.environments.paths import Mixture
 from driftwise.simulation.play import play
+from driftwise.simulation.program import find_device, lower, own_settings
 from tests.examples import BANDIT, SPEC, make
 from tests.reference import adaptive as definition
 from tests.reference import opt_wlsvi as textbook
 
 KEY = random.key(0)
-MEMORIES = (2, 8)
-RATES = (0.5, 0.875, 1.0)
+RATES = (0.5, 0.75, 0.875, 1.0)  # memories of 2, 4 and 8
 
 
-@pytest.mark.parametrize("decision", ["mixture", "heaviest"])
-@pytest.mark.parametrize("favour", [0.0, 0.4])
-def test_mixture_equals_its_definition(decision, favour):
+def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition.Mixture:
+    """A mixture of memories of 2, 4, 8 and all, by its definition."""
+    least = 0.25 if horizon > 1 else 0.0
+    noises = [definition.Noise(63 / 64, least=least, max_degrees=8.0) for _ in range(horizon)]
+    prior = [(1 - favour) / 4] * 3 + [(1 - favour) / 4 + favour]
+    memories = [definition.Memory(rate, ridge) for rate in RATES]
+    return definition.Mixture(memories, noises, prior, 0.0, fresh=agent.fresh == "at_alarm")
+
+
+@pytest.mark.parametrize(
+    ("decision", "favour", "fresh"),
+    [("mixture", 0.0, "never"), ("heaviest", 0.4, "never"), ("heaviest", 0.4, "at_alarm")],
+)
+def test_mixture_equals_its_definition(decision, favour, fresh):
     """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI of each memory."""
     environment = random_linear_mdp(
         num_states=5, num_actions=3, dim=4, horizon=3, drift=Abrupt((10,)), rewards="bernoulli"
     )
-    numbers: dict[str, Any] = dict(radius=0.4, ridge=0.5)
-    agent = adaptive_opt_wlsvi(
-        environment.spec, **numbers, memories=MEMORIES, decision=decision, favour=favour
-    )
-    memories = [definition.Memory(rate, 0.5, count=2.0, scale=0.5, max_degrees=8.0) for rate in RATES]
-    prior = [(1 - favour) / 3] * 2 + [(1 - favour) / 3 + favour]
-    scores: list[list[float]] = []
+    numbers: dict[str, Any] = dict(radius=0.4, ridge=0.5, shortest=2, longest=8)
+    agent = adaptive_opt_wlsvi(environment.spec, **numbers, decision=decision, favour=favour, fresh=fresh)
+    mixture = defined(agent, favour, 0.5, 3)
     for t, played in enumerate(play(agent, environment, 22)):
-        weights = np.array(definition.fixed_share(scores, prior, 0.0)[-1])
+        weights = np.array(mixture.weights)
         np.testing.assert_allclose(np.exp(played.before.log_weights), weights, rtol=1e-7)
-        if t % 7 == 0:
+        if t % 7 == 0 and fresh == "never":
             plans = [
                 textbook.plan(
                     each.history, environment.features, 3, rate=each.rate, radius=0.4, ridge=0.5, clip="tight"
                 )
-                for each in memories
+                for each in mixture.memories
             ]
-            taken = weights if decision == "mixture" else np.eye(3)[weights.argmax()]
+            taken = weights if decision == "mixture" else np.eye(4)[weights.argmax()]
             expected = sum(weight * plan.q for weight, plan in zip(taken, plans, strict=True))
             np.testing.assert_allclose(played.plan.q, expected, atol=1e-8)
-        values = np.concatenate([played.plan.values, np.zeros((1, 5))])
-        scores.append([each.learn(played.episode, values) for each in memories])
-        told = agent.diagnostics(played.carry.state)
-        shares = definition.fixed_share(scores, prior, 0.0)[-1]
-        squared = [np.mean([each.variance(h) for h in range(3)]) for each in memories]
-        np.testing.assert_allclose([told[f"weight.{j}"] for j in range(3)], shares, rtol=1e-7)
-        np.testing.assert_allclose(told["noise"] ** 2, np.dot(shares, squared))
-        np.testing.assert_allclose(told["memory"], np.dot(shares, [each.degrees() - 2 for each in memories]))
+        mixture.learn(played.episode, np.concatenate([played.plan.values, np.zeros((1, 5))]))
+        told, shares = agent.diagnostics(played.carry.state), mixture.weights
+        held = [sum(each.weights) for each in mixture.memories]
+        np.testing.assert_allclose([told[f"weight.{j}"] for j in range(4)], shares, rtol=1e-7)
+        np.testing.assert_allclose(told["noise"] ** 2, np.mean([each.variance for each in mixture.noises]))
+        np.testing.assert_allclose(told["memory"], np.dot(shares, held))
+        np.testing.assert_allclose(played.carry.state.base.weight, held)
+
+
+def test_the_last_memory_starts_anew_from_the_heaviest_one_after_a_jump():
+    """And it forecasts from there as its definition does."""
+    path = Mixture(((0.9, 0.0), (-0.9, 0.0)), Abrupt((40, 70), num_anchors=2))
+    environment = LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
+    agent = adaptive_lin_ucb(environment.spec, shortest=2, longest=8)
+    mixture, values = defined(agent, 0.1, 0.1, 1), np.zeros((2, 1))
+    for played in play(agent, environment, 100):
+        np.testing.assert_allclose(np.exp(played.before.log_weights), mixture.weights, rtol=1e-6)
+        mixture.learn(played.episode, values)
+    assert any(40 < t < 50 for t in mixture.renewals)
+    assert any(70 < t < 80 for t in mixture.renewals)
+    assert sum(mixture.memories[-1].weights) < 40
 
 
 def test_a_mixture_of_one_memory_is_that_agent():
     environment = make()
-    alone = adaptive(lsvi_ucb(SPEC, radius=0.4), memories=())
+    alone = adaptive([opt_wlsvi(SPEC, rate=(0.9,), radius=0.4)])
     for one, other in zip(
         play(alone, environment, 12), play(at(alone.base, 0), environment, 12), strict=True
     ):
@@ -123,7 +148,7 @@ def test_a_list_of_agents_is_a_grid():
 
 
 def test_agents_that_count_are_mixed_too():
-    agent = adaptive(ucbvi(SPEC, scale=0.01), memories=(4, 16))
+    agent = adaptive(ucbvi(SPEC, scale=0.01), shortest=4, longest=16)
     states = [played.carry.state for played in play(agent, make(), 15)]
     np.testing.assert_allclose(np.exp(states[-1].log_weights).sum(), 1)
     assert np.ptp(states[-1].log_weights) > 0.01  # their forecasts differ
@@ -132,12 +157,37 @@ def test_agents_that_count_are_mixed_too():
 def test_what_forecasts_nothing_is_refused():
     with pytest.raises(ValueError, match="base must be an agent on least squares, or one that counts"):
         adaptive(q_ucb(SPEC, scale=0.1))
-    with pytest.raises(ValueError, match="memories must be a list of lengths, got 8"):
-        adaptive_opt_wlsvi(SPEC, memories=8)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="memories must be left out for a base with a grid"):
-        adaptive(opt_wlsvi(SPEC, rate=(0.5, 0.9), radius=0.4), memories=(3, 4))
+    with pytest.raises(ValueError, match=r"shortest must be an integer of at least 2, got 1"):
+        adaptive_opt_wlsvi(SPEC, shortest=1)
+    with pytest.raises(ValueError, match=r"longest must be an integer of at least 100, got 50"):
+        adaptive_opt_wlsvi(SPEC, shortest=100, longest=50)
+    with pytest.raises(ValueError, match="shortest or longest must be left out for a base with a grid"):
+        adaptive(opt_wlsvi(SPEC, rate=(0.5, 0.9), radius=0.4), longest=64)
+    with pytest.raises(ValueError, match="fresh must be 'never' unless all memories are exponential weights"):
+        adaptive(sw_lin_ucb(BANDIT, length=(3, 9), noise_scale=0.3), fresh="at_alarm")
 
 
 def test_spec_of_a_bandit_is_asked_for():
     with pytest.raises(ValueError, match="spec must be a bandit's"):
         adaptive_lin_ucb(Spec(num_states=2, num_actions=2, dim=4, horizon=2))
+
+
+@pytest.mark.parametrize("agent", [adaptive_lin_ucb(BANDIT), adaptive_opt_wlsvi(SPEC)])
+def test_an_episode_factors_its_matrices_once(agent):
+    """On CPUs XLA may run two factorisations at once, and they can wait for each other for ever."""
+    horizon, dim = agent.spec.horizon, agent.spec.dim
+    num_pairs = agent.spec.num_states * agent.spec.num_actions
+
+    def step(agent: Any, table: FeatureTable, state: Any) -> Any:
+        plan, nowhere = agent.plan(state, table, jnp.asarray(KEY)), jnp.zeros(horizon, dtype=jnp.int32)
+        played = jnp.ones((horizon, dim)) * plan.policy[:, 0, :1]
+        return agent.update(state, table, plan, Episode(nowhere, nowhere, played, played[:, 0], nowhere))
+
+    with own_settings(find_device("cpu")):
+        _, lowered = lower(agent, np.dtype(float))
+        table = FeatureTable(jnp.ones((num_pairs, dim)))
+        alone = jax.tree.map(lambda leaf: leaf[0], lowered)
+        states = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), alone.init(table))
+        steps = jax.jit(jax.vmap(step, in_axes=(None, None, 0)))
+        text = str(steps.lower(alone, table, states).compile().as_text())
+    assert len(re.findall(r"custom_call_target=\"\w*potrf", text)) == 1

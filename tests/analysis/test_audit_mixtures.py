@@ -15,6 +15,7 @@ from driftwise.algorithms import (
     adaptive_opt_wlsvi,
     ucbvi,
 )
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
 from driftwise.analysis.audit.lemmas.mixtures import best_sequences, fixed_share_weights
 from driftwise.analysis.audit.mixture import MixedSnapshot, Weighing
@@ -28,7 +29,7 @@ from tests.analysis.test_audit import audited, violated
 from tests.examples import BANDIT, SPEC, agent, make, make_bandit
 from tests.reference import adaptive as definition
 
-MEMORIES = (3, 12)
+MEMORIES: dict[str, Any] = dict(shortest=3, longest=12)
 OF_MIXTURES = {name for name, lemma in LEMMAS.items() if lemma.view in (MixedSnapshot, Weighing)}
 SIZES: dict[str, Any] = dict(num_episodes=16, stride=4)
 
@@ -38,10 +39,10 @@ SIZES: dict[str, Any] = dict(num_episodes=16, stride=4)
     [("heaviest", "per_step"), ("mixture", "together"), ("variance", "per_step"), ("draw", "together")],
 )
 def test_mixtures_do_what_they_say_in_mdps(decision: Any, weighing: Any) -> None:
-    mixture = adaptive_opt_wlsvi(SPEC, radius=0.4, memories=MEMORIES, decision=decision, weighing=weighing)
+    mixture = adaptive_opt_wlsvi(SPEC, radius=0.4, **MEMORIES, decision=decision, weighing=weighing)
     found = audited(mixture, make(), **SIZES)
     assert violated(found) == set()
-    assert found.keys() >= OF_MIXTURES | {"gram_recursion", "learnt_noise", "estimator", "index", "value"}
+    assert found.keys() >= OF_MIXTURES | {"gram_recursion", "estimator", "index", "value"}
     assert not found.keys() & {"action", "optimism", "theorem", "reward_bias"}
     assert found["fixed_share"].checked == 16 * (SPEC.horizon if weighing == "per_step" else 1)
 
@@ -49,7 +50,7 @@ def test_mixtures_do_what_they_say_in_mdps(decision: Any, weighing: Any) -> None
 @pytest.mark.parametrize("share", [0.0, 0.1])
 @pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
 def test_mixtures_do_what_they_say_in_bandits(recipe: Any, share: float) -> None:
-    found = audited(recipe(BANDIT, memories=MEMORIES, share=share), make_bandit(noise_scale=0.3), **SIZES)
+    found = audited(recipe(BANDIT, **MEMORIES, share=share), make_bandit(noise_scale=0.3), **SIZES)
     assert violated(found) == set()
     assert OF_MIXTURES - {"mixture_value"} <= found.keys()
 
@@ -58,9 +59,27 @@ def test_rewards_may_be_counted_from_the_first() -> None:
     """Norms of at most 1 leave no room beside a feature that is 1."""
     path = Mixture(((0.9,), (-0.9,)), Abrupt((8,), num_anchors=2))
     environment = LinearBandit(FixedArms(((1.0,), (1.0,))), path, noise_scale=0.3)
-    mixture = adaptive_lin_ucb(environment.spec, memories=MEMORIES)
+    mixture = adaptive_lin_ucb(environment.spec, **MEMORIES)
     assert next(play(mixture, environment, 1)).carry.state.origin != 0
     assert violated(audited(mixture, environment, **SIZES)) == set()
+
+
+def jumping() -> LinearBandit:
+    """Two arms in the plane, whose parameter turns round twice."""
+    path = Mixture(((0.9, 0.0), (-0.9, 0.0)), Abrupt((20, 40), num_anchors=2))
+    return LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
+
+
+def test_a_fresh_start_is_recomputed_and_one_that_never_comes_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mixture = adaptive_lin_ucb(jumping().spec, shortest=2, longest=8)
+    held = [played.carry.state.base.weight[-1] for played in play(mixture, jumping(), 60)]
+    assert (np.diff(held) < 0).sum() >= 2  # it has started anew
+    sizes: dict[str, Any] = dict(num_episodes=60, stride=10)
+    assert violated(audited(mixture, jumping(), **sizes)) == set()
+    monkeypatch.setattr(MixtureOfMemories, "alarm", lambda self, *args: np.bool(False))
+    assert violated(audited(mixture, jumping(), **sizes)) >= {"gram_recursion", "count_recursion"}
 
 
 def test_an_agent_may_learn_its_noise_without_a_mixture() -> None:
@@ -78,10 +97,10 @@ def test_the_radius_of_theory_is_not_in_units_of_the_learnt_noise() -> None:
 
 
 def test_what_cannot_be_audited_of_mixtures_is_skipped_with_a_reason() -> None:
-    counting = adaptive(ucbvi(SPEC, scale=0.1), memories=MEMORIES)
+    counting = adaptive(ucbvi(SPEC, scale=0.1), **MEMORIES)
     _, (skipped,) = audit_agent(counting, make(), num_episodes=5)
     assert skipped.why == "it is a CountingValueIteration, no least-squares agent"
-    mixture = adaptive_lin_ucb(BANDIT, memories=MEMORIES)
+    mixture = adaptive_lin_ucb(BANDIT, **MEMORIES)
     _, (skipped,) = audit_agent(mixture, make_bandit(), num_episodes=5, beta_scale=1.0)
     assert skipped.why == "theory knows no radius of a mixture"
 

@@ -208,8 +208,8 @@ def test_memory_is_on_a_logarithmic_axis_and_noise_from_zero(tmp_path: Path) -> 
 
 def test_memories_that_are_no_rates_are_named_as_arms_are() -> None:
     assert memory_names({"base": {"length": [5, 20]}}, 2) == ["length = 5", "length = 20"]
-    agent = algorithms.adaptive_opt_wlsvi(combination_lock().spec, memories=(8, 64))
-    assert memory_names(json.loads(json.dumps(to_config(agent))), 3) == ["memory 8", "memory 64", "all"]
+    agent = algorithms.adaptive_opt_wlsvi(combination_lock().spec, longest=16)
+    assert memory_names(json.loads(json.dumps(to_config(agent))), 3) == ["memory 8", "memory 16", "all"]
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,13 @@ from scipy.stats import norm
 
 import driftwise as dw
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb
-from driftwise.base.part import at
 from driftwise.base.types import Episode, Spec
 from driftwise.online.backtesting.comparison import gain_of_the_best, mean_interval, possibly_best
-from driftwise.online.backtesting.forecasts import Memories, forecasts, learnt_scores
+from driftwise.online.backtesting.forecasts import Memories, forecasts
 from driftwise.online.replay import Log, read_samples, replay
 from driftwise.online.replay.models import Encoding
-from driftwise.parts.noise import LearntNoise
 from tests.online.test_replay import COLUMNS, drawn, write_csv
-from tests.reference.adaptive import Memory, fixed_share
+from tests.reference.adaptive import Memory, Mixture, Noise, fixed_share
 
 AGENT = adaptive_lin_ucb(Spec.bandit(dim=2, num_arms=1))
 NO_ACTION = {**COLUMNS, "action": None, "propensity": None}
@@ -35,49 +33,58 @@ def world(rows: int, changes: int = 0, seed: int = 0, noise: Any = 0.3) -> tuple
     return features, sign * (features @ [1.0, -0.5]) + noise * rng.normal(size=rows)
 
 
-def by_definition(features: np.ndarray, rewards: np.ndarray, noise_scale: float, **memory: Any) -> np.ndarray:
-    """Scores with a learnt and with a fixed noise, and the errors: `[n, 3]`."""
-    base: Any = at(AGENT.base, 0)
-    prior: dict[str, Any] = {name: getattr(base.noise, name) for name in ("count", "scale", "max_degrees")}
-    regression, values = Memory(ridge=base.ridge, **prior, **memory), np.zeros((2, 1))
-    found = []
+def by_definition(
+    features: np.ndarray, rewards: np.ndarray, noise_scale: float, memories: list[Memory]
+) -> tuple[np.ndarray, Mixture]:
+    """Scores with a fixed noise, and errors, `[n, J, 2]`; and the mixture with a learnt one."""
+    each, favour = (1 - AGENT.sharing.favour) / len(memories), AGENT.sharing.favour
+    prior = [each] * (len(memories) - 1) + [each + favour]
+    mixture = Mixture(memories, [Noise(63 / 64, max_degrees=8.0)], prior, 0.0, fresh=False)
+    values, found = np.zeros((2, 1)), []
     for phi, reward in zip(features, rewards, strict=True):
         none = np.zeros(1, dtype=int)
-        mean, spread = regression.expected(0, phi, values)
-        fixed = norm.logpdf(reward, mean, noise_scale * math.sqrt(1 + spread))
         episode = Episode(none, none, phi[None], np.array([reward]), none)
-        found.append((regression.learn(episode, values), fixed, reward - mean))
-    return np.array(found)
+        expected = [memory.expected(0, phi, values) for memory in memories]
+        found.append(
+            [(norm.logpdf(reward, m, noise_scale * math.sqrt(1 + v)), reward - m) for m, v in expected]
+        )
+        mixture.learn(episode, values)
+    return np.array(found), mixture
 
 
 def test_scores_and_weights_are_those_of_the_definition() -> None:
     features, rewards = world(40, changes=1)
     found = dw.online.backtest(features, rewards, memories=[16, 8], windows=[7], noise_scale=0.4)
-    kinds = {"8": {"rate": 0.875}, "16": {"rate": 0.9375}, "window 7": {"rate": 1.0, "window": 7}}
-    kinds["all"] = {"rate": 1.0}
-    expected = np.stack([by_definition(features, rewards, 0.4, **kind) for kind in kinds.values()], axis=1)
+    kinds = {
+        "8": Memory(0.875, 0.1),
+        "16": Memory(0.9375, 0.1),
+        "window 7": Memory(1.0, 0.1, window=7),
+        "all": Memory(1.0, 0.1),
+    }
+    expected, mixture = by_definition(features, rewards, 0.4, [*kinds.values()])
+    learnt = np.array(mixture.scores)
     assert [each.name for each in found.memories] == [*kinds]
-    for memory, (learnt, fixed, error) in zip(found.memories, expected.transpose(1, 2, 0), strict=True):
-        assert memory.learnt_score == pytest.approx(learnt.mean(), abs=1e-9)
+    for memory, (fixed, error), own in zip(
+        found.memories, expected.transpose(1, 2, 0), learnt.T, strict=True
+    ):
+        assert memory.learnt_score == pytest.approx(own.mean(), abs=1e-9)
         assert memory.score == pytest.approx(fixed.mean(), abs=1e-9)
         assert memory.error == pytest.approx(np.sqrt((error**2).mean()), abs=1e-9)
-    each, favour = (1 - AGENT.sharing.favour) / 4, AGENT.sharing.favour
-    prior = [each, each, each, each + favour]
-    for place, mixture, weights in (
-        (0, found.learnt_mixture, found.learnt_weights),
-        (1, found.mixture, found.weights),
+    assert found.learnt_noise == pytest.approx(math.sqrt(mixture.noises[0].variance))
+    for scores, mean, weights in (
+        (learnt, found.learnt_mixture, found.learnt_weights),
+        (expected[..., 0], found.mixture, found.weights),
     ):
-        before = np.array(fixed_share(expected[..., place].tolist(), prior, AGENT.sharing.share))
+        before = np.array(fixed_share(scores.tolist(), mixture.prior, AGENT.sharing.share))
         np.testing.assert_allclose(weights, before[1:], atol=1e-9)
         assert found.at_rows.tolist() == [*range(1, 41)]
-        mixed = np.log((before[:-1] * np.exp(expected[..., place])).sum(axis=1))
-        assert mixture == pytest.approx(mixed.mean(), abs=1e-9)
+        assert mean == pytest.approx(np.log((before[:-1] * np.exp(scores)).sum(axis=1)).mean(), abs=1e-9)
 
 
 def test_the_weights_with_learnt_noise_are_those_of_the_agent_online() -> None:
     features, rewards = world(60, changes=2, seed=1)
     features = np.insert(features, 0, 1.0, axis=1)
-    bandit = dw.online.Bandit("adaptive_lin_ucb", dim=3)
+    bandit = dw.online.Bandit("adaptive_lin_ucb", dim=3, fresh="never")
     for phi, reward in zip(features, rewards + 50, strict=True):
         bandit.learn(bandit.decide([phi]).id, reward)
     found = dw.online.backtest(features, rewards + 50)
@@ -98,15 +105,13 @@ def test_a_window_does_not_gather_rounding_errors() -> None:
     np.testing.assert_allclose(found.error[160:, 0], fresh.error[10:, 0], atol=1e-9)
 
 
-def test_blocks_of_any_size_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_any_size_give_the_same_forecasts(monkeypatch: pytest.MonkeyPatch) -> None:
     features, rewards = world(90)
     kind, seen = Memories((8, 32), (5,)), []
     whole = forecasts(kind, features, rewards, 0.1, lambda *told: seen.append(told))
-    scores = learnt_scores(kind, LearntNoise(), whole)
     monkeypatch.setattr("driftwise.online.backtesting.forecasts.AT_ONCE", 130)
     parts = forecasts(kind, features, rewards, 0.1, lambda *told: seen.append(told))
     np.testing.assert_allclose(parts, whole, rtol=1e-12)
-    np.testing.assert_allclose(learnt_scores(kind, LearntNoise(), parts), scores, rtol=1e-12)
     assert seen[:3] == [(90, 90), (8, 90), (16, 90)]
     assert seen[-1] == (90, 90)
 
@@ -191,7 +196,8 @@ def test_one_row_says_nothing_and_equal_rewards_are_no_error() -> None:
     assert len(one.may_be_best) == len(one.memories) == 11
     assert math.isnan(one.gain.low)
     still = dw.online.backtest(np.ones((30, 1)), np.full(30, 5.0))
-    assert (still.noise_scale, still.gain.value, still.mixture) == (0.0, 0.0, 0.0)
+    assert (still.noise_scale, still.gain.value) == (0.0, 0.0)
+    assert still.mixture == pytest.approx(0.0, abs=1e-12)
     assert "all" in still.may_be_best
 
 

@@ -298,10 +298,3 @@ def test_an_agent_with_a_ridge_that_no_formula_takes_refuses_to_decide(name, ten
     resealed(path, put(tensor, -1.0))
     with pytest.raises(FloatingPointError, match="ridge may be too small"):
         load(path).decide(np.eye(3))
-
-
-def test_a_mixture_with_squares_below_zero_refuses_to_decide(path):
-    saved(path, "adaptive_lin_ucb")
-    resealed(path, put("state.15", -1e9))
-    with pytest.raises(FloatingPointError, match="its index is not finite"):
-        load(path).decide(np.eye(3))

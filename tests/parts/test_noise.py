@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import multivariate_t
 
-from driftwise.base.types import Episode, FeatureTable, Plan, Spec
+from driftwise.base.types import Episode, FeatureTable, Forecast, Plan, Spec
 from driftwise.parts.exploration import Greedy
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.noise import LearntNoise, log_gamma_step
-from tests.reference.adaptive import Memory
+from tests.reference.adaptive import Memory, Noise
 
 BANDIT = Spec.bandit(dim=3, num_arms=4)
 TABLE = FeatureTable(np.zeros((4, 3)))
@@ -38,30 +41,59 @@ def test_step_of_log_gamma_equals_scipys(x):
     np.testing.assert_allclose(log_gamma_step(np.asarray(x)), expected, rtol=1e-9, atol=1e-12)
 
 
+def scored(
+    agent: LeastSquares, noise: LearntNoise, forgetting: Any, episodes: list[Episode]
+) -> Iterator[tuple[float, Any]]:
+    """The score of each episode with the noise learnt before, and that."""
+    state, sums = agent.init(TABLE), noise.init(forgetting, np.zeros(1))
+    for episode in episodes:
+        forecast = agent.forecast(state, TABLE, PLAN, episode)
+        yield float(noise.score(sums, forecast)[0]), sums
+        state, sums = (
+            agent.update(state, TABLE, PLAN, episode),
+            noise.update(forgetting, sums, forecast.squares),
+        )
+
+
 def test_scores_are_the_predictive_density_of_conjugate_regression():
     """Their sum is the density of all rewards together: a t of covariance `σ₀²(I + ΦΦᵀ/λ)`."""
-    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5, noise=LearntNoise(count=3.0, scale=0.7))
-    state, total, episodes = agent.init(TABLE), 0.0, rounds(12)
-    for episode in episodes:
-        total += float(agent.score(state, TABLE, PLAN, episode)[0])
-        state = agent.update(state, TABLE, PLAN, episode)
+    agent, episodes = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5), rounds(12)
+    noise = LearntNoise(count=3.0, scale=0.7)
+    total = sum(score for score, _ in scored(agent, noise, NoForgetting(), episodes))
     features = np.concatenate([episode.features for episode in episodes])
     rewards = np.concatenate([episode.rewards for episode in episodes])
     shape = 0.7**2 * (np.eye(12) + features @ features.T / 0.5)
     np.testing.assert_allclose(total, multivariate_t(np.zeros(12), shape, df=3.0).logpdf(rewards), rtol=1e-9)
 
 
-@pytest.mark.parametrize("scale", [0.0, 0.7])
-def test_scores_equal_their_definition_under_exponential_weights(scale):
-    noise = LearntNoise(count=2.0, scale=scale, max_degrees=5.0)
-    agent = LeastSquares(BANDIT, ExponentialWeights(0.8), Greedy(), 0.5, noise=noise)
-    memory = Memory(0.8, 0.5, count=2.0, scale=scale, max_degrees=5.0)
-    state = agent.init(TABLE)
-    for episode in rounds(20):
-        np.testing.assert_allclose(noise.variance(state.noise)[0], memory.variance(0), rtol=1e-10)
-        score = agent.score(state, TABLE, PLAN, episode)[0]
-        state = agent.update(state, TABLE, PLAN, episode)
-        np.testing.assert_allclose(score, memory.learn(episode, np.zeros((2, 1))), rtol=1e-9)
+@pytest.mark.parametrize(("scale", "least"), [(0.0, 0.0), (0.7, 0.0), (0.0, 2.2)])
+def test_scores_equal_their_definition_under_exponential_weights(scale, least):
+    learnt = LearntNoise(count=2.0, scale=scale, least=least, max_degrees=5.0)
+    agent = LeastSquares(BANDIT, ExponentialWeights(0.8), Greedy(), 0.5)
+    memory, noise, values = (
+        Memory(0.8, 0.5),
+        Noise(0.9, scale=scale, least=least, max_degrees=5.0),
+        np.zeros((2, 1)),
+    )
+    episodes = rounds(20)
+    for episode, (score, sums) in zip(
+        episodes, scored(agent, learnt, ExponentialWeights(0.9), episodes), strict=True
+    ):
+        ((error, doubt),) = memory.forecast(episode, values)
+        np.testing.assert_allclose(learnt.variance(sums)[0], noise.variance, rtol=1e-10)
+        np.testing.assert_allclose(score, noise.score(error, doubt), rtol=1e-9)
+        noise.squares.append(error**2 / (1 + doubt))
+        memory.learn(episode)
+
+
+def test_a_relative_score_is_that_beyond_the_best_there_could_be():
+    noise, sums = LearntNoise(max_degrees=8.0), None
+    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5)
+    *_, (_, sums) = scored(agent, noise, NoForgetting(), rounds(9))
+    forecast, best = Forecast(np.array([0.7, -3.0]), np.array([0.2, 0.0])), Forecast(np.zeros(1), np.zeros(1))
+    np.testing.assert_allclose(
+        noise.relative_score(sums, forecast), noise.score(sums, forecast) - noise.score(sums, best)
+    )
 
 
 @pytest.mark.parametrize("forgetting", [SlidingWindow(5), PeriodicRestart(6)])
@@ -80,20 +112,17 @@ def test_noise_forgets_as_the_regression_does(forgetting):
 
 
 def test_the_unit_of_rewards_does_not_matter():
-    agent = LeastSquares(BANDIT, ExponentialWeights(0.9), Greedy(), 0.5, noise=LearntNoise())
-    small, large = agent.init(TABLE), agent.init(TABLE)
-    gaps = []
-    for episode in rounds(10):
-        scaled = episode._replace(rewards=1024 * episode.rewards)
-        gaps.append(agent.score(small, TABLE, PLAN, episode) - agent.score(large, TABLE, PLAN, scaled))
-        small, large = agent.update(small, TABLE, PLAN, episode), agent.update(large, TABLE, PLAN, scaled)
-    np.testing.assert_allclose(np.ravel(gaps)[1:], np.log(1024), rtol=1e-9)  # all densities alike
+    agent, episodes = LeastSquares(BANDIT, ExponentialWeights(0.9), Greedy(), 0.5), rounds(10)
+    scaled = [episode._replace(rewards=1024 * episode.rewards) for episode in episodes]
+    small, large = (
+        [score for score, _ in scored(agent, LearntNoise(), ExponentialWeights(0.9), each)]
+        for each in (episodes, scaled)
+    )
+    np.testing.assert_allclose(np.subtract(small, large)[1:], np.log(1024), rtol=1e-9)  # all densities alike
 
 
 def test_nothing_is_scored_while_every_error_was_zero():
-    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5, noise=LearntNoise())
-    state = agent.init(TABLE)
-    for episode in rounds(3):
-        nothing = episode._replace(rewards=np.zeros(1))
-        state = agent.update(state, TABLE, PLAN, nothing)
-        assert agent.score(state, TABLE, PLAN, episode)[0] == 0
+    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5)
+    nothing = [episode._replace(rewards=np.zeros(1)) for episode in rounds(4)]
+    *_, (score, _) = scored(agent, LearntNoise(), NoForgetting(), [*nothing, rounds(1)[0]])
+    assert score == 0

@@ -12,62 +12,111 @@ from driftwise.base.types import Episode
 
 
 class Memory:
-    """A ridge regression with exponential weights for each step, in a window, and the noise it has learnt."""
+    """A ridge regression with exponential weights for each step, in a window."""
 
-    def __init__(
-        self,
-        rate: float,
-        ridge: float,
-        *,
-        count: float,
-        scale: float,
-        max_degrees: float,
-        window: float = math.inf,
-    ) -> None:
-        self.rate, self.ridge, self.count, self.scale = rate, ridge, count, scale
-        self.max_degrees, self.window = max_degrees, window
+    def __init__(self, rate: float, ridge: float, window: float = math.inf) -> None:
+        self.rate, self.ridge, self.window = rate, ridge, window
         self.history: list[Episode] = []
-        self.squares: list[np.ndarray] = []  # [H] e²/(1+v) of each episode
-
-    def variance(self, h: int) -> float:
-        """`s²`."""
-        weights, squares = self._weights(), [each[h] for each in self.squares]
-        prior = self.scale**2 if self.scale else (float(np.mean(squares)) if squares else 1.0)
-        return (
-            self.count * prior + sum(w * q for w, q in zip(weights, squares, strict=True))
-        ) / self.degrees()
-
-    def degrees(self) -> float:
-        """`ν`."""
-        return self.count + sum(self._weights())
+        self.weights: list[float] = []  # of each episode
 
     def expected(self, h: int, phi: np.ndarray, values: np.ndarray) -> tuple[float, float]:
         """`m` and `v` for values `[H+1, S]`."""
         gram, target = self.ridge * np.eye(len(phi)), np.zeros(len(phi))
-        for weight, episode in zip(self._weights(), self.history, strict=True):
+        for weight, episode in zip(self.weights, self.history, strict=True):
             past = episode.features[h]
             gram += weight * np.outer(past, past)
             target += weight * past * (episode.rewards[h] + values[h + 1, episode.successors[h]])
         return float(phi @ np.linalg.solve(gram, target)), float(phi @ np.linalg.solve(gram, phi))
 
-    def learn(self, episode: Episode, values: np.ndarray) -> float:
-        """The score of an episode over all steps, which is then learnt from."""
-        score, squares = 0.0, []
+    def forecast(self, episode: Episode, values: np.ndarray) -> list[tuple[float, float]]:
+        """`e` and `v` of each step."""
+        found = []
         for h, phi in enumerate(episode.features):
-            mean, spread = self.expected(h, phi, values)
-            error = episode.rewards[h] + values[h + 1, episode.successors[h]] - mean
-            variance = self.variance(h)
-            if variance > 0:
-                width = math.sqrt(variance * (1 + spread))
-                score += float(student.logpdf(error, min(self.degrees(), self.max_degrees), scale=width))
-            squares.append(error**2 / (1 + spread))
+            mean, doubt = self.expected(h, phi, values)
+            found.append((episode.rewards[h] + values[h + 1, episode.successors[h]] - mean, doubt))
+        return found
+
+    def learn(self, episode: Episode) -> None:
         self.history.append(episode)
-        self.squares.append(np.array(squares))
-        return score
+        self.weights = [self.rate * weight for weight in self.weights] + [1.0]
+        self.weights = [w * (age <= self.window) for w, age in zip(self.weights, ages(self), strict=True)]
+
+
+def ages(memory: Memory) -> range:
+    """1 for the last episode, and so on backwards."""
+    return range(len(memory.history), 0, -1)
+
+
+class Noise:
+    """The noise of a step: squares `e²/(1+v)` and exponential weights over them."""
+
+    def __init__(
+        self, rate: float, *, count: float = 2.0, scale: float = 0.0, least: float = 0.0, max_degrees: float
+    ) -> None:
+        self.rate, self.count, self.scale, self.least = rate, count, scale, least
+        self.max_degrees = max_degrees
+        self.squares: list[float] = []
+
+    @property
+    def degrees(self) -> float:
+        """`ν`."""
+        return self.count + sum(self._weights())
+
+    @property
+    def variance(self) -> float:
+        """`s²`."""
+        weights, squares = np.array(self._weights()), np.array(self.squares)
+        if self.scale:  # with σ₀ as the first of what is forgotten
+            forgotten = self.count * self.scale**2 + float((1 - weights) @ squares)
+            prior = forgotten / (self.count + float(np.sum(1 - weights)))
+        else:
+            prior = float(squares.mean()) if self.squares else 1.0
+        return max((self.count * prior + float(weights @ squares)) / self.degrees, self.least**2)
+
+    def score(self, error: float, doubt: float) -> float:
+        """The logarithm of Student's density."""
+        if not self.variance > 0:
+            return 0.0
+        width = math.sqrt(self.variance * (1 + doubt))
+        return float(student.logpdf(error, min(self.degrees, self.max_degrees), scale=width))
 
     def _weights(self) -> list[float]:
-        ages = range(len(self.history), 0, -1)
-        return [self.rate ** (age - 1) * (age <= self.window) for age in ages]
+        return [self.rate**age for age in range(len(self.squares) - 1, -1, -1)]
+
+
+class Mixture:
+    """Memories, their weights, one noise for each step, and fresh starts of the last memory."""
+
+    def __init__(
+        self, memories: list[Memory], noises: list[Noise], prior: list[float], share: float, fresh: bool
+    ) -> None:
+        self.memories, self.noises, self.prior, self.share, self.fresh = memories, noises, prior, share, fresh
+        self.scores: list[list[float]] = []
+        self.renewals: list[int] = []
+
+    @property
+    def weights(self) -> list[float]:
+        return fixed_share(self.scores, self.prior, self.share)[-1]
+
+    def learn(self, episode: Episode, values: np.ndarray) -> None:
+        """Score the forecasts of an episode, for values `[H+1, S]`, and learn from it."""
+        before = self.weights
+        found = [memory.forecast(episode, values) for memory in self.memories]  # [J][H]
+        self.scores.append(
+            [sum(noise.score(*each) for noise, each in zip(self.noises, row, strict=True)) for row in found]
+        )
+        for h, noise in enumerate(self.noises):
+            squares = [row[h][0] ** 2 / (1 + row[h][1]) for row in found]
+            noise.squares.append(float(np.dot(before, squares)))
+        for memory in self.memories:
+            memory.learn(episode)
+        weights, last = self.weights, self.memories[-1]
+        heaviest = self.memories[int(np.argmax(weights))]
+        alpha = self.share or 1 / (len(self.scores) + 1)
+        sunk = weights[-1] <= 2 * alpha * self.prior[-1]
+        if self.fresh and sunk and sum(last.weights) > 2 * sum(heaviest.weights):
+            last.weights = list(heaviest.weights)
+            self.renewals.append(len(self.scores))
 
 
 def fixed_share(scores: Sequence[Sequence[float]], prior: Sequence[float], share: float) -> list[list[float]]:

@@ -15,7 +15,7 @@ READING = (
     "memory: rows, 1/(1−η) for a rate η, or a window. score: mean logarithm of the density that a memory's "
     "forecast gave the next reward, with one noise for all rows; higher is better. behind: the best score "
     "less this, with its 95 % interval. best?: whether it may be, as no other is better by more than "
-    "chance, at 95 % for all together. learnt: the score with the noise that each memory has learnt. error: "
+    "chance, at 95 % for all together. learnt: the score with the noise that the mixture has learnt. error: "
     "root mean square of what the forecasts missed. mixture: all memories, weighed by their scores so far."
 )
 LIMITS = (
@@ -116,8 +116,8 @@ def _remarks(found: Backtest) -> list[str]:
         remarks.append("The longest memory that was tried is best: try longer ones too.")
     if learnt.name != best.name:
         remarks.append(
-            f"With the noise learnt, {_described(learnt)} scores best: short memories also gain there by "
-            "following the size of the noise, if it changes or rewards are rare."
+            f"With the noise learnt, {_described(learnt)} scores best: rows count for less while the noise "
+            "is large."
         )
     return remarks
 

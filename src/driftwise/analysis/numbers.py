@@ -32,7 +32,7 @@ SYMBOLS = ("η", "memory", "β", "c", "Δ")
 
 def numbers_of(config: Mapping[str, Any], variation: float | None) -> Numbers:
     """The numbers in the configuration of an agent, or of the one that it wraps, and what it was told."""
-    found = parameters(config)
+    found = parameters(_without_noise(config))
     rate = float(found.get("rate", math.nan))
     memories = [float(found[name]) for name in MEMORIES if found.get(name)]
     if math.isfinite(rate):
@@ -47,6 +47,15 @@ def numbers_of(config: Mapping[str, Any], variation: float | None) -> Numbers:
         scale=float(found.get("scale", math.nan)) if math.isnan(radius) else math.nan,
         variation=math.nan if variation is None else float(variation),
     )
+
+
+def _without_noise(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration without how noise is learnt: what that forgets is not what the agent does."""
+    return {
+        name: _without_noise(value) if isinstance(value, Mapping) else value
+        for name, value in config.items()
+        if name not in ("noise", "noise_forgetting")
+    }
 
 
 def number_columns(agents: Iterable[Numbers]) -> dict[str, Column]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from driftwise.base.arrays import namespace
 from driftwise.base.random import choose
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan, Spec
 
 
 class Agent(ABC):
@@ -66,9 +66,11 @@ class Agent(ABC):
 class Forecaster(Agent):
     """An agent that forecasts the targets `r_h + V_{h+1}(s_{h+1})` of an episode, with values of any plan."""
 
+    forgetting: Any
+
     @abstractmethod
-    def score(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
-        """Logarithm of the density that was forecast for what came, before it is learnt from: `[H]`."""
+    def forecast(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
+        """The forecasts for what came, before it is learnt from."""
 
     @abstractmethod
     def policy(self, q: Array) -> Array:
@@ -77,10 +79,6 @@ class Forecaster(Agent):
     @abstractmethod
     def memory(self, state: Any) -> Array:
         """How many episodes count: Σω."""
-
-    @abstractmethod
-    def noise_variance(self, state: Any) -> Array:
-        """Variance of the noise in the targets, as it is learnt: `[H]`."""
 
 
 class Wrapper(Agent):

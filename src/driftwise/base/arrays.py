@@ -29,6 +29,7 @@ class Backend(NamedTuple):
 
     scan: Callable[..., Any]
     spd_inverse: Callable[[Array], Array]
+    spd_solve: Callable[[Array, Array], Array]
     sweep_over: Callable[..., Array]
     vecdot: Callable[[Array, Array], Array]
     after: Callable[[Array, Array], Array]
@@ -60,6 +61,11 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`."""
     return _backend(matrix).spd_inverse(matrix)
+
+
+def spd_solve(matrix: Array, vector: Array) -> Array:
+    """`M⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
+    return _backend(matrix).spd_solve(matrix, vector)
 
 
 def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
@@ -183,6 +189,7 @@ BACKENDS: dict[str, Backend] = {
     "numpy": Backend(
         scan=_scan_loop,
         spd_inverse=np.linalg.inv,
+        spd_solve=lambda matrix, vector: np.linalg.solve(matrix, vector[..., None])[..., 0],
         sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,
         after=lambda array, other: array,

@@ -22,9 +22,19 @@ def spd_inverse(matrix: Array) -> Array:
     return root @ jnp.matrix_transpose(root)
 
 
+def spd_solve(matrix: Array, vector: Array) -> Array:
+    """`Λ⁻¹x = L⁻ᵀL⁻¹x` with `Λ = LLᵀ`."""
+    factor = jnp.linalg.cholesky(matrix, symmetrize_input=False)
+    solved = jax.lax.linalg.triangular_solve(factor, vector[..., None], left_side=True, lower=True)
+    return jax.lax.linalg.triangular_solve(factor, solved, left_side=True, lower=True, transpose_a=True)[
+        ..., 0
+    ]
+
+
 BACKENDS["jax.numpy"] = Backend(
     scan=jax.lax.scan,
     spd_inverse=spd_inverse,
+    spd_solve=spd_solve,
     sweep_over=lambda function, xs, at_once: jax.lax.map(function, xs, batch_size=min(at_once, len(xs))),
     vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products
     after=lambda array, other: array + 0 * other,

@@ -122,6 +122,18 @@ def values_ahead(values: Array, successors: Array) -> Array:
     return xp.concat([reached, xp.zeros_like(values[:1, 0])])
 
 
+class Forecast(NamedTuple):
+    """Errors of the forecasts for an episode, and how uncertain they were."""
+
+    error: Array  # [H] e = y − φᵀw
+    variance: Array  # [H] v = φᵀΛ⁻¹φ
+
+    @property
+    def squares(self) -> Array:
+        """`e²/(1+v)`, whose mean is the noise's variance."""
+        return self.error**2 / (1 + self.variance)
+
+
 class Plan(NamedTuple):
     """The plan of an episode. Q is not clipped; the values of an optimistic agent are."""
 

@@ -16,6 +16,7 @@ from driftwise.base.types import (
     Array,
     Episode,
     FeatureTable,
+    Forecast,
     Forgetting,
     Key,
     Moments,
@@ -25,7 +26,7 @@ from driftwise.base.types import (
     Spec,
 )
 from driftwise.parts.exploration import Exploration
-from driftwise.parts.noise import Forecast, LearntNoise, forecast, learning
+from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, linear, matvec
 
 
@@ -42,7 +43,7 @@ class LeastSquares(Forecaster):
     `rewards="known"` takes the episode's rewards as known and learns transitions only.
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
-    on h. `noise` learns the noise's scale, for exploration in units of it and for scores of forecasts.
+    on h. `noise` learns the noise's scale, and exploration is in units of it.
     """
 
     spec: Spec = member(Spec)
@@ -88,7 +89,7 @@ class LeastSquares(Forecaster):
         moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
         if self.noise is not None:
-            bonus = bonus * self.noise.unit(state.noise)[:, None]
+            bonus = bonus * self.noise.deviation(state.noise)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
@@ -99,13 +100,10 @@ class LeastSquares(Forecaster):
         learnt = self.forgetting.update(state._replace(noise=None), sample)
         if self.noise is None:
             return learnt
-        expected = self._forecast(state, features, plan, episode)
-        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, expected))
+        expected = self.forecast(state, features, plan, episode)
+        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, expected.squares))
 
-    def score(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
-        return learning(self.noise).score(state.noise, self._forecast(state, features, plan, episode))
-
-    def _forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
+    def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         moments = pooled(state) if self.steps == "shared" else state
         cross, rewards, ahead = moments.cross, episode.rewards, plan.ahead
         if self.rewards == "known":
@@ -113,16 +111,13 @@ class LeastSquares(Forecaster):
             rewards = 0 * rewards
         if self.successors == "features":
             ahead = matvec(features.projection, ahead)
-        return forecast(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+        return forecast_episode(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
 
     def policy(self, q: Array) -> Array:
         return self.exploration.policy(q)
 
     def memory(self, state: Moments) -> Array:
         return state.weight
-
-    def noise_variance(self, state: Moments) -> Array:
-        return learning(self.noise).variance(state.noise)
 
     def moments(self, state: Moments) -> Moments:
         return state

@@ -9,20 +9,12 @@ regression's own forgetting, so that every forgetting applies as it is.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from driftwise.base.arrays import namespace, spd_inverse, vecdot
-from driftwise.base.part import choice, number, part
-from driftwise.base.types import Array, Forgetting, Moments, Numeric, Sample
-from driftwise.base.validation import ArgumentError
+from driftwise.base.arrays import namespace, spd_solve, vecdot
+from driftwise.base.part import number, part
+from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, Sample
 from driftwise.parts.regression import empty_moments, matvec
-
-
-class Forecast(NamedTuple):
-    """Errors of the forecasts for an episode, and how uncertain they were."""
-
-    error: Array  # [H] e = y − φᵀw
-    variance: Array  # [H] v = φᵀΛ⁻¹φ
 
 
 class NoiseSums(NamedTuple):
@@ -32,7 +24,7 @@ class NoiseSums(NamedTuple):
     total: Array  # [H] nothing forgotten
 
 
-def forecast(
+def forecast_episode(
     gram: Array, cross: Array, features: Array, rewards: Array, ahead: Array, successors: Array
 ) -> Forecast:
     """The forecast of `r_h + V_{h+1}(s_{h+1})` for each step of an episode.
@@ -44,38 +36,38 @@ def forecast(
     if cross.shape[-1] > 1:
         target = target + matvec(cross[..., 1:], ahead)
         rewards = rewards + ahead[xp.arange(len(successors)), successors]
-    direction = matvec(spd_inverse(gram), features)
+
+    direction = spd_solve(gram, features)
     return Forecast(rewards - vecdot(direction, target), vecdot(direction, features))
 
 
 @part
 class LearntNoise:
-    r"""The noise's variance $s^2 = (\nu_0\sigma_0^2 + q)/(\nu_0 + n)$, and Student's t around forecasts.
+    r"""The noise's variance $s^2 = (\nu_0P + q)/(\nu_0 + n)$, and Student's t around forecasts.
 
-    $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. The score of a forecast is the logarithm of the density
-    $t_\nu(y;\, m,\, s^2(1+v))$ with $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Where
-    nothing is forgotten, $\sigma_0$ is given and no degree is cut, this is the predictive density of
-    conjugate regression, with the prior $N(0, s^2/\lambda\,I)$.
+    $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. Without a `scale`, $P$ is the mean of all squares, so
+    that nothing depends on the unit of rewards. With one, it is the mean of $\nu_0$ squares of
+    $\sigma_0$ = `scale` and of all that was forgotten: a wrong $\sigma_0$ is outweighed in time. `count` is
+    $\nu_0$, and $s$ is at least `least`.
 
-    Fewer degrees mean heavier tails: then a rare outcome counts for less.
-
-    `count` is $\nu_0$. `scale` is $\sigma_0$; 0 takes the mean of all squares so far instead, so that nothing
-    depends on the unit of rewards. `units="noise"` multiplies exploration by $s$; `"one"` leaves it alone.
+    The score of a forecast is the logarithm of the density $t_\nu(y;\, m,\, s^2(1+v))$ with
+    $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Where nothing is forgotten, $\sigma_0$ is
+    given and no degree is cut, this is the predictive density of conjugate regression, with the prior
+    $N(0, s^2/\lambda\,I)$. Fewer degrees mean heavier tails: then a rare outcome counts for less.
     """
 
     count: Numeric = number(above=0, default=2.0)
     scale: Numeric = number(at_least=0, default=0.0)
+    least: Numeric = number(at_least=0, default=0.0)
     max_degrees: Numeric = number(above=0, default=1e12)
-    units: Literal["noise", "one"] = choice("noise", "one", default="noise")
 
     def init(self, forgetting: Forgetting, steps: Array) -> NoiseSums:
         """No errors yet; `steps` `[H]` are zeros that show shape and type."""
         sample = _squares(steps)
         return NoiseSums(forgetting.init(empty_moments(sample, 0, 0.0, gram_sq=False), sample), steps)
 
-    def update(self, forgetting: Forgetting, sums: NoiseSums, forecast: Forecast) -> NoiseSums:
-        """The sums after one more forecast for each step."""
-        squares = forecast.error**2 / (1 + forecast.variance)
+    def update(self, forgetting: Forgetting, sums: NoiseSums, squares: Array) -> NoiseSums:
+        """The sums after one more square `e²/(1+v)` for each step."""
         return NoiseSums(forgetting.update(sums.moments, _squares(squares)), sums.total + squares)
 
     def degrees(self, sums: NoiseSums) -> Array:
@@ -84,34 +76,36 @@ class LearntNoise:
 
     def variance(self, sums: NoiseSums) -> Array:
         """`s²` for each step; 1 before anything was seen."""
-        xp, (moments, total) = namespace(sums.total), sums
-        mean = xp.where(moments.tick > 0, total / xp.maximum(moments.tick, 1), 1.0)
-        squares = xp.maximum(moments.cross[..., 0, 0], 0)  # a window may round below 0
-        return (self.count * xp.where(self.scale > 0, self.scale**2, mean) + squares) / self.degrees(sums)
+        xp, (moments, total), degrees = namespace(sums.total), sums, self.degrees(sums)
+        squares, seen = xp.maximum(moments.cross[..., 0, 0], 0), moments.tick  # a window may round below 0
+        told = 1.0 * (self.scale > 0)
+        sum_before = (
+            told * (self.count * self.scale * self.scale - squares) + total + (1 - told) * (seen == 0)
+        )
+        num_before = told * (2 * self.count - degrees) + xp.maximum(seen, 1 - told)
+        variance = (self.count * sum_before / num_before + squares) / degrees
+        return xp.maximum(variance, self.least * self.least)
 
-    def unit(self, sums: NoiseSums) -> Array:
-        """The factor of exploration at each step."""
-        xp = namespace(sums.total)
-        return xp.ones_like(sums.total) if self.units == "one" else xp.sqrt(self.variance(sums))
+    def deviation(self, sums: NoiseSums) -> Array:
+        """`s` for each step."""
+        return namespace(sums.total).sqrt(self.variance(sums))
 
     def score(self, sums: NoiseSums, forecast: Forecast) -> Array:
-        """Logarithm of the density of what came, for each step; 0 as long as every error was 0."""
-        return self.density(self.variance(sums), self.degrees(sums), forecast)
+        """`log t_ν(y; m, s²(1+v))` of what came, `[..., H]`; 0 as long as every error was 0."""
+        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums)
+        known = variance > 0
+        top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(known, variance, 1.0))
+        return xp.where(known, top, 0.0) + self.relative_score(sums, forecast)
 
-    def density(self, variance: Array, degrees: Array, forecast: Forecast) -> Array:
-        """The logarithm of `t_ν(y; m, s²(1+v))`."""
-        xp, known = namespace(variance), variance > 0
-        degrees = xp.minimum(degrees, self.max_degrees)
-        spread = degrees * xp.where(known, variance, 1.0) * (1 + forecast.variance)
-        away = (degrees + 1) * xp.log1p(forecast.error**2 / spread)
-        return xp.where(known, log_gamma_step(degrees / 2) - 0.5 * (xp.log(math.pi * spread) + away), 0.0)
+    def relative_score(self, sums: NoiseSums, forecast: Forecast) -> Array:
+        """The score less what it is for a forecast without error or doubt, `e = v = 0`."""
+        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums)
+        known, doubt = variance > 0, 1 + forecast.variance
+        away = forecast.error**2 / (degrees * xp.where(known, variance, 1.0) * doubt)
+        return known * -0.5 * (xp.log(doubt) + (degrees + 1) * xp.log1p(away))
 
-
-def learning(noise: LearntNoise | None) -> LearntNoise:
-    """The part of an agent that learns its noise; an `ArgumentError` if it has none."""
-    if noise is None:
-        raise ArgumentError("noise", "be learnt by an agent whose forecasts are scored", None)
-    return noise
+    def _most_degrees(self, sums: NoiseSums) -> Array:
+        return namespace(sums.total).minimum(self.degrees(sums), self.max_degrees)
 
 
 def log_gamma_step(x: Array) -> Array:

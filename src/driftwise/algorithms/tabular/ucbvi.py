@@ -15,12 +15,23 @@ from driftwise.algorithms.tabular.acting import highest, require_all_actions
 from driftwise.base.agent import Forecaster
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.types import (
+    Array,
+    Episode,
+    FeatureTable,
+    Forecast,
+    Forgetting,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Spec,
+)
 from driftwise.base.validation import ArgumentError, require_choice, require_number
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import pooled
-from driftwise.parts.noise import Forecast, LearntNoise, forecast, learning
+from driftwise.parts.noise import forecast_episode
 from driftwise.parts.regression import empty_counts, matvec, visits
 from driftwise.theory.tuning import tabular_log_term
 
@@ -62,7 +73,6 @@ class CountingValueIteration(Forecaster):
     rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     monotone: bool = False
-    noise: LearntNoise | None = member(LearntNoise, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.monotone, bool):
@@ -79,9 +89,6 @@ class CountingValueIteration(Forecaster):
     def init(self, features: FeatureTable) -> CountingState:
         require_all_actions(features)
         moments = empty_counts(self.spec, self.forgetting, features)
-        if self.noise is not None:
-            steps = namespace(features.values).zeros(self.spec.horizon, dtype=features.values.dtype)
-            moments = moments._replace(noise=self.noise.init(self.forgetting, steps))
         return CountingState(moments, self._ceilings(moments.gram) if self.monotone else None)
 
     def plan(self, state: CountingState, features: FeatureTable, key: Key) -> Plan:
@@ -111,14 +118,8 @@ class CountingValueIteration(Forecaster):
     def update(
         self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> CountingState:
-        learnt = self.forgetting.update(state.moments._replace(noise=None), visits(self.spec, episode))
-        if self.noise is not None:
-            expected = self._forecast(state.moments, plan, episode)
-            learnt = learnt._replace(noise=self.noise.update(self.forgetting, state.moments.noise, expected))
+        learnt = self.forgetting.update(state.moments, visits(self.spec, episode))
         return CountingState(learnt, None if state.bound is None else plan.q)
-
-    def score(self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
-        return learning(self.noise).score(state.moments.noise, self._forecast(state.moments, plan, episode))
 
     def policy(self, q: Array) -> Array:
         return greedy_policy(q)
@@ -126,11 +127,11 @@ class CountingValueIteration(Forecaster):
     def memory(self, state: CountingState) -> Array:
         return state.moments.weight
 
-    def noise_variance(self, state: CountingState) -> Array:
-        return learning(self.noise).variance(state.moments.noise)
-
-    def _forecast(self, moments: Moments, plan: Plan, episode: Episode) -> Forecast:
+    def forecast(
+        self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> Forecast:
         """The forecast by the visited pairs, each a regression on the feature 1 with a ridge of its own."""
+        moments = state.moments
         xp, steps = namespace(moments.gram), namespace(moments.gram).arange(self.spec.horizon)
         if self.steps == "shared":
             moments, steps = pooled(moments), 0 * steps
@@ -139,7 +140,7 @@ class CountingValueIteration(Forecaster):
         if self.rewards == "known":
             cross, rewards = xp.concat([0 * cross[..., :1], cross[..., 1:]], axis=-1), 0 * rewards
         ones = xp.ones_like(gram[..., 0])
-        return forecast(gram, cross, ones, rewards, plan.ahead, episode.successors)
+        return forecast_episode(gram, cross, ones, rewards, plan.ahead, episode.successors)
 
     def _ceilings(self, like: Array) -> Array:
         return highest(self.spec, like, tight=self.clip == "tight")

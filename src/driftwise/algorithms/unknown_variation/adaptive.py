@@ -14,7 +14,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.arguments import with_defaults
 from driftwise.base.part import grid_of, points, stack
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import ArgumentError, require_choice, require_number
+from driftwise.base.validation import ArgumentError, require_choice, require_count
 from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.fixed_share import FixedShare
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
@@ -22,19 +22,29 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import ConfidenceRadius
 
-MEMORIES = tuple(2**k for k in range(3, 13))  # episodes; "all of them" comes besides
 RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they were found: docs/adaptive.md
-HEAVY = 8.0  # degrees of freedom where rewards are not Gaussian at all
+NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
+NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
+NOISE_FORGETTING = ExponentialWeights(1 - 1 / 64)
 
 
 class Mixing(TypedDict, total=False):
     """How memories are weighed, and how their weights decide."""
 
-    memories: Annotated[Sequence[int] | None, None]
+    shortest: Annotated[int | None, None]
+    longest: Annotated[int | None, None]
     share: Annotated[float, 0.0]
-    favour: Annotated[float, 0.3]
+    favour: Annotated[float, 0.1]
     decision: Annotated[Literal["heaviest", "mixture", "variance", "draw"], "heaviest"]
     weighing: Annotated[Literal["together", "per_step"], "together"]
+    fresh: Annotated[Literal["at_alarm", "never"] | None, None]
+
+
+def memories(shortest: int | None = None, longest: int | None = None) -> tuple[int, ...]:
+    """Lengths of memories: the shortest, 8 unless given, doubled up to the longest, 4096 unless given."""
+    least = require_count("shortest", 8 if shortest is None else shortest, at_least=2)
+    most = require_count("longest", 4096 if longest is None else longest, at_least=least)
+    return tuple(least * 2**k for k in range((most // least).bit_length()))
 
 
 def mixture(
@@ -42,19 +52,25 @@ def mixture(
 ) -> MixtureOfMemories:
     """The mixture of a base with memories of all lengths, or of the points of its grid."""
     given = with_defaults(Mixing, mixing)
-    memories = given["memories"]
-    if base.noise is None:
-        base = dataclasses.replace(base, noise=LearntNoise())
+    bounds = {name: given[name] for name in ("shortest", "longest")}
     if not grid_of(base):
-        lengths = MEMORIES if memories is None else memories
-        if not isinstance(lengths, Sequence):
-            raise ArgumentError("memories", "be a list of lengths", memories)
-        rates = [1 - 1 / require_number("memories", length, above=1) for length in lengths]
+        rates = [1 - 1 / length for length in memories(**bounds)]
         base = dataclasses.replace(base, forgetting=ExponentialWeights((*rates, 1.0)))
-    elif memories is not None:
-        raise ArgumentError("memories", "be left out for a base with a grid, which has its own", memories)
-    sharing = FixedShare(given["share"], given["favour"])
-    return MixtureOfMemories(stack(points(base)), sharing, given["decision"], given["weighing"], origin)
+    elif any(bounds.values()):
+        raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
+    fresh = given["fresh"]
+    if fresh is None:
+        fresh = "at_alarm" if isinstance(base.forgetting, ExponentialWeights) else "never"
+    return MixtureOfMemories(
+        stack(points(base)),
+        FixedShare(given["share"], given["favour"]),
+        NOISE_OF_MDPS if base.spec.horizon > 1 else NOISE,
+        NOISE_FORGETTING,
+        given["decision"],
+        given["weighing"],
+        origin,
+        fresh,
+    )
 
 
 @register(
@@ -76,12 +92,12 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
     Args:
       base: an agent on least squares, or one that counts (`ucbvi`). If it holds a grid, its points are the
         candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
-        replaced by exponential weights of all lengths. Where it does not say how its noise is learnt, its
-        radius is in units of the learnt noise.
-      memories: lengths $1/(1-\eta)$ of the candidates, besides the one that never forgets, which is last.
+        replaced by exponential weights of all lengths. Its exploration stays as it is.
+      shortest, longest: of the lengths $1/(1-\eta)$ of candidates, each twice the one before; 8 and 4096
+        unless given. The one that never forgets comes besides, and is last.
       share: $\alpha$, the share of the weights that is dealt out anew in every episode; 0 is $1/(t+1)$.
       favour: the prior weight of the last candidate beyond that of the others.
-      decision, weighing: as in `MixtureOfMemories`.
+      decision, weighing, fresh: as in `MixtureOfMemories`.
 
     There is no paper.
     """
@@ -116,13 +132,13 @@ def adaptive_lin_ucb(
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
       delta: $\delta$ of the radius.
       ridge: $\lambda > 0$, in units of the noise.
-      memories, share, favour, decision, weighing: as of `adaptive`.
+      shortest, longest, share, favour, decision, weighing, fresh: as of `adaptive`.
 
     There is no paper.
     """
     factor = RADII[require_choice("exploration", exploration, list(RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
-    return mixture(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge), "first", **mixing)
+    return mixture(_in_noise(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)), "first", **mixing)
 
 
 @register(
@@ -142,12 +158,12 @@ def adaptive_lin_ts(
 
     Args:
       scale: $a \ge 0$; 1 is the Bayesian choice.
-      ridge, memories, share, favour, weighing: as of `adaptive_lin_ucb`.
+      ridge, shortest, longest, share, favour, weighing, fresh: as of `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
 
     There is no paper.
     """
-    agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
+    agent = _in_noise(bandit_agent(spec, NoForgetting(), Thompson(scale), ridge))
     return mixture(agent, "first", **{"decision": "draw", **mixing})
 
 
@@ -163,16 +179,19 @@ def adaptive_opt_wlsvi(
 ) -> MixtureOfMemories:
     r"""OPT-WLSVI that is not told how fast to forget.
 
-    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$; the
-    noise of these targets is learnt for their scores alone, since values of unseen states are no noise.
+    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$. The
+    radius is not in units of the noise of these targets, since values of unseen states are no noise.
 
     Args:
       radius: $\beta \ge 0$, for rewards in [0, 1].
       ridge: $\lambda > 0$.
-      memories, share, favour, decision, weighing: as of `adaptive`.
+      shortest, longest, share, favour, decision, weighing, fresh: as of `adaptive`.
 
     There is no paper.
     """
-    noise = LearntNoise(scale=0.5, max_degrees=HEAVY, units="one")
-    agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight", noise=noise)
-    return mixture(agent, **mixing)
+    return mixture(LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight"), **mixing)
+
+
+def _in_noise(agent: LeastSquares) -> LeastSquares:
+    """The agent with its exploration in units of the noise that it learns."""
+    return dataclasses.replace(agent, noise=LearntNoise())

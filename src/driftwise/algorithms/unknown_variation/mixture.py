@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
-from driftwise.base.arrays import map_tree, namespace, over_stacked
+from driftwise.base.arrays import map_tree, namespace, over_stacked, write
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import choose, fold, uniform
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.fixed_share import FixedShare
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.noise import LearntNoise, NoiseSums
 from driftwise.parts.regression import linear
 
+ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
 DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
 
@@ -23,6 +26,7 @@ class MixtureState(NamedTuple):
     log_weights: Array  # [J], or [H, J] with weights of each step
     tick: Array  # episodes learnt from
     origin: Array  # [d] weights that rewards are counted from
+    noise: NoiseSums  # of the forecasts of all memories together
 
 
 @part
@@ -30,8 +34,10 @@ class MixtureOfMemories(Wrapper):
     r"""Agents alike but for what they forget, weighed by how well they forecast.
 
     They are stacked in `base`: its numbers are tuples over them. All learn from every episode, whoever chose
-    its actions. Before they do, each scores its forecast of the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$,
-    with $\bar V = \sum_j w_jV_j$ as the mixture planned: one target for all, so that scores compare.
+    its actions. Before they do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with
+    $\bar V = \sum_j w_jV_j$ as the mixture planned: one target for all, so that scores compare. So they do
+    with one noise for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own:
+    a memory gains by its mean alone, and not by following how large errors are at the time.
 
     `decision="heaviest"` acts on the index of the heaviest memory, `"mixture"` on $\sum_j w_j Q_j$, and
     `"variance"` on the mean of the mixture with the root of its total variance,
@@ -40,19 +46,28 @@ class MixtureOfMemories(Wrapper):
 
     `origin="first"` counts the rewards of a bandit from the first one, if there are features that are 1 for
     all arms then: a constant in the rewards is no more shrunk by the ridge, and changes no decision.
+
+    `fresh="at_alarm"` is a fresh start of the last memory, which is the longest. The alarm is that its weight
+    has sunk to what is dealt out to it anew, and that it holds more than twice the episodes of the heaviest
+    memory. It then goes on from a copy of that one. Only exponential weights can be copied.
     """
 
     base: Forecaster = member(Forecaster, stacked=True)
     sharing: FixedShare = member(FixedShare)
+    noise: LearntNoise = member(LearntNoise)
+    noise_forgetting: ExponentialWeights = member(ExponentialWeights)
     decision: Literal["heaviest", "mixture", "variance", "draw"] = choice(
         "heaviest", "mixture", "variance", "draw", default="heaviest"
     )
     weighing: Literal["together", "per_step"] = choice("together", "per_step", default="together")
     origin: Literal["zero", "first"] = choice("zero", "first", default="zero")
+    fresh: Literal["at_alarm", "never"] = choice("at_alarm", "never", default="at_alarm")
 
     def __post_init__(self) -> None:
         if self.origin == "first" and self.spec.horizon > 1:
             raise ArgumentError("origin", "be 'zero' where episodes have several steps", self.origin)
+        if self.fresh == "at_alarm" and not isinstance(self.base.forgetting, ExponentialWeights):
+            raise ArgumentError("fresh", "be 'never' unless all memories are exponential weights", self.fresh)
 
     def init(self, features: FeatureTable) -> MixtureState:
         xp, like = namespace(features.values), features.values
@@ -62,7 +77,8 @@ class MixtureOfMemories(Wrapper):
         prior = xp.zeros(shape, dtype=like.dtype)
         prior = prior + self.sharing.prior(prior)
         origin = xp.zeros(like.shape[-1], dtype=like.dtype)
-        return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin)
+        noise = self.noise.init(self.noise_forgetting, xp.zeros(self.spec.horizon, dtype=like.dtype))
+        return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, noise)
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp, like = namespace(features.values), features.values
@@ -72,8 +88,7 @@ class MixtureOfMemories(Wrapper):
             state.base,
             like,
         )
-        weights = self._deciding(state.log_weights, key)  # [J] or [H, J]
-        rows = xp.broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T  # [J, H]
+        rows = self._by_step(self._deciding(state.log_weights, key))
 
         def mixed(arrays: Array) -> Array:
             """The weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
@@ -100,13 +115,34 @@ class MixtureOfMemories(Wrapper):
             origin = xp.where(state.tick == 0, constant_weights(features, episode.rewards[0]), origin)
         episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
 
-        def learn(agent: Forecaster, each: Any) -> tuple[Array, Any]:
-            return agent.score(each, features, plan, episode), agent.update(each, features, plan, episode)
+        def learn(agent: Forecaster, each: Any) -> tuple[Forecast, Any]:
+            return agent.forecast(each, features, plan, episode), agent.update(each, features, plan, episode)
 
-        scores, base = over_stacked(learn, self.base, state.base, like)
+        forecast, base = over_stacked(learn, self.base, state.base, like)
+        scores, tick = self.noise.relative_score(state.noise, forecast), state.tick + 1  # [J, H]
         scores = xp.sum(scores, axis=-1) if self.weighing == "together" else scores.T
-        tick = state.tick + 1
-        return MixtureState(base, self.sharing.update(state.log_weights, scores, tick), tick, origin)
+        log_weights = self.sharing.update(state.log_weights, scores, tick)
+        if self.fresh == "at_alarm":
+            base = self._renewed(base, log_weights, tick)
+        squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
+        noise = self.noise.update(self.noise_forgetting, state.noise, squares)
+        return MixtureState(base, log_weights, tick, origin, noise)
+
+    def _renewed(self, base: Any, log_weights: Array, tick: Array) -> Any:
+        """The states of the memories, the last a copy of the heaviest one if there is an alarm."""
+        xp, weights = namespace(log_weights), overall(log_weights)
+        held = over_stacked(lambda agent, each: agent.memory(each), self.base, base, weights)
+        alarm, heaviest = self.alarm(weights, held, tick), weights.argmax()
+        return map_tree(lambda leaf: write(leaf, -1, xp.where(alarm, leaf[heaviest], leaf[-1])), base)
+
+    def alarm(self, weights: Array, held: Array, tick: Array) -> Array:
+        """Whether the last memory, of weights `[J]` that hold so many episodes `[J]`, is to start anew."""
+        floor = self.sharing.share_at(tick) * self.sharing.prior(weights)[-1]
+        return (weights[-1] <= ALARM * floor) & (held[-1] > ALARM * held[weights.argmax()])
+
+    def _by_step(self, weights: Array) -> Array:
+        """Weights `[J]` or `[H, J]` as `[J, H]`."""
+        return namespace(weights).broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T
 
     def _deciding(self, log_weights: Array, key: Key) -> Array:
         """The weights that a decision takes: all, or one of 1 for the heaviest or the drawn memory."""
@@ -122,27 +158,23 @@ class MixtureOfMemories(Wrapper):
         return xp.astype(xp.arange(weights.shape[-1]) == chosen, weights.dtype)
 
     def diagnostics(self, state: MixtureState) -> dict[str, Array]:
-        """Weights of the memories, how many episodes count, `Σ_j w_j Σω_j`, and the noise `√Σ_j w_j s_j²`."""
-        xp = namespace(state.log_weights)
-        weights = xp.mean(xp.reshape(xp.exp(state.log_weights), (-1, state.log_weights.shape[-1])), axis=0)
-        memory, variance = over_stacked(
-            lambda agent, each: (agent.memory(each), agent.noise_variance(each)),
-            self.base,
-            state.base,
-            weights,
-        )
+        """Weights of the memories, how many episodes count, `Σ_j w_j Σω_j`, and the noise `s`."""
+        xp, weights = namespace(state.log_weights), overall(state.log_weights)
+        held = over_stacked(lambda agent, each: agent.memory(each), self.base, state.base, weights)
         named = {f"weight.{j}": weights[j] for j in range(weights.shape[-1])}
-        return {
-            **named,
-            "memory": xp.sum(weights * memory),
-            "noise": xp.sqrt(xp.sum(weights * xp.mean(variance, axis=-1))),
-        }
+        noise = xp.sqrt(xp.mean(self.noise.variance(state.noise)))
+        return {**named, "memory": xp.sum(weights * held), "noise": noise}
 
     def moments(self, state: MixtureState) -> Moments | None:
         """Those of the heaviest memory."""
-        weights = namespace(state.log_weights).reshape(state.log_weights, (-1, state.log_weights.shape[-1]))
-        heaviest = weights.sum(axis=0).argmax()
+        heaviest = overall(state.log_weights).argmax()
         return self.base.moments(map_tree(lambda leaf: leaf[heaviest], state.base))
+
+
+def overall(log_weights: Array) -> Array:
+    """Weights `[J]`, means over steps where each step has its own."""
+    xp = namespace(log_weights)
+    return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)
 
 
 def constant_weights(features: FeatureTable, reward: Array) -> Array:

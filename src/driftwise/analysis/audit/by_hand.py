@@ -28,7 +28,7 @@ from driftwise.environments.drift import Abrupt
 from driftwise.environments.paths import Mixture
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.noise import LearntNoise
 
@@ -64,11 +64,11 @@ def turning_mdp(ridge: float) -> Subject:
 
 
 def turning_mixture(ridge: float) -> MixtureSubject:
-    """The bandit with two memories, of which one expects a noise of 10¹² and so forecasts next to nothing."""
-    plain = turning_bandit(ridge)
-    base = dataclasses.replace(plain.agent, noise=LearntNoise(scale=(1.0, 1e12)))
-    agent = MixtureOfMemories(stack(points(base)), FixedShare())
-    return MixtureSubject(agent, plain.environment, plain.num_episodes, DELTA)
+    """The plane with two memories, of which one knows nothing of a new arm, and forecasts nothing."""
+    plain = turning_plane(ridge)
+    base = dataclasses.replace(plain.agent, ridge=(ridge, 1e-24))
+    parts = stack(points(base)), FixedShare(), LearntNoise(), ExponentialWeights(0.5)
+    return MixtureSubject(MixtureOfMemories(*parts, fresh="never"), plain.environment, 2, DELTA)
 
 
 @dataclass(frozen=True)

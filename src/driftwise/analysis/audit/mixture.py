@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from driftwise.base import random
 from driftwise.base.part import at, numbers
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.environments import LinearBandit, LinearMdp
+from driftwise.parts.noise import NoiseSums
 from driftwise.simulation.play import play
 
 DRAW = 1  # where a memory is drawn, below the key of a plan
@@ -60,6 +61,13 @@ class MixtureSubject:
         return np.full(len(rounds), share) if share > 0 else 1 / (rounds + 1)
 
 
+class Spread(NamedTuple):
+    """The noise of all forecasts, as defined."""
+
+    variance: np.ndarray  # [H] s²
+    degrees: float  # ν
+
+
 @dataclass(frozen=True, eq=False)
 class MixedSnapshot:
     """An episode as a mixture planned and played it."""
@@ -69,6 +77,8 @@ class MixedSnapshot:
     played: Snapshot  # the first of them, with the plan of the mixture
     weights: np.ndarray  # [J] or [H, J] of the mixture
     origin: np.ndarray  # [d]
+    noise: NoiseSums
+    defined_noise: Spread
 
     @cached_property
     def deciding(self) -> np.ndarray:
@@ -94,7 +104,7 @@ class Weighing:
 
     subject: MixtureSubject
     weights: np.ndarray  # [K+1, R, J] of the mixture, before each episode and after the last
-    scores: np.ndarray  # [K, R, J] that the memories give themselves
+    scores: np.ndarray  # [K, R, J] that the mixture gives its memories
     defined_scores: np.ndarray  # [K, R, J]
 
 
@@ -106,7 +116,7 @@ def _(
     agent, num_episodes, dim = subject.agent, subject.num_episodes, subject.agent.spec.dim
     histories = [History.empty(memory) for memory in subject.memories]
     run_key, origin = random.fold(random.key(seed), run), np.zeros(dim)
-    log_weights, own, defined = [], [], []
+    weights, own, book = [], [], Book(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
         plan_key, before = random.keys_of(run_key, t)[1], played.before
         if t == 0 and agent.origin == "first":
@@ -121,17 +131,84 @@ def _(
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)
-            yield MixedSnapshot(subject, tuple(memories), mixed, np.exp(before.log_weights), before.origin)
+            sides = np.exp(before.log_weights), before.origin, before.noise, book.spread
+            yield MixedSnapshot(subject, tuple(memories), mixed, *sides)
         for snapshot, history in zip(memories, histories, strict=True):
             history.add(snapshot)
-        own.append([_score(snapshot) for snapshot in memories])
-        defined.append([noise.scores(snapshot) for snapshot in memories])
-        log_weights[t:] = before.log_weights, played.carry.state.log_weights
-    summed = [np.array(each).swapaxes(1, 2) for each in (own, defined)]  # [K, H, J]
-    if agent.weighing == "together":
-        summed = [each.sum(axis=1, keepdims=True) for each in summed]
+        own.append(_own_scores(agent, before.noise, memories))
+        book.enter(memories)
+        copied = book.copied(memories)
+        if copied is not None:
+            squares = histories[copied.memory].squares
+            histories[-1] = replace(histories[-1], copied=copied.weights, squares=squares.copy())
+        weights[t:] = before.log_weights, played.carry.state.log_weights
     rows = (num_episodes + 1, -1, subject.num_memories)
-    yield Weighing(subject, np.exp(log_weights).reshape(rows), *summed)
+    summed = [summed_scores(subject, np.array(own)), np.array(book.scores)]
+    yield Weighing(subject, np.exp(weights).reshape(rows), *summed)
+
+
+class Copied(NamedTuple):
+    """The memory that the last one goes on from."""
+
+    memory: int
+    weights: np.ndarray  # [t] ω of the episodes so far
+
+
+class Book:
+    """Scores, noise and weights of a mixture as defined, entered episode by episode."""
+
+    def __init__(self, subject: MixtureSubject) -> None:
+        horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
+        self.subject = subject
+        self.scores: list[np.ndarray] = []  # [R, J] each
+        self.weights = np.tile(subject.prior, (horizon if per_step else 1, 1))  # [R, J]
+        self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
+
+    @property
+    def spread(self) -> Spread:
+        part = self.subject.agent.noise
+        weights = self.subject.agent.noise_forgetting.weights(len(self.squares))
+        return Spread(noise.variance(part, weights, self.squares), noise.degrees(part, weights))
+
+    def enter(self, memories: list[Snapshot]) -> None:
+        """Score the forecasts of an episode, then weigh by them and learn their noise."""
+        part, (spread, count) = self.subject.agent.noise, self.spread
+        found = np.array([noise.scores(part, spread, count, each) for each in memories])  # [J, H]
+        errors, doubts = np.array([each.forecast for each in memories]).swapaxes(0, 1)
+        squares = np.sum(self.weights * (errors**2 / (1 + doubts)).T, axis=-1)  # [H]
+        self.squares = np.concatenate([self.squares, squares[None]])
+        (scores,) = summed_scores(self.subject, found[None])
+        share = self.subject.shares[len(self.scores)]
+        self.scores.append(scores)
+        self.weights = weights_after(self.weights, scores, self.subject.prior, share)
+
+    def copied(self, memories: list[Snapshot]) -> Copied | None:
+        """The memory that the last one goes on from after the episode last entered, if there is an alarm.
+
+        That is a weight of the last of at most 2απ, while it holds over twice the heaviest one's episodes.
+        """
+        if self.subject.agent.fresh == "never":
+            return None
+        share, overall = self.subject.shares[len(self.scores) - 1], self.weights.mean(axis=0)
+        heaviest = int(overall.argmax())
+        after = [
+            np.append(each.subject.agent.forgetting.weights(2)[0] * each.weights, 1.0)
+            for each in (memories[heaviest], memories[-1])
+        ]
+        sunk = overall[-1] <= 2 * share * self.subject.prior[-1]
+        return Copied(heaviest, after[0]) if sunk and after[1].sum() > 2 * after[0].sum() else None
+
+
+def weights_after(weights: np.ndarray, scores: np.ndarray, prior: np.ndarray, share: float) -> np.ndarray:
+    """`w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`, `[R, J]`."""
+    raised = weights * np.exp(scores - scores.max(-1, keepdims=True))
+    return (1 - share) * raised / raised.sum(-1, keepdims=True) + share * prior
+
+
+def summed_scores(subject: MixtureSubject, scores: np.ndarray) -> np.ndarray:
+    """Scores `[K, R, J]` from `[K, J, H]`: of each step, or of all steps together."""
+    by_step = scores.swapaxes(1, 2)
+    return by_step if subject.agent.weighing == "per_step" else by_step.sum(axis=1, keepdims=True)
 
 
 def state_of(stacked: Any, j: int) -> Any:
@@ -141,9 +218,12 @@ def state_of(stacked: Any, j: int) -> Any:
     return None if stacked is None else stacked[j]
 
 
-def _score(memory: Snapshot) -> np.ndarray:
-    """The score of an episode that the memory gives itself, `[H]`."""
-    return memory.subject.agent.score(memory.moments, memory.table, memory.played, memory.episode)
+def _own_scores(agent: MixtureOfMemories, sums: NoiseSums, memories: list[Snapshot]) -> np.ndarray:
+    """The scores of an episode that the mixture gives its memories, `[J, H]`."""
+    found = [
+        each.subject.agent.forecast(each.moments, each.table, each.played, each.episode) for each in memories
+    ]
+    return np.array([agent.noise.score(sums, forecast) for forecast in found])
 
 
 def constant_part(features: FeatureTable, episode: Episode) -> np.ndarray:

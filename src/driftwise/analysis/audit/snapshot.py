@@ -26,7 +26,10 @@ class History:
     successors: np.ndarray  # [t, H]
     means: np.ndarray  # [t, H] φ_τᵀθ_τ
     kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
-    squares: np.ndarray  # [t, H] e²/(1+v) of forecasts, where the noise is learnt
+    squares: np.ndarray  # [t, H] e²/(1+v) of forecasts
+    copied: (
+        np.ndarray
+    )  # [t₀] weights ω(t₀, τ) of another memory, from whose copy this one went on; else empty
 
     @classmethod
     def empty(cls, subject: Subject) -> History:
@@ -39,6 +42,7 @@ class History:
             means=np.zeros(sizes),
             kernels=np.zeros((*sizes, subject.spec.num_states)),
             squares=np.zeros(sizes),
+            copied=np.zeros(0),
         )
 
     def add(self, snapshot: Snapshot) -> None:
@@ -48,9 +52,8 @@ class History:
         self.successors[t] = episode.successors
         self.means[t] = np.sum(episode.features * model.theta, axis=-1)
         self.kernels[t] = np.einsum("hd,hds->hs", episode.features, model.mu)
-        if snapshot.subject.agent.noise is not None:
-            error, variance = snapshot.forecast
-            self.squares[t] = error**2 / (1 + variance)
+        error, variance = snapshot.forecast
+        self.squares[t] = error**2 / (1 + variance)
 
     def before(self, t: int) -> History:
         """The episodes before `t`."""
@@ -97,7 +100,10 @@ class Snapshot:
     @cached_property
     def weights(self) -> np.ndarray:
         """`ω(t, τ)`, `[t]`."""
-        return self.subject.agent.forgetting.weights(self.t)
+        forgetting, copied = self.subject.agent.forgetting, self.history.copied
+        since = forgetting.weights(self.t - len(copied))
+        decay = forgetting.weights(len(since) + 1)[0]  # of exponential weights in as many ticks
+        return np.append(decay * copied, since)
 
     def weighted(self, targets: np.ndarray, power: int = 1) -> np.ndarray:
         """`Σ_τ ω^p φ_τ y_τᵀ`: `[H, d, …]` from targets `[t, H, …]`."""
@@ -144,7 +150,7 @@ class Snapshot:
     def radius(self) -> np.ndarray:
         """The algorithm's `β` of each step, `[H]`; 0 for explorations without one."""
         noise = self.subject.agent.noise
-        unit = 1.0 if noise is None else noise.unit(self.moments.noise)
+        unit = 1.0 if noise is None else noise.deviation(self.moments.noise)
         return np.broadcast_to(
             unit * radius_at(self.subject.own_radius, self.moments)[..., 0], len(self.gram)
         )

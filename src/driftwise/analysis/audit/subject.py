@@ -48,7 +48,7 @@ class Subject:
     @property
     def in_noise(self) -> bool:
         """Whether the factor is in units of the learnt noise."""
-        return self.agent.noise is not None and self.agent.noise.units == "noise"
+        return self.agent.noise is not None
 
     @property
     def delta(self) -> float:
@@ -233,8 +233,7 @@ class Subject:
         else:
             radius = scale * self.mdp_radius
         exploration = dataclasses.replace(exploration, radius=radius)
-        noise = self.agent.noise and dataclasses.replace(self.agent.noise, units="one")
-        agent = dataclasses.replace(self.agent, exploration=exploration, noise=noise)
+        agent = dataclasses.replace(self.agent, exploration=exploration, noise=None)
         return dataclasses.replace(self, agent=agent, delta_of_numbers=self.delta)
 
 

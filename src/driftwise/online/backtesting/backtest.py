@@ -9,23 +9,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.adaptive import MEMORIES, adaptive_lin_ucb
-from driftwise.base.part import at
+from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb, memories
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.online.backtesting.comparison import Interval, gain_of_the_best, mean_interval, possibly_best
 from driftwise.online.backtesting.forecasts import (
     Memories,
-    fixed_scores,
     forecasts,
     hindsight_noise,
-    learnt_scores,
-    mixed_scores,
+    weighed,
 )
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_within
 
 POINTS = 400  # rows at which weights are kept, at most
 RIDGE = 0.1  # as of `adaptive_lin_ucb`
+MEMORIES = memories()  # the same
 
 
 class MemoryScore(NamedTuple):
@@ -36,9 +34,8 @@ class MemoryScore(NamedTuple):
     score: float  # logarithm of the density of what came, the noise fixed
     behind: Interval  # the best memory's score less this one's
     may_be_best: bool
-    learnt_score: float  # the same with the noise that the memory had learnt
+    learnt_score: float  # the same with the noise that the mixture had learnt
     error: float  # root of the mean squared error
-    noise: float  # the noise scale learnt, at the last row
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +47,7 @@ class Backtest:
     ridge: float
     noise_scale: float  # the fixed one
     noise_given: bool  # else it is the best in hindsight
+    learnt_noise: float  # the noise scale that the mixture has learnt by the last row
     memories: tuple[MemoryScore, ...]  # that of everything is last
     mixture: float  # mean score of the mixture
     mixture_behind: Interval  # the best memory's score less the mixture's
@@ -61,11 +59,7 @@ class Backtest:
 
     @property
     def advised(self) -> MemoryScore:
-        """The memory of the highest score.
-
-        The noise is fixed here: expectations of such scores depend on the memories' mean errors, whatever
-        the noise. Where noise is learnt, a short memory may also win by following the noise's size.
-        """
+        """The memory of the highest score, with the noise fixed."""
         return max(self.memories, key=lambda each: each.score)
 
     @property
@@ -106,8 +100,9 @@ def backtest(
     Before row $t$ is learnt from, the memory $j$ expects $m_j = \phi_t^\top w_j$ with a variance of
     $\sigma^2(1 + v_j)$, $v_j = \phi_t^\top\Lambda_j^{-1}\phi_t$. Its score is the logarithm of the density
     of the reward: $\log N(r_t;\, m_j,\, \sigma^2(1 + v_j))$ with a fixed noise $\sigma$, and Student's t
-    with the noise $s_j$ that the memory has learnt so far. All memories learn from every row, whoever chose
-    the action. They are those of `adaptive_lin_ucb`, which weighs them by the scores with learnt noise.
+    with the noise that the mixture has learnt so far. All memories learn from every row, whoever chose
+    the action. They are those of `adaptive_lin_ucb`, which weighs them by the scores with learnt noise;
+    here none of them has a fresh start.
 
     If some combination of the features is 1 in all rows, rewards are counted from the first one: the ridge
     then shrinks no level.
@@ -143,16 +138,14 @@ def backtest(
     if len(candidates.names) < 2:
         raise ArgumentError("memories", "have at least one length, unless there are windows", memories)
     agent = adaptive_lin_ucb(Spec.bandit(dim=features.shape[1], num_arms=1), ridge=ridge)
-    noise, ridge = at(agent.base, 0).noise, at(agent.base, 0).ridge
     with np.errstate(all="ignore"):
         forecast = forecasts(candidates, features, _centred(features, rewards), ridge, progress)
-        learnt, learnt_noise = learnt_scores(candidates, noise, forecast)
         noise_scale = noise_scale if noise_scale is not None else hindsight_noise(forecast)
-        fixed = fixed_scores(noise_scale, forecast)
-        if not (np.isfinite(learnt).all() and np.isfinite(fixed).all()):
-            raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
-        mixed, weights = mixed_scores(agent.sharing, np.stack([fixed, learnt], axis=1))
-    best, (mixture, learnt_mixture) = fixed[:, fixed.mean(axis=0).argmax()], mixed.T
+        by_learnt, by_fixed = weighed(agent, forecast), weighed(agent, forecast, noise_scale)
+    learnt, fixed = by_learnt.scores, by_fixed.scores
+    if not (np.isfinite(learnt).all() and np.isfinite(fixed).all()):
+        raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
+    best = fixed[:, fixed.mean(axis=0).argmax()]
     points = np.unique(np.linspace(0, len(rewards) - 1, min(len(rewards), POINTS)).round().astype(int))
     return Backtest(
         rows=len(rewards),
@@ -160,6 +153,7 @@ def backtest(
         ridge=ridge,
         noise_scale=noise_scale,
         noise_given=given,
+        learnt_noise=by_learnt.noise,
         memories=tuple(
             MemoryScore(
                 name=name,
@@ -169,19 +163,18 @@ def backtest(
                 may_be_best=bool(possible),
                 learnt_score=float(learnt[:, j].mean()),
                 error=float(np.sqrt((forecast.error[:, j] ** 2).mean())),
-                noise=float(learnt_noise[-1, j]),
             )
             for j, (name, rate, possible) in enumerate(
                 zip(candidates.names, candidates.rates, possibly_best(fixed), strict=True)
             )
         ),
-        mixture=float(mixture.mean()),
-        mixture_behind=mean_interval(best - mixture),
-        learnt_mixture=float(learnt_mixture.mean()),
+        mixture=float(by_fixed.mixture.mean()),
+        mixture_behind=mean_interval(best - by_fixed.mixture),
+        learnt_mixture=float(by_learnt.mixture.mean()),
         gain=gain_of_the_best(fixed[:, :-1], fixed[:, -1]),
         at_rows=points + 1,
-        weights=weights[points, 0],
-        learnt_weights=weights[points, 1],
+        weights=by_fixed.weights[points],
+        learnt_weights=by_learnt.weights[points],
     )
 
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Moments
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.types import Forecast
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.noise import Forecast, LearntNoise, NoiseSums
 
-AT_ONCE = 1 << 21  # numbers of the matrices, or of the terms of scores, that are held together
+AT_ONCE = 1 << 21  # numbers of the matrices that are held together
 
 
 @dataclass(frozen=True)
@@ -90,28 +90,8 @@ def forecasts(
     return Forecast(error, variance)
 
 
-def learnt_scores(
-    memories: Memories, noise: LearntNoise, forecast: Forecast
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of the forecasts `[n, J]` with the noise that each memory had learnt before, and that noise."""
-    num_rows, squares = len(forecast.error), squared(forecast)
-    weighted = np.stack([np.ones_like(squares), squares], axis=-1)
-    sums = np.stack([each.copy() for each in memories.sums(lambda t: weighted[t], num_rows)])
-    total = np.cumsum(squares, axis=0) - squares
-    scores, variance = np.empty_like(squares), np.empty_like(squares)
-    block = max(1, AT_ONCE // (16 * squares.shape[1]))
-    for first in range(0, num_rows, block):
-        rows = slice(first, first + block)
-        count, cross = (sums[rows, :, place, None, None] for place in (0, 1))
-        tick = np.arange(num_rows)[rows, None]
-        errors = NoiseSums(Moments(count, None, cross, 0.0, tick, count, count, 0, ()), total[rows])
-        variance[rows] = noise.variance(errors)
-        scores[rows] = noise.score(errors, Forecast(forecast.error[rows], forecast.variance[rows]))
-    return scores, np.sqrt(variance)
-
-
 def fixed_scores(noise_scale: float, forecast: Forecast) -> np.ndarray:
-    """Logarithms of the normal densities of the rewards `[n, J]` at a given noise; 0 if that is 0."""
+    """Logarithms of the normal densities of the rewards at a given noise; 0 if that is 0."""
     if not noise_scale:
         return np.zeros_like(forecast.error)
     spread = noise_scale**2 * (1 + forecast.variance)
@@ -123,23 +103,35 @@ def hindsight_noise(forecast: Forecast) -> float:
 
     Given a memory it is the root of the mean of `e²/(1+v)`.
     """
-    variances = squared(forecast).mean(axis=0)
+    variances = forecast.squares.mean(axis=0)
     with np.errstate(divide="ignore"):
         likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
     return math.sqrt(variances[likelihood.argmax()])
 
 
-def squared(forecast: Forecast) -> np.ndarray:
-    """`e²/(1+v)`, whose mean is the noise's variance."""
-    return forecast.error**2 / (1 + forecast.variance)
+class Weighed(NamedTuple):
+    """Scores of memories, of their mixture, and its weights."""
+
+    scores: np.ndarray  # [n, J]
+    mixture: np.ndarray  # [n]
+    weights: np.ndarray  # [n, J] after each row
+    noise: float  # learnt by the last row
 
 
-def mixed_scores(sharing: FixedShare, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores `[n, ...]` of mixtures of memories with scores `[n, ..., J]`, and the weights after each row."""
-    log_weights = np.empty((len(scores) + 1, *scores.shape[1:]))
-    log_weights[0] = np.log(sharing.prior(scores))
-    for t, row in enumerate(scores):
-        log_weights[t + 1] = sharing.update(log_weights[t], row, t + 1)
+def weighed(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> Weighed:
+    """Forecasts `[n, J]` as the agent scores and weighs them, or with a fixed noise instead."""
+    learnt, prior = agent.noise, agent.sharing.prior(forecast.error)
+    sums = learnt.init(agent.noise_forgetting, np.zeros(1))
+    scores = np.empty_like(forecast.error)
+    log_weights = np.empty((len(scores) + 1, len(prior)))
+    log_weights[0] = np.log(prior)
+    for t, (error, variance) in enumerate(zip(*forecast, strict=True)):
+        row = Forecast(error, variance)
+        scores[t] = learnt.score(sums, row) if noise_scale is None else fixed_scores(noise_scale, row)
+        log_weights[t + 1] = agent.sharing.update(log_weights[t], scores[t], t + 1)
+        squares = np.exp(log_weights[t]) @ row.squares
+        sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
     raised = log_weights[:-1] + scores
     most = raised.max(axis=-1)
-    return most + np.log(np.exp(raised - most[..., None]).sum(axis=-1)), np.exp(log_weights[1:])
+    mixture = most + np.log(np.exp(raised - most[:, None]).sum(axis=-1))
+    return Weighed(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums)[0]))

@@ -11,13 +11,13 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, Mi
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan, map_tree, solution_or_nan
 from driftwise.base.part import at
-from driftwise.base.types import FeatureTable, Moments, Radius
+from driftwise.base.types import FeatureTable, Forecast, Moments, Radius
 from driftwise.online.bandits.deciders import Choice, Draws, best_arm
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import Forecast, NoiseSums
+from driftwise.parts.noise import NoiseSums
 
 
 def fits(agent: Agent) -> bool:
@@ -28,6 +28,7 @@ def fits(agent: Agent) -> bool:
         and isinstance(agent.base, LeastSquares)
         and isinstance(agent.base.forgetting, ExponentialWeights)
         and isinstance(agent.base.exploration, Ucb)
+        and agent.base.noise is not None
         and len({at(agent.base.noise, j) for j in range(len(agent.base.forgetting.rate))}) == 1
     )
 
@@ -44,13 +45,15 @@ class Mixed:
         state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
         base: Any = agent.base
         self._memories = [at(base, j) for j in range(len(base.forgetting.rate))]
-        self._noise, self._in_noise = self._memories[0].noise, self._memories[0].noise.units == "noise"
+        self._own_noise, rate_of_noise = self._memories[0].noise, agent.noise_forgetting.rate
         rate = np.array(base.forgetting.rate)
         self._rate, square = rate[:, None], rate * rate
         self._rates = np.stack([rate, square])[:, :, None, None, None]  # of Λ and Λ̃
         self._refills = (1 - self._rates) * np.array(base.ridge)[:, None, None, None] * np.eye(agent.spec.dim)
         self._factors = np.stack([rate, square, rate, square, rate, rate])
         self._new = np.ones_like(self._factors)
+        self._noise_factors = rate_of_noise ** np.array([1, 2, 1, 1])
+        self._noise_new = np.ones(4)
         self.state = state
 
     @property
@@ -78,11 +81,18 @@ class Mixed:
             weight_sq=self._sums[1],
             noise=NoiseSums(moments, total),
         )
-        self._state = own._replace(base=base)
+        common, total_of_all = own.noise
+        self._noise_sums = np.array(
+            [common.weight, common.weight_sq, common.gram.item(), common.cross.item()]
+        )
+        views = self._noise_sums[:, None, None, None]
+        common = common._replace(
+            weight=self._noise_sums[0, ...], weight_sq=self._noise_sums[1, ...], gram=views[2], cross=views[3]
+        )
+        self._state = own._replace(base=base, noise=NoiseSums(common, total_of_all))
         self._gram, self._cross, self._total = base.gram[:, 0], base.cross[:, 0, :, 0], total[:, 0]
         flat = moments._replace(gram=count[:, 0], cross=squares[:, 0])
         self._errors = NoiseSums(flat, self._total)
-        self._learn_noise()
 
     def choose(self, arms: np.ndarray, number: int) -> Choice:
         heaviest = int(self._state.log_weights.argmax())
@@ -112,33 +122,43 @@ class Mixed:
         reward -= features.dot(state.origin).item()
         direction = solution_or_nan(self._gram, features)
         forecast = Forecast(reward - np.vecdot(direction, self._cross), direction.dot(features))
-        scores = self._noise.density(self._variance, self._degrees, forecast)
+        scores, squares = self.agent.noise.relative_score(state.noise, forecast), forecast.squares
+        self._hear(np.exp(state.log_weights).dot(squares))
         tick += 1
         state.log_weights[:] = self.agent.sharing.update(state.log_weights, scores, tick)
-        self._absorb(features, reward, forecast)
+        self._absorb(features, reward, squares)
+        heaviest = int(state.log_weights.argmax())
+        may_renew = self.agent.fresh == "at_alarm" and heaviest + 1 < len(self._memories)
+        if may_renew and self.agent.alarm(np.exp(state.log_weights), self._sums[0], tick):
+            map_tree(lambda leaf: leaf.__setitem__(-1, leaf[heaviest]), state.base)
 
-    def _absorb(self, features: np.ndarray, reward: float, forecast: Forecast) -> None:
+    def _hear(self, square: float) -> None:
+        """Learn the noise of the scores."""
+        self._noise_new[3] = square
+        self._noise_sums *= self._noise_factors
+        self._noise_sums += self._noise_new
+        moments, total = self._state.noise
+        moments.tick[...] += 1
+        total += square
+
+    def _absorb(self, features: np.ndarray, reward: float, squares: np.ndarray) -> None:
         num = len(self._grams)
         self._grams *= self._rates[:num]  # Λ ← ηΛ + φφᵀ + (1−η)λI, and Λ̃ with η²
         self._grams += self._refills[:num]
         self._grams += features[:, None] * features
         self._cross *= self._rate
         self._cross += reward * features
-        self._new[5] = squares = forecast.error**2 / (1 + forecast.variance)
+        self._new[5] = squares
         self._sums *= self._factors
         self._sums += self._new
         self._total += squares
         self._ticks += 1
-        self._learn_noise()
-
-    def _learn_noise(self) -> None:
-        self._variance, self._degrees = self._noise.variance(self._errors), self._noise.degrees(self._errors)
 
     def _radius(self, j: int) -> float:
-        """The radius of a memory, in units of the noise that it has learnt if it is meant so."""
+        """The radius of a memory, in units of the noise that it has learnt."""
         base, radius = self._state.base, self._memories[j].exploration.radius
         if isinstance(radius, Radius):
             gram, sums = self._grams[0, j], self._sums
             counts = base.ridge.item(j), base.tick.item(j), sums.item(0, j), sums.item(1, j)
             radius = float(radius.at(Moments(gram, None, gram, *counts, base.epoch.item(j), ())))
-        return radius * math.sqrt(self._variance.item(j)) if self._in_noise else radius
+        return radius * math.sqrt(self._own_noise.variance(self._errors)[j])

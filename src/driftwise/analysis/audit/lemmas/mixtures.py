@@ -7,19 +7,29 @@ import numpy as np
 from driftwise.analysis.audit import noise, reference
 from driftwise.analysis.audit.lemma import Sides, lemma
 from driftwise.analysis.audit.lemmas import planning
-from driftwise.analysis.audit.mixture import MixedSnapshot, Weighing
+from driftwise.analysis.audit.mixture import MixedSnapshot, Weighing, weights_after
 from driftwise.analysis.audit.snapshot import Snapshot
-from driftwise.parts.noise import learning
 
 TINY = np.finfo(float).tiny  # the least weight that has a logarithm
 
 
 @lemma("ours", "identity", "learnt_noise")
 def learnt_noise(run: Snapshot) -> Sides:
-    """s² = (ν₀σ₀² + Σ ω e²/(1+v)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the errors e of all forecasts."""
-    part, sums = learning(run.subject.agent.noise), run.moments.noise
+    """s² = (ν₀P + Σ ω e²/(1+v)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the errors e of its own forecasts."""
+    part, sums = run.subject.agent.noise, run.moments.noise
+    assert part is not None  # as it asks for
     own = np.append(part.variance(sums), part.degrees(sums).max())
-    return own, np.append(noise.variance(run), noise.degrees(run))
+    return own, np.append(
+        noise.variance(part, run.weights, run.history.squares), noise.degrees(part, run.weights)
+    )
+
+
+@lemma("ours", "identity")
+def mixture_noise(run: MixedSnapshot) -> Sides:
+    """s² = (ν₀P + Σ ω Σ_j w_j e_j²/(1+v_j)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the forecasts of all."""
+    part = run.subject.agent.noise
+    own = np.append(part.variance(run.noise), part.degrees(run.noise).max())
+    return own, np.append(run.defined_noise.variance, run.defined_noise.degrees)
 
 
 @lemma("ours", "identity")
@@ -85,8 +95,7 @@ def fixed_share_weights(scores: np.ndarray, prior: np.ndarray, shares: np.ndarra
     """The weights before each round and after the last, `[T+1, R, J]` from scores `[T, R, J]`."""
     weights = [np.broadcast_to(prior, scores.shape[1:])]
     for came, share in zip(scores, shares, strict=True):
-        raised = weights[-1] * np.exp(came - came.max(-1, keepdims=True))
-        weights.append((1 - share) * raised / raised.sum(-1, keepdims=True) + share * prior)
+        weights.append(weights_after(weights[-1], came, prior, share))
     return np.array(weights)
 
 
