@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ class Gate(Drift):
     """
 
     path: str
+    waits: str  # a file that says that someone stands at it
 
     num_anchors = 2
 
@@ -41,13 +43,14 @@ class Gate(Drift):
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         while episodes[0] >= 2 * CHUNK and not Path(self.path).exists():
+            Path(self.waits).touch()
             time.sleep(0.02)
         return np.tile([1.0, 0.0], (len(episodes), 1))
 
 
 def gated_task(gate: Path, *, seed: int = 0) -> Task:
     """A task that stands at `2 * CHUNK` episodes, which its checkpoint has, until there is a file `gate`."""
-    environment = make(drift=Gate(str(gate)))
+    environment = make(drift=Gate(str(gate), f"{gate}-{seed}"))
     return Task(
         agent("opt_wlsvi"),
         environment,
@@ -59,9 +62,11 @@ def gated_task(gate: Path, *, seed: int = 0) -> Task:
 
 
 def stands_at_the_gate(task: Task, folder: Path) -> bool:
-    """Whether the checkpoint of a task has all that can be played without the file."""
+    """Whether a task has begun to wait, and its checkpoint has all that can be played without the file."""
     path = folder / checkpoints.checkpoint_name(task)
-    return path.exists() and int(np.load(path)["done"]) == 2 * CHUNK
+    drift: Any = vars(task.environment)["drift"]
+    waits = Path(drift.waits)  # a signal that came before would stop it at the checkpoint
+    return waits.exists() and path.exists() and int(np.load(path)["done"]) == 2 * CHUNK
 
 
 def contents(folder: Path) -> dict[str, dict[str, bytes]]:
