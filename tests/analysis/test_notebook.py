@@ -146,6 +146,7 @@ def test_a_cell_of_a_notebook_has_words_a_figure_and_no_other_address():
 
 
 def test_without_matplotlib_a_cell_has_no_figure_and_plot_names_the_extra(monkeypatch):
+    made().to_frame()  # in which pyarrow looks for pandas, once and for all
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "driftwise.analysis.figures", raising=False)
