@@ -40,6 +40,7 @@ def test_agents_of_all_kinds_meet_the_draws_that_simulate_gives_them(study):
 def test_a_grid_is_one_row_and_one_curve(study):
     agents = [row[0].text for row in study.table().rows]
     assert sorted(agents) == ["LSVI-UCB*", "OPT-WLSVI", "random"]
+    assert repr(study.table()).startswith("*: the point of a grid with the lowest final regret, chosen by ")
     figure = study.plot(width=9.0)
     assert figure.get_size_inches()[0] == pytest.approx(9.0)
     named = {text.get_text() for text in figure.legends[0].get_texts()}

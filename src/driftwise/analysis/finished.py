@@ -132,9 +132,13 @@ class FinishedStudy:
         }
 
     def table(self) -> Table:
-        """Final regret of every agent with its 95 % interval, from the lowest to the highest."""
+        """Final regret of every agent with its 95 % interval, from the lowest to the highest.
+
+        Its title says how the best points of grids were chosen.
+        """
         columns = ("environment",) * (len(self.data) > 1) + ON_A_TERMINAL
-        return final_table(self.data, columns)
+        notes = dict.fromkeys(note for data in self.data.values() for note in data.grid_notes)
+        return replace(final_table(self.data, columns), title=" ".join(notes))
 
     def plot(self, **look: Any) -> Figure:
         """Regret of an episode and cumulative regret of every agent, a row for each environment.
@@ -186,9 +190,7 @@ class FinishedStudy:
     def _repr_html_(self) -> str:
         picture = base64.b64encode(figure_bytes(report_figure(self.data), format="png", dpi=70)).decode()
         shown = f'<img alt="regret over episodes" src="data:image/png;base64,{picture}">'
-        notes = dict.fromkeys(note for data in self.data.values() for note in data.grid_notes)
-        words = html.escape(" ".join(notes))
-        return f"<div>{html.escape(repr(self)[1:-1])}{html_text(self.table())}<p>{words}</p>{shown}</div>"
+        return f"<div>{html.escape(repr(self)[1:-1])}{html_text(self.table())}{shown}</div>"
 
 
 def _named(data: ReportData, label: str, result: Result) -> Result:
