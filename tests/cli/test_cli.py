@@ -544,7 +544,10 @@ def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
         (["list", "--problem", "MDP"], "--problem must be one of "),
         (["list", "drifts", "--problem", "any"], "--problem is for algorithms, got it with drifts"),
         (["list", "--with", "xyzzy"], "--with must be a text that something says, got 'xyzzy'"),
-        (["show", "opt_wlvsi"], "NAME must be one of "),
+        (
+            ["show", "opt_wlvsi"],
+            "NAME must be one that 'driftwise list' has, got 'opt_wlvsi' (did you mean 'opt_wlsvi'?)",
+        ),
     ],
 )
 def test_what_is_not_there_cannot_be_listed_or_shown(
@@ -574,10 +577,12 @@ def test_version(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(
-    capsys: pytest.CaptureFixture,
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
+    assert "..." not in shown.partition("Commands:")[2]  # no command's line is cut
     assert main([]) == 0
     assert capsys.readouterr().out == shown
     assert all(

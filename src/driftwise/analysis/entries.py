@@ -15,7 +15,7 @@ from driftwise.analysis.formulas import readable
 from driftwise.analysis.references import cited
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
-from driftwise.base.validation import require_choice
+from driftwise.base.validation import ArgumentError, nearest
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
@@ -34,7 +34,8 @@ def entry_text(name: str, width: int) -> str:
     """All that goes by this name, in sections of lines of at most `width`, but for code."""
     found = [entry for kind in KINDS for entry in _entries(kind, name, width)]
     if not found:
-        require_choice("NAME", name, sorted({each for kind in KINDS for each in _names(kind)}))
+        close = nearest(name, [each for kind in KINDS for each in _names(kind)])
+        raise ArgumentError("NAME", "be one that 'driftwise list' has", name, f"{name!r}{close}")
     return "\n\n".join(found)
 
 

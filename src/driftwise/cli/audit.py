@@ -52,7 +52,7 @@ def _audit(
     out: Annotated[str | None, word("DIR", "A folder for audit.json and a page, audit.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check what an agent does and what is proven of it on live runs, with the true model at hand.
+    """Check on live runs what an agent does and what is proven of it. The true model is at hand.
 
     The exit code is 1 if a statement is violated. Where the radius is below theory's, optimism and what
     follows from it are not promised; that is no violation.

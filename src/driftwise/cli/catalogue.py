@@ -27,7 +27,7 @@ def _list(
     having: Annotated[str | None, word("TEXT", "Only what says this somewhere.", "--with")] = None,
     markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False,
 ) -> None:
-    """Show what there is: experiments, algorithms, environments, drifts, detectors and other parts."""
+    """Show what there is: experiments, algorithms, drifts and more."""
     if kind is not None:
         check(require_choice, "KIND", kind, list(KINDS))
     if problem is not None:
@@ -54,7 +54,7 @@ def _list(
 
 @app.command("show")
 def _show(name: Annotated[str, argument("NAME", "Whatever 'driftwise list' has.")]) -> None:
-    """Show all about a name: signature, formulas, parameters, bound, BibTeX, and an example."""
+    """Show all about a name. It has signature, formulas, parameters, bound, BibTeX, and an example."""
     print(check(entry_text, name, min(width_of_output(), LINE)))
 
 

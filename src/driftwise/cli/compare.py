@@ -27,7 +27,7 @@ def _compare(
     metric: Annotated[str, word("METRIC", "regret or reward.")] = "regret",
     format: Annotated[str, word("FORMAT", "text, json or csv.")] = "text",
 ) -> None:
-    """Say what changed between two finished runs, with a test for each difference."""
+    """Say what changed between two finished runs. Each difference has a test."""
     from driftwise.analysis.comparison import METRICS, compare, comparison_table
     from driftwise.analysis.report.data import load_report_data
 

@@ -31,7 +31,7 @@ def _init(
 
 @app.command("validate")
 def _validate(file_or_name: FileOrName) -> None:
-    """Check an experiment file and whether it fits into memory; show its numbers. Nothing is run."""
+    """Check an experiment file and show its numbers. It has to fit into memory; nothing is run."""
     study = check(find_study, file_or_name)
     try:
         fitting_tasks(study)

@@ -60,7 +60,7 @@ def _replay(
     out: Annotated[str | None, word("DIR", "A folder for replay.json and a page, replay.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate what an agent would have earned, from decisions that were logged."""
+    """Estimate what an agent would have earned from logged decisions."""
     from driftwise.analysis.replay import estimates_table, html_page, lead
     from driftwise.online.replay import Log, replay
 

@@ -34,7 +34,7 @@ def _report(
         str | None, word("TEXT", "Title of a figure; '' for none.  [default: the experiment's summary]")
     ] = None,
 ) -> None:
-    """Write a report on a finished run: a page that works offline, or a figure or table for a paper."""
+    """Write a report on a finished run. It is a page that works offline, or a figure or table for a paper."""
     from driftwise.analysis.report import write_report
 
     try:

@@ -97,7 +97,7 @@ def _tune(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how fast to forget: by the bounds of theory, for an experiment or some sizes, or by a log."""
+    """Say how fast to forget, by theory's bounds or by a log. Bounds are for an experiment, or for sizes."""
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
     assumed = {"--horizon": horizon, "--problem": problem, "--delta": delta, "--norm-bound": norm_bound}
     columns = {"--reward": reward, "--features": features}
