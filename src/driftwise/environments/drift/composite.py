@@ -23,6 +23,7 @@ class Then(Drift):
     $$c(t) = c_k(t - a_k) \quad\text{from episode } a_k \text{ on}, \qquad a_0 = 0$$
 
     Args:
+      drifts: $c_0, c_1, \dots$
       at: $a_1, a_2, \dots$, where the drifts but for the first begin.
     """
 
@@ -69,6 +70,7 @@ class Repeat(Drift):
     $$c(t) = c_1(t \bmod p)$$
 
     Args:
+      drift: $c_1$, the one to repeat.
       period: $p$, the number of these episodes.
     """
 
@@ -100,6 +102,7 @@ class Sum(Drift):
     $$c(t) = \frac{\sum_k w_k c_k(t)}{\sum_k w_k}$$
 
     Args:
+      drifts: $c_1, c_2, \dots$
       shares: $w_k > 0$, all equal unless given.
     """
 
