@@ -15,7 +15,9 @@ from driftwise.environments import (
     linear_bandit,
     news,
     russac_abrupt,
+    russac_logistic,
     russac_smooth,
+    wang_logistic,
 )
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.drift import Abrupt, Gradual
@@ -29,6 +31,8 @@ from driftwise.simulation.play import play
 EXAMPLES: dict[str, LinearBandit] = {
     "russac_abrupt": russac_abrupt(num_rounds=60),
     "russac_smooth": russac_smooth(num_rounds=60),
+    "russac_logistic": russac_logistic(num_rounds=60),
+    "wang_logistic": wang_logistic(num_rounds=60, num_arms=8),
     "cheung_two_armed": cheung_two_armed(num_rounds=60),
     "dynamic_pricing": dynamic_pricing(drift=Gradual((5, 30))),
     "hard_bandit": hard_bandit(dim=3, num_rounds=60),

@@ -22,7 +22,9 @@ from driftwise.environments import (
     linear_bandit,
     news,
     russac_abrupt,
+    russac_logistic,
     russac_smooth,
+    wang_logistic,
 )
 from driftwise.environments.arms import ContextArms, ContextSampler, FreshArms
 from driftwise.environments.drift import Abrupt, Gradual
@@ -65,6 +67,19 @@ def test_russac_has_fifty_fresh_arms_of_the_plane_and_unit_noise():
     for environment in (russac_abrupt(), russac_smooth()):
         assert environment.arms == FreshArms(num_arms=50, dim=2, shape="cube")
         assert (environment.rewards, environment.noise_scale) == ("gaussian", 1.0)
+
+
+def test_clicks_as_published_have_fixed_or_fresh_arms_of_length_one_and_a_parameter_of_their_norm():
+    turning, jumping = wang_logistic(norm_bound=5.0), russac_logistic()
+    for environment, length in ((turning, 5.0), (jumping, 6.0)):
+        assert (environment.rewards, environment.link) == ("bernoulli", "logistic")
+        assert environment.spec.num_actions == 50
+        theta = environment.at(np.arange(0, 8000, 500))
+        np.testing.assert_allclose(np.linalg.norm(theta, axis=-1), length)
+    np.testing.assert_allclose(np.linalg.norm(np.asarray(turning.arms.all_features), axis=-1), 1.0)
+    assert turning.variation(6000).total == pytest.approx(10 * math.pi, rel=1e-3)
+    assert jumping.changes(8000) == (4000,)
+    assert jumping.variation(8000).total == pytest.approx(6 * math.sqrt(3))
 
 
 def test_the_two_arms_of_cheung_swing_in_antiphase():
@@ -165,6 +180,26 @@ def test_every_segment_of_the_hard_bandit_differs_from_the_one_before(dim):
             "rewards must be 'gaussian' for arms that are drawn, got 'bernoulli'",
         ),
         (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), rewards="poisson"),
+            "rewards must be 'gaussian' for arms that are drawn, got 'poisson'",
+        ),
+        (
+            lambda: linear_bandit(
+                arms=FreshArms(3, 2), path=Rotation(0, 1, 9), rewards="bernoulli", link="log"
+            ),
+            "link must be 'identity' or 'logistic' for coins, got 'log'",
+        ),
+        (
+            lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), link="probit"),
+            "link must be one of identity, logistic, log, got 'probit'",
+        ),
+        (
+            lambda: linear_bandit(
+                arms=FreshArms(3, 2), path=Rotation(0, 1, 9, 4.0), rewards="poisson", link="log"
+            ).at(np.arange(3)),
+            "path must have norms of at most log 50 for the log link, got 4",
+        ),
+        (
             lambda: linear_bandit(arms="fixed", path=Rotation(0, 1, 9)),
             "arms must be an Arms, got 'fixed'",
         ),
@@ -174,7 +209,7 @@ def test_every_segment_of_the_hard_bandit_differs_from_the_one_before(dim):
         ),
         (
             lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), rewards="coins"),
-            "rewards must be one of gaussian, bernoulli, got 'coins'",
+            "rewards must be one of gaussian, bernoulli, poisson, got 'coins'",
         ),
         (
             lambda: linear_bandit(arms=FreshArms(3, 2), path=Rotation(0, 1, 9), noise_scale=-1),

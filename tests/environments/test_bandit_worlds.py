@@ -13,6 +13,7 @@ from driftwise.environments.arms import FixedArms, FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, SphereWalk, abrupt_path
 from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, Thompson, Ucb, Uniform
 from tests.environments.bandits import EXAMPLES, noise, play_rounds, present_arms
+from tests.reference.bandits import MEANS, rounds
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -20,7 +21,8 @@ from tests.environments.bandits import EXAMPLES, noise, play_rounds, present_arm
 def test_regret_is_the_best_mean_less_the_mean_of_the_policy(name, exploration):
     total = 0.0
     for arms, plan, record, _, theta in play_rounds(EXAMPLES[name], exploration, 60):
-        means = [sum(x * weight for x, weight in zip(arm, theta, strict=True)) for arm in arms.values]
+        linear = [sum(x * weight for x, weight in zip(arm, theta, strict=True)) for arm in arms.values]
+        means = MEANS[EXAMPLES[name].link](np.array(linear))
         best = max(mean for mean, present in zip(means, present_arms(arms), strict=True) if present)
         value = sum(p * mean for p, mean in zip(plan.policy[0, 0], means, strict=True))
         assert record.optimal == pytest.approx(best, abs=1e-14)
@@ -77,6 +79,26 @@ def test_coins_pay_nought_or_one_with_the_bias_of_the_arm_and_one_toss_decides_f
         assert abs(rewards.mean() - bias) < 5 * math.sqrt(bias * (1 - bias) / num)
         paid.append(rewards)
     assert (paid[0] <= paid[1]).all()
+
+
+def test_counts_are_poisson_with_the_mean_of_the_link():
+    """Mean and variance of Poisson's law are equal; the variance of the latter's estimate is below 3m²/n."""
+    num = 400
+    counts = linear_bandit(
+        arms=FixedArms([[1.0]]), path=abrupt_path([[0.7]], ()), rewards="poisson", link="log"
+    )
+    rewards = np.array([one.record.reward for one in play_rounds(counts, Uniform(), num)])
+    assert (rewards == np.round(rewards)).all()
+    assert rewards.min() == 0
+    mean = math.exp(0.7)
+    assert abs(rewards.mean() - mean) < 5 * math.sqrt(mean / num)
+    assert abs(rewards.var() - mean) < 5 * mean * math.sqrt(3 / num)
+    np.testing.assert_array_equal(rewards, [one.rewards[0] for one in rounds(counts, num)])
+
+
+def test_a_count_of_mean_nought_is_nought():
+    nothing = linear_bandit(arms=FixedArms([[1.0]]), path=abrupt_path([[0.0]], ()), rewards="poisson")
+    assert all(one.record.reward == 0 for one in play_rounds(nothing, Uniform(), 20))
 
 
 def test_without_noise_the_reward_is_the_mean():

@@ -52,12 +52,31 @@ def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: in
         arms = world.arms.draw(random.fold(here, ARMS))
         features, present = arms.values, arms.present
         luck = random.uniform(random.fold(here, NOISE), 3, np.float64)
-        means = features @ theta
+        means = MEANS[environment.link](features @ theta)
         if environment.rewards == "bernoulli":
             rewards = (luck[2] < means).astype(float)
+        elif environment.rewards == "poisson":
+            rewards = np.array([_count(luck[2], mean) for mean in means])
         else:
             rewards = means + environment.noise_scale * random.gaussian(luck[:1], luck[1:2])
         yield Round(features, np.full(len(features), True) if present is None else present, means, rewards)
+
+
+MEANS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "identity": lambda z: z,
+    "logistic": lambda z: 1 / (1 + np.exp(-z)),
+    "log": np.exp,
+}
+
+
+def _count(uniform: float, mean: float) -> float:
+    """A Poisson count: the least k with P(count ≤ k) above the uniform number."""
+    count, chance, below = 0, math.exp(-mean), math.exp(-mean)
+    while below <= uniform:
+        count += 1
+        chance *= mean / count
+        below += chance
+    return float(count)
 
 
 def play(textbook: Textbook, rounds: Iterable[Round]) -> Iterator[Step]:

@@ -72,6 +72,8 @@ def setting_of(environment: Environment, num_episodes: int, **given: Any) -> tup
     if isinstance(environment, LinearBandit):
         places = np.unique(np.linspace(0, num_episodes - 1, PLACES).round().astype(int))
         longest = np.linalg.norm(environment.at(places), axis=-1).max()
+        if environment.link != "identity":
+            raise ValueError("its rewards have a link, and the bounds here are for linear means")
         noise = COIN if environment.rewards == "bernoulli" else environment.noise_scale
         own = {"noise_scale": noise, "norm_bound": float(longest)}
     variation = environment.variation(num_episodes).total

@@ -3,6 +3,8 @@ from driftwise.environments.average_reward.continuing_river_swim import continui
 from driftwise.environments.average_reward.random_communicating_mdp import random_communicating_mdp as random_communicating_mdp
 from driftwise.environments.average_reward.two_state_switch import two_state_switch as two_state_switch
 from driftwise.environments.bandits.cheung_two_armed import cheung_two_armed as cheung_two_armed
+from driftwise.environments.bandits.clicks import russac_logistic as russac_logistic
+from driftwise.environments.bandits.clicks import wang_logistic as wang_logistic
 from driftwise.environments.bandits.dynamic_pricing import dynamic_pricing as dynamic_pricing
 from driftwise.environments.bandits.hard_bandit import hard_bandit as hard_bandit
 from driftwise.environments.bandits.news import news as news

@@ -96,6 +96,8 @@ def audit_agent(
         return (), (Skipped(*where, "", why),)
     if not isinstance(environment, LinearMdp | LinearBandit):
         return (), (Skipped(*where, "", f"the true models of {environment.name} are not known"),)
+    if isinstance(environment, LinearBandit) and environment.link != "identity":
+        return (), (Skipped(*where, "", f"the means of {environment.name} are not linear"),)
     if isinstance(agent, MixtureOfMemories):
         if beta_scale is not None:
             return (), (Skipped(*where, "", "theory knows no radius of a mixture"),)

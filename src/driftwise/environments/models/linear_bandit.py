@@ -1,11 +1,12 @@
-"""A drifting linear bandit: arms, a path of the parameter, and noise."""
+"""A drifting bandit: arms, a path of the parameter, a link, and the kind of rewards."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -25,8 +26,12 @@ from driftwise.environments.environment import Carry, Environment, Played, Recor
 from driftwise.environments.models.sizes import require_path
 from driftwise.environments.paths import ParameterPath
 from driftwise.environments.registry import register
+from driftwise.parts.links import Link, LinkName, link_of
 
 ARMS, NOISE = 0, 1  # below the purpose of the environment
+RewardKind = Literal["gaussian", "bernoulli", "poisson"]
+LARGEST_MEAN = 50.0  # of a count
+LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
 
 
 class LinearBanditWorld(NamedTuple):
@@ -36,6 +41,8 @@ class LinearBanditWorld(NamedTuple):
     example: FeatureTable  # the arms of some round
     noise_scale: Array
     coin_rewards: Array  # whether rewards are coins of the mean's bias; noise comes on top
+    link: Link
+    log_factorials: Array | None  # of 0, 1, …, if rewards are counts
 
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example))
@@ -53,9 +60,12 @@ class LinearBanditWorld(NamedTuple):
         plan = agent.plan(carry.state, arms, for_plan)
         start = xp.asarray(0, dtype=xp.int32)
         arm = agent.act(plan, 0, start, random.uniform(for_action, 1, dtype)[0])
-        means = xp.sum(arms.values * theta, axis=-1)
+        means = self.link.mean(xp.sum(arms.values * theta, axis=-1))
         mean, features = means[arm], arms.values[arm]
-        reward = xp.where(self.coin_rewards, xp.astype(luck[2] < mean, dtype), mean) + noise
+        if self.log_factorials is None:
+            reward = xp.where(self.coin_rewards, xp.astype(luck[2] < mean, dtype), mean) + noise
+        else:
+            reward = xp.sum(xp.astype(luck[2] >= poisson_cdf(mean, self.log_factorials), dtype))
 
         best = xp.max(means if arms.present is None else xp.where(arms.present, means, -xp.inf))
         record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
@@ -64,41 +74,55 @@ class LinearBanditWorld(NamedTuple):
         return Played(carry.state, arms, plan, episode, record, learnt)
 
 
+def poisson_cdf(mean: Array, log_factorials: Array) -> Array:
+    """`P(count ≤ k)` for each k that has a factorial in the table."""
+    xp = namespace(log_factorials)
+    counts = xp.arange(len(log_factorials), dtype=log_factorials.dtype)
+    log_mean = xp.log(xp.maximum(mean, xp.asarray(1e-30, dtype=mean.dtype)))  # 0 log 0 = 0
+    return xp.cumulative_sum(xp.exp(counts * log_mean - mean - log_factorials))
+
+
 TOLERANCE = 1e-8  # of probabilities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearBandit(Environment):
-    """A path of linear bandits: in round `t` an arm with features `x` pays `xᵀθ(t)` in the mean.
+    """A path of linear bandits: in round `t` an arm with features `x` pays `μ(xᵀθ(t))` in the mean.
 
     Regret is exact: the best mean of the round's arms, less the mean of the policy's.
 
     Args:
       arms: the decision sets, from `driftwise.environments.arms`.
       path: the parameter of every round, from `driftwise.environments.paths`.
-      rewards: `"gaussian"` adds noise of deviation `noise_scale`; `"bernoulli"` pays coins, for arms that
-        are known beforehand and have means in [0, 1].
+      rewards: `"gaussian"` adds noise of deviation `noise_scale`; `"bernoulli"` pays coins of the mean's
+        bias, and `"poisson"` counts of that mean, at most 50. Without a link they need arms that are known
+        beforehand.
+      link: μ: `"identity"`, `"logistic"` (clicks) or `"log"` (counts, `‖θ‖ ≤ log 50`).
       name: what tables and files call it.
       config: how it was made, for manifests.
     """
 
     arms: Arms
     path: ParameterPath
-    rewards: Literal["gaussian", "bernoulli"] = "gaussian"
+    rewards: RewardKind = "gaussian"
     noise_scale: float = 1.0
     name: str = "linear_bandit"
     config: Mapping[str, Any] = field(default_factory=dict)
+    link: LinkName = "identity"
 
     def __post_init__(self) -> None:
         require_kind("arms", self.arms, Arms)
         require_kind("path", self.path, ParameterPath)
-        require_choice("rewards", self.rewards, ("gaussian", "bernoulli"))
+        require_choice("rewards", self.rewards, get_args(RewardKind))
+        link_of(self.link)
         scale = require_number("noise_scale", self.noise_scale, at_least=0)
         object.__setattr__(self, "noise_scale", scale)
         if self.path.dim != self.arms.dim:
             raise ArgumentError("path", f"have the arms' dimension {self.arms.dim}", self.path.dim)
-        if self.rewards == "bernoulli" and self.arms.all_features is None:
+        if self.rewards != "gaussian" and self.link == "identity" and self.arms.all_features is None:
             raise ArgumentError("rewards", "be 'gaussian' for arms that are drawn", self.rewards)
+        if self.rewards == "bernoulli" and self.link == "log":
+            raise ArgumentError("link", "be 'identity' or 'logistic' for coins", self.link)
 
     def __repr__(self) -> str:
         return f"LinearBandit({self.name!r}, {self.spec}, path={self.path})"
@@ -109,16 +133,24 @@ class LinearBandit(Environment):
 
     @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """The parameter at the rounds `[T]`: `[T, d]`, checked; coins need means in [0, 1]."""
+        """The parameter at the rounds `[T]`: `[T, d]`, checked; coins and counts need means that fit."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
             raise ArgumentError("episodes", "be a list of rounds", episodes)
         theta = require_array("path", self.path.theta(episodes), (len(episodes), self.arms.dim))
-        if self.rewards == "bernoulli":
+        if self.rewards != "gaussian" and self.link == "identity":
             means = theta @ np.asarray(self.arms.all_features).T
-            if means.min(initial=0.0) < -TOLERANCE or means.max(initial=0.0) > 1 + TOLERANCE:
-                worst = means.flat[np.argmax(np.abs(means - 0.5))]
-                raise ArgumentError("path", "give coins a bias in [0, 1]", worst, f"{worst:.6g}")
+            most = 1.0 if self.rewards == "bernoulli" else LARGEST_MEAN
+            if means.min(initial=0.0) < -TOLERANCE or means.max(initial=0.0) > most + TOLERANCE:
+                worst = means.flat[np.argmax(np.abs(means - most / 2))]
+                kind = "coins a bias" if self.rewards == "bernoulli" else "counts a mean"
+                raise ArgumentError("path", f"give {kind} in [0, {most:g}]", worst, f"{worst:.6g}")
+        if self.link == "log":
+            longest = np.linalg.norm(theta, axis=-1).max(initial=0.0)
+            if longest > math.log(LARGEST_MEAN) + TOLERANCE:
+                raise ArgumentError(
+                    "path", "have norms of at most log 50 for the log link", longest, f"{longest:.6g}"
+                )
         return theta
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -147,11 +179,19 @@ class LinearBandit(Environment):
             example=sampler.draw(random.key(0)),
             noise_scale=np.asarray(self.noise_scale if self.rewards == "gaussian" else 0.0, dtype=dtype),
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
+            link=link_of(self.link),
+            log_factorials=_log_factorials(dtype) if self.rewards == "poisson" else None,
         )
 
     def digest(self) -> str:
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
+        if self.link != "identity":
+            text += f" {self.link}"
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _log_factorials(dtype: Any) -> np.ndarray:
+    return np.array([math.lgamma(count + 1) for count in range(LARGEST_COUNT)], dtype=dtype)
 
 
 @register
@@ -159,8 +199,9 @@ def linear_bandit(
     *,
     arms: Arms,
     path: ParameterPath,
-    rewards: Literal["gaussian", "bernoulli"] = "gaussian",
+    rewards: RewardKind = "gaussian",
     noise_scale: float = 1.0,
+    link: LinkName = "identity",
 ) -> LinearBandit:
-    """Arms of `dw.arms`, a parameter's path of `dw.paths`, and noise or coins."""
-    return LinearBandit(arms, path, rewards, noise_scale)
+    """Arms of `dw.arms`, a parameter's path of `dw.paths`, a link, and noise, coins or counts."""
+    return LinearBandit(arms, path, rewards, noise_scale, link=link)

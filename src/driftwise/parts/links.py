@@ -1,0 +1,105 @@
+r"""Link functions: how the mean of a reward follows from $z = x^\top\theta$.
+
+Rewards have a canonical exponential family: mean $\mu(z)$ and variance $g\,\mu'(z)$, with $\mu$ increasing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+
+from driftwise.base.arrays import namespace
+from driftwise.base.part import part
+from driftwise.base.types import Array, Numeric
+from driftwise.base.validation import require_choice
+
+LinkName = Literal["identity", "logistic", "log"]
+LARGEST_LOG = 50.0  # a mean of 5e21; beyond it `exp` soon overflows
+
+
+class Link(ABC):
+    """A mean function μ, its derivative, and the constants that theory asks for."""
+
+    self_concordance: float  # R, with |μ''| ≤ Rμ'
+    most: float | None  # m, with rewards in [0, m]; None if they have no bound
+
+    @abstractmethod
+    def mean(self, z: Array) -> Array:
+        """`μ(z)`."""
+
+    @abstractmethod
+    def slope(self, z: Array) -> Array:
+        """`μ'(z)`."""
+
+    @abstractmethod
+    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
+        """`c_μ` and `k_μ`: least and largest slope where `|z| ≤ norm_bound`."""
+
+
+@part
+class Identity(Link):
+    r"""Rewards of any kind: $\mu(z) = z$."""
+
+    self_concordance = 0.0
+    most = None
+
+    def mean(self, z: Array) -> Array:
+        return z
+
+    def slope(self, z: Array) -> Array:
+        return namespace(z).ones_like(z)
+
+    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
+        ones = np.ones_like(np.asarray(norm_bound, dtype=float))
+        return ones, ones
+
+
+@part
+class Logistic(Link):
+    r"""Clicks, 0 or 1: $\mu(z) = 1/(1+e^{-z})$, and $z$ is the log-odds."""
+
+    self_concordance = 1.0
+    most = 1.0
+
+    def mean(self, z: Array) -> Array:
+        xp = namespace(z)
+        small = xp.exp(-xp.abs(z))  # which cannot overflow
+        return xp.where(z >= 0, xp.ones_like(z), small) / (1 + small)
+
+    def slope(self, z: Array) -> Array:
+        xp = namespace(z)
+        small = xp.exp(-xp.abs(z))
+        return small / (1 + small) ** 2
+
+    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
+        least = self.slope(np.asarray(norm_bound, dtype=float))
+        return least, np.full_like(least, 0.25)
+
+
+@part
+class Log(Link):
+    r"""Counts 0, 1, 2, …, Poisson's: $\mu(z) = e^z$, cut at $e^{50}$."""
+
+    self_concordance = 1.0
+    most = None
+
+    def mean(self, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.exp(xp.minimum(z, xp.full_like(z, LARGEST_LOG)))
+
+    def slope(self, z: Array) -> Array:
+        return self.mean(z)
+
+    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
+        bound = np.asarray(norm_bound, dtype=float)
+        return self.mean(-bound), self.mean(bound)
+
+
+LINKS: dict[str, Link] = {"identity": Identity(), "logistic": Logistic(), "log": Log()}
+
+
+def link_of(name: LinkName) -> Link:
+    """The link of a name."""
+    return LINKS[require_choice("link", name, tuple(LINKS))]
