@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from driftwise import algorithms, environments, online, theory
+from driftwise.base.extras import needed_by
 from driftwise.base.types import Spec
 from driftwise.environments import arms, drift, paths, planning
 from driftwise.parts import exploration, forgetting
@@ -48,15 +49,15 @@ __all__ = [
     "theory",
 ]
 
-# Names that are loaded by those who use them, and by nobody else: behind them are JAX, pyarrow and scipy.
+# Names that are loaded by those who use them, and by nobody else: behind them are packages of an extra.
 LATER = {
-    "checks": "driftwise.checks",
-    "compare": "driftwise.analysis.finished:compare",
-    "load_curves": "driftwise.experiments.curves:load_curves",
-    "load_results": "driftwise.experiments.frames:load_results",
-    "load_study": "driftwise.analysis.finished:load_study",
-    "simulate": "driftwise.simulation.simulator:simulate",
-    "statistics": "driftwise.analysis.statistics",
+    "checks": ("simulate", "driftwise.checks"),
+    "compare": ("cli", "driftwise.analysis.finished:compare"),
+    "load_curves": ("cli", "driftwise.experiments.curves:load_curves"),
+    "load_results": ("cli", "driftwise.experiments.frames:load_results"),
+    "load_study": ("cli", "driftwise.analysis.finished:load_study"),
+    "simulate": ("simulate", "driftwise.simulation.simulator:simulate"),
+    "statistics": ("simulate", "driftwise.analysis.statistics"),
 }
 
 
@@ -67,6 +68,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
-    module, _, attribute = LATER[name].partition(":")
-    loaded = import_module(module)
+    extra, place = LATER[name]
+    module, _, attribute = place.partition(":")
+    with needed_by(f"dw.{name}", extra):
+        loaded = import_module(module)
     return getattr(loaded, attribute) if attribute else loaded

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.statistics import ROUNDING, difference, equality, holm, mean_interval, t_test
@@ -17,9 +16,13 @@ from driftwise.analysis.statistics.intervals import standard_error
 from driftwise.analysis.statistics.samples import rounding
 from driftwise.analysis.statistics.wording import probability, rounded, with_interval
 from driftwise.analysis.table import Cell, Column, Table, numbers, words
+from driftwise.base.extras import needed_by
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.experiments.storage import differences
 from driftwise.simulation.results import Result
+
+with needed_by("comparison", "cli"):
+    from scipy.special import stdtr, stdtrit
 
 LEVEL, ALPHA = 0.95, 0.05
 OF_THE_MOMENT = ("written", "history", "seconds", "sha256")  # of a manifest, differ between any two runs

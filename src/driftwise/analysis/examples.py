@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import tomli_w
-
 from driftwise.algorithms import Algorithm
 from driftwise.analysis.catalogue import singular
+from driftwise.base.extras import needed_by
 from driftwise.base.part import CONFIGURABLE
+
+with needed_by("an example", "cli"):
+    import tomli_w
 
 EPISODES = 1000
 WORLDS = {  # for the problems of algorithms

@@ -9,24 +9,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
-from matplotlib.font_manager import findfont
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from driftwise.analysis.leaders import leading, ranked, spans
 from driftwise.analysis.statistics import mean_interval
 from driftwise.analysis.views import View, views
 from driftwise.analysis.yardsticks import moved, random_regret
+from driftwise.base.extras import needed_by
 from driftwise.base.validation import ArgumentError, require_number
 from driftwise.environments.environment import Environment
 from driftwise.experiments.selection import Selection
 from driftwise.simulation.results import Result
+
+with needed_by("a figure", "cli"):
+    import matplotlib as mpl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.font_manager import findfont
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 # Okabe & Ito's palette, told apart with any kind of colour vision; yellow is left out as too light for lines.
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9", "#000000")

@@ -93,7 +93,7 @@ def _numbers(values: np.ndarray, write: Callable[[float], str] = rounded) -> lis
 
 def result_frame(result: Result) -> pd.DataFrame:
     """A row for each agent of the grid, run and point, with the columns of a results folder."""
-    with needed_by("to_frame"):
+    with needed_by("to_frame", "cli"):
         from driftwise.experiments.frames import results_frame
         from driftwise.experiments.storage import results_table
     name = _environment(result)
@@ -103,7 +103,7 @@ def result_frame(result: Result) -> pd.DataFrame:
 
 def result_figure(result: Result, **look: Any) -> Figure:
     """Regret over time of every agent of a grid, in the style of reports."""
-    with needed_by("plot"):
+    with needed_by("plot", "cli"):
         import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
 
         from driftwise.analysis.figures import Curves, regret_figure

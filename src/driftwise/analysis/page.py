@@ -14,13 +14,16 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from driftwise import __version__
 from driftwise.analysis.figures import COLOURS
 from driftwise.analysis.table import Table
+from driftwise.base.extras import needed_by
+
+with needed_by("a page", "cli"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 MANY = 12  # rows or columns of a heat map, beyond which they are narrow

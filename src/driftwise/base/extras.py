@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def needed_by(feature: str, extra: str = "cli") -> Iterator[None]:
+def needed_by(feature: str, extra: str) -> Iterator[None]:
     """Imports of a feature; a package that is missing is told with the extra that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
-        text = f"{feature} needs {error.name}: pip install 'driftwise[{extra}]'"
-        raise ModuleNotFoundError(text, name=error.name) from None
+        package = (error.name or "").partition(".")[0]
+        text = f"{feature} needs {package}: pip install 'driftwise[{extra}]'"
+        raise ModuleNotFoundError(text, name=package) from None

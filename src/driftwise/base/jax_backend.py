@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from driftwise.base.arrays import BACKENDS, Backend
+from driftwise.base.extras import needed_by
 from driftwise.base.part import PARTS, is_part, numeric_fields
 from driftwise.base.types import Array
+
+with needed_by("simulate", "simulate"):
+    import jax
+    import jax.numpy as jnp
 
 
 def spd_inverse(matrix: Array) -> Array:

@@ -22,7 +22,7 @@ def watched(progress: bool | Watcher, say: Callable[..., str], first: str = "") 
     elif progress is False:
         yield lambda *now: None
     elif progress is True:
-        with needed_by("progress=True"):
+        with needed_by("progress=True", "cli"):
             from rich.progress import Progress
         with Progress() as bar:
             task = bar.add_task(first, total=None)

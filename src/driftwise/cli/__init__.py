@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-PACKAGES = ("typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
+PACKAGES = ("jax", "typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -28,7 +28,7 @@ def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
 def results_frame(table: pa.Table) -> pd.DataFrame:
     """A table of results, with a column for each number of an agent; it is NaN for agents without it."""
-    with needed_by("a data frame"):
+    with needed_by("a data frame", "cli"):
         import pandas as pd
     frame = table.to_pandas()
     codes, texts = pd.factorize(frame.pop(PARAMETERS))

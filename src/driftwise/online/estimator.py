@@ -7,19 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from driftwise.base.arrays import spd_inverse
+from driftwise.base.extras import needed_by
 from driftwise.base.types import Forgetting, Sample
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_within
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.regression import empty_moments
 
-try:
+with needed_by("driftwise.online.estimator", "sklearn"):
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-except ModuleNotFoundError:
-    raise ModuleNotFoundError(
-        "driftwise.online.estimator needs scikit-learn: pip install 'driftwise[sklearn]'"
-    ) from None
 
 checked: Any = validate_data  # its declared return type depends on more than its arguments' types
 

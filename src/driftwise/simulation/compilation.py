@@ -10,9 +10,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import jax
-
+from driftwise.base.extras import needed_by
 from driftwise.base.provenance import cpu_kind
+
+with needed_by("simulate", "simulate"):
+    import jax
 
 SETTING = "DRIFTWISE_COMPILATION_CACHE"  # a folder, or OFF
 OFF = "off"

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
+from driftwise.base.extras import needed_by
 from driftwise.base.files import HOST, behind_links, ensure_folder, replaceable, stage, temporary
+
+with needed_by("writing a folder", "cli"):
+    from filelock import FileLock, Timeout
 
 SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 

@@ -11,18 +11,21 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
+from driftwise.base.extras import needed_by
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.part import numbers
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Record, World
 from driftwise.simulation.forks import require_own_devices
+
+with needed_by("simulate", "simulate"):
+    import jax
+    import jax.numpy as jnp
 
 Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the agent's diagnostics
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 
+from driftwise.base.extras import needed_by
 from driftwise.base.memory import free_memory, require_room, size_of
 from driftwise.simulation.program import (
     chunk_inputs,
@@ -23,6 +23,9 @@ from driftwise.simulation.program import (
 )
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.tasks import RUNS_OF_A_TASK, Task
+
+with needed_by("simulate", "simulate"):
+    import jax
 
 USUAL = 4  # programs take up to so many times what goes in and out of them
 

@@ -14,11 +14,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
+from driftwise.base.extras import needed_by
 from driftwise.base.part import points, to_config
 from driftwise.base.progress import Watcher, watched
 from driftwise.base.provenance import foreign_sources, provenance
@@ -38,6 +38,9 @@ from driftwise.simulation.program import (
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, joint_origin, result_curves
 from driftwise.simulation.room import require_room_for, telling_of_memory
 from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
+
+with needed_by("simulate", "simulate"):
+    import jax
 
 SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
 SMALL = 1 << 24  # bytes of states that are kept when all is played

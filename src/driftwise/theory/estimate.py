@@ -28,11 +28,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri
 
+from driftwise.base.extras import needed_by
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
 from driftwise.theory.random_walk import Walk, random_walk
+
+with needed_by("theory.estimate", "simulate"):
+    from scipy.special import chdtri
 
 ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
 MAX_WINDOWS = 40

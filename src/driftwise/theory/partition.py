@@ -12,9 +12,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtrc
 
+from driftwise.base.extras import needed_by
 from driftwise.base.validation import ArgumentError
+
+with needed_by("theory.partition", "simulate"):
+    from scipy.special import fdtrc
 
 Norm = Callable[[np.ndarray], np.ndarray]  # steps [..., d, p] to [...]
 FEWEST_OF_A_LINE = 3  # windows

@@ -16,9 +16,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri
 
+from driftwise.base.extras import needed_by
 from driftwise.theory.partition import Norm, Windows
+
+with needed_by("theory.random_walk", "simulate"):
+    from scipy.special import chdtri
 
 NUM_WALKS = 199  # that the log is held against: the least p-value is 0.5 %
 EXCLUDED = 0.005

@@ -1,5 +1,8 @@
 """Reports on a results folder: one offline HTML page, figures and tables for papers."""
 
-from driftwise.analysis.report.writing import FORMATS, write_report
+from driftwise.base.extras import needed_by
+
+with needed_by("report", "cli"):
+    from driftwise.analysis.report.writing import FORMATS, write_report
 
 __all__ = ["FORMATS", "write_report"]

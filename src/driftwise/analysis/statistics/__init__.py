@@ -5,36 +5,39 @@ number, `samples` differences that are none, and `wording` numbers as texts. Onl
 are needed; whatever is random has a fixed seed.
 """
 
-from driftwise.analysis.statistics.comparisons import (
-    Pair,
-    PairedDifference,
-    RankTable,
-    all_pairs,
-    average_ranks,
-    holm,
-    paired_difference,
-    rank_table,
-    sign_flip_test,
-    simultaneous_test,
-    t_test,
-)
-from driftwise.analysis.statistics.curves import (
-    Recovery,
-    growth_exponent,
-    recovery_summary,
-    recovery_times,
-    regret_area,
-    scaling_exponent,
-    trailing_mean,
-)
-from driftwise.analysis.statistics.intervals import (
-    Interval,
-    bootstrap_interval,
-    interquartile_mean,
-    jackknife_interval,
-    mean_interval,
-)
-from driftwise.analysis.statistics.samples import ROUNDING, difference, equality, lowest
+from driftwise.base.extras import needed_by
+
+with needed_by("statistics", "simulate"):
+    from driftwise.analysis.statistics.comparisons import (
+        Pair,
+        PairedDifference,
+        RankTable,
+        all_pairs,
+        average_ranks,
+        holm,
+        paired_difference,
+        rank_table,
+        sign_flip_test,
+        simultaneous_test,
+        t_test,
+    )
+    from driftwise.analysis.statistics.curves import (
+        Recovery,
+        growth_exponent,
+        recovery_summary,
+        recovery_times,
+        regret_area,
+        scaling_exponent,
+        trailing_mean,
+    )
+    from driftwise.analysis.statistics.intervals import (
+        Interval,
+        bootstrap_interval,
+        interquartile_mean,
+        jackknife_interval,
+        mean_interval,
+    )
+    from driftwise.analysis.statistics.samples import ROUNDING, difference, equality, lowest
 
 __all__ = [
     "ROUNDING",
