@@ -54,14 +54,15 @@ def require_regular(path: str | os.PathLike[str]) -> None:
         raise OSError(errno.EINVAL, f"it is {KINDS.get(kind, 'something else')}, not a file")
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, *content: bytes | memoryview) -> None:
     """Write a file under a temporary name, then put it in the place of the old one.
 
-    A link stays one, to the new file, which has the mode of the old one. What is not a file is not replaced.
+    Its content may come in pieces. A link stays one, to the new file, which has the mode of the old one. What
+    is not a file is not replaced.
     """
     path = replaceable(path)
     try:
-        stage(path, content)
+        stage(path, *content)
         if path.exists():
             temporary(path).chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(temporary(path), path)
@@ -75,10 +76,11 @@ def replace_file(path: Path, content: bytes) -> None:
             os.close(folder)
 
 
-def stage(path: Path, content: bytes) -> None:
+def stage(path: Path, *content: bytes | memoryview) -> None:
     """Write what is to become a file under its temporary name, down to the disk."""
     with temporary(path).open("wb") as file:
-        file.write(content)
+        for piece in content:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 

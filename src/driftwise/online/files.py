@@ -58,8 +58,6 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
 
 def write(path: str | os.PathLike[str], content: AgentFile) -> None:
     """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete."""
-    from safetensors.numpy import save
-
     from driftwise.base.provenance import versions
 
     described = json.dumps(content.description, sort_keys=True, allow_nan=False)
@@ -71,7 +69,7 @@ def write(path: str | os.PathLike[str], content: AgentFile) -> None:
         "description": described,
         "checksum": _checksum(described, tensors),
     }
-    replace_file(Path(path), save(tensors, metadata))
+    replace_file(Path(path), *_pieces(tensors, metadata))
 
 
 def read(path: str | os.PathLike[str]) -> AgentFile:
@@ -101,6 +99,32 @@ def read(path: str | os.PathLike[str]) -> AgentFile:
     if not isinstance(description, dict):
         raise _refused(path, f"its description is no table: {_short(description)}")
     return AgentFile(description, tensors)
+
+
+def _pieces(tensors: Tensors, metadata: dict[str, str]) -> list[bytes | memoryview]:
+    """A safetensors file: the length of its header, the header, and the numbers, which are not copied.
+
+    The library's own writer copies them while no other thread can run, and decisions would wait for that.
+    """
+    ordered = sorted(tensors.items(), key=lambda named: (-named[1].dtype.itemsize, named[0]))  # aligned
+    ends = np.cumsum([each.nbytes for _, each in ordered]).tolist()
+    header: dict[str, Any] = {"__metadata__": metadata}
+    for (name, each), end in zip(ordered, ends, strict=True):
+        offsets = [end - each.nbytes, end]
+        header[name] = {"dtype": _type(each), "shape": list(each.shape), "data_offsets": offsets}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *(_raw(each) for _, each in ordered)]
+
+
+def _type(array: np.ndarray) -> str:
+    """The name that safetensors has for a type of numbers."""
+    return "BOOL" if array.dtype.kind == "b" else f"{array.dtype.kind.upper()}{8 * array.dtype.itemsize}"
+
+
+def _raw(array: np.ndarray) -> memoryview:
+    """The bytes of an array, as files have them."""
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).reshape(-1).view(np.uint8).data
 
 
 def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -232,5 +256,5 @@ def _checksum(described: str, tensors: Tensors) -> str:
     for name in sorted(tensors):
         array = tensors[name]
         digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.tobytes())
+        digest.update(_raw(array))
     return digest.hexdigest()
