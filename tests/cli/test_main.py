@@ -15,7 +15,7 @@ from driftwise.__main__ import main
 from driftwise.cli import PACKAGES
 
 
-@pytest.mark.parametrize("package", ["typer", "rich", "pyarrow", "matplotlib", "jinja2"])
+@pytest.mark.parametrize("package", ["jax", "typer", "rich", "pyarrow", "matplotlib", "jinja2"])
 def test_missing_packages_are_one_line(
     package: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -27,9 +27,9 @@ def test_missing_packages_are_one_line(
 
 def test_all_packages_of_the_extra_are_looked_for() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    extra = project["optional-dependencies"]["cli"]
-    names = {re.split("[>=]", each)[0].replace("-", "_") for each in extra}
-    assert {*PACKAGES} == names - {"pandas"}  # which only hands results over
+    extras = project["optional-dependencies"]
+    names = {re.split("[>=]", each)[0].replace("-", "_") for each in (*extras["cli"], *extras["simulate"])}
+    assert {*PACKAGES} == names - {"driftwise[simulate]", "pandas"}  # the last only hands results over
 
 
 def test_telling_what_there_is_loads_nothing_heavy() -> None:

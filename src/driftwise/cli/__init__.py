@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-PACKAGES = ("jax", "typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
+SIMULATE = ("jax", "scipy")
+PACKAGES = (*SIMULATE, "typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
