@@ -110,6 +110,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "oracle_restart": dict(changes=(7, 20), noise_scale=0.3),
     "random_restart": dict(base=BANDIT_BASE, probability=0.1),
     "restart_lin_ucb": dict(period=6, noise_scale=0.3),
+    "square_cb": dict(gamma=20.0, rate=0.9),
     "sw_lin_ucb": dict(length=5, noise_scale=0.3),
     "uniform": {},
     "weight_ucb": dict(rate=0.9, noise_scale=0.3, num_episodes=NUM_EPISODES),
@@ -130,7 +131,7 @@ WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent t
     "random_restart": dict(probability=0.1),
 }
 # of agents that are not optimistic, which `master` does not take
-PLAIN = {"uniform", "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "online_q_reps"}
+PLAIN = {"uniform", "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "online_q_reps", "square_cb"}
 
 
 def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearMdp:

@@ -34,6 +34,8 @@ EXPLORATIONS: list[Exploration] = [
     Greedy(),
     dw.exploration.EpsilonGreedy(0.2),
     Uniform(),
+    dw.exploration.Softmax(0.5),
+    dw.exploration.InverseGap(4.0),
 ]
 
 

@@ -19,6 +19,7 @@ from driftwise.algorithms import (
     opt_wlsvi,
     oracle_restart,
     restart_lin_ucb,
+    square_cb,
     sw_lin_ucb,
     uniform,
     weight_ucb,
@@ -34,6 +35,7 @@ from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play
 from tests.reference import bandits
+from tests.reference import square_cb as textbook_square_cb
 
 NUM_ROUNDS = 60
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -245,3 +247,21 @@ def test_the_value_of_a_bandit_is_not_cut_at_one():
     environment = LinearBandit(orthogonal_arms(2), abrupt_path([[5.0, 2.0]], ()), noise_scale=0.1)
     for one in play(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
         assert one.plan.value[0] >= 5.0
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.9])
+def test_square_cb_draws_by_the_probabilities_of_the_paper(rate):
+    """Also where the number of arms changes; in the first round all predictions are tied, and so are ours."""
+    past: list[tuple[np.ndarray, float]] = []
+    agent = square_cb(SPEC, gamma=15.0, rate=rate, ridge=0.5)
+    pairs = zip(
+        play(agent, CHANGING_NUMBERS, NUM_ROUNDS), bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS), strict=True
+    )
+    for one, here in pairs:
+        predicted = textbook_square_cb.predictions(past, here.features[here.present], rate, 0.5)
+        expected = textbook_square_cb.probabilities(predicted, 15.0)
+        policy = one.plan.policy[0, 0]
+        np.testing.assert_allclose(policy[here.present], expected, rtol=0, atol=1e-9)
+        assert (policy[~here.present] == 0).all()
+        arm = int(one.episode.actions[0])
+        past.append((here.features[arm], float(here.rewards[arm])))

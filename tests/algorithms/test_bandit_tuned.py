@@ -22,6 +22,7 @@ from driftwise.algorithms import (
     lin_ucb,
     oracle_restart,
     restart_lin_ucb,
+    square_cb,
     sw_lin_ucb,
     uniform,
     weight_ucb,
@@ -126,6 +127,16 @@ def test_tuned_forms_of_what_never_forgets():
     )
 
 
+def test_tuned_square_cb_explores_for_as_many_rounds_as_it_remembers():
+    agent = square_cb.tuned(SPEC, **TUNED)
+    memory = -1 / np.log(agent.forgetting.rate)
+    regret = 4 * max(np.log(memory / 4), 1) + np.log(2 / 0.05)
+    np.testing.assert_allclose(agent.exploration.gamma, np.sqrt(7 * memory / regret), rtol=1e-9)
+    calm = square_cb.tuned(SPEC, num_episodes=100, variation=0.0)
+    regret = 4 * np.log(100 / 4) + np.log(2 / 0.05)
+    np.testing.assert_allclose(calm.exploration.gamma, np.sqrt(7 * 100 / regret), rtol=1e-9)
+
+
 @pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
 def test_tuned_forms_build_valid_agents_whatever_the_variation(variation):
     run: dict[str, Any] = dict(num_episodes=100, variation=variation)
@@ -134,7 +145,7 @@ def test_tuned_forms_build_valid_agents_whatever_the_variation(variation):
         *((each, dict(noise_scale=1.0)) for each in (sw_lin_ucb, restart_lin_ucb, lin_ucb)),
         (oracle_restart, dict(noise_scale=1.0, changes=(3,))),
         *((each, dict(scale=1.0)) for each in (d_lin_ts, lin_ts)),
-        *((each, {}) for each in (epsilon_greedy, greedy, uniform)),
+        *((each, {}) for each in (epsilon_greedy, greedy, square_cb, uniform)),
     ):
         for tuning in TUNINGS if algorithm is not uniform else ():
             forgetting = algorithm.tuned(SPEC, **run, **needed, tuning=tuning).forgetting

@@ -22,7 +22,7 @@ from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
 
 @part
-class Softmax(Exploration):
+class Gibbs(Exploration):
     """What a user might add: Boltzmann exploration."""
 
     temperature: Numeric = number(above=0)
@@ -84,10 +84,10 @@ def test_parts_are_frozen():
 
 
 def test_a_part_is_known_by_its_name():
-    assert PARTS["Softmax"] is Softmax
-    assert is_part(Softmax(1.0))
+    assert PARTS["Gibbs"] is Gibbs
+    assert is_part(Gibbs(1.0))
     assert not is_part(SPEC)
-    assert from_config(to_config(Softmax(0.5))) == Softmax(0.5)
+    assert from_config(to_config(Gibbs(0.5))) == Gibbs(0.5)
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def test_algorithms_and_agents_survive_pickling():
 
 def test_bad_values_of_a_users_part_are_refused():
     with pytest.raises(ValueError, match="temperature must be a number above 0, got 0"):
-        Softmax(0)
+        Gibbs(0)
 
 
 def test_a_users_exploration_runs_in_both_engines_and_over_a_grid():
     environment = make()
-    grid = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Softmax((0.1, 0.5)))
+    grid = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Gibbs((0.1, 0.5)))
     result = dw.simulate(grid, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     assert result.values.shape == (2, NUM_RUNS, NUM_EPISODES)
     for i, temperature in enumerate((0.1, 0.5)):
-        alone = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Softmax(temperature))
+        alone = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Gibbs(temperature))
         plain = [one.record.value for one in play(alone, environment, NUM_EPISODES)]
         np.testing.assert_allclose(result.values[i, 0], plain, rtol=0, atol=1e-9)
     assert not np.allclose(result.values[0], result.values[1])

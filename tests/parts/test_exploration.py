@@ -13,7 +13,9 @@ from driftwise.base.types import FeatureTable, Moments
 from driftwise.parts.exploration import (
     EpsilonGreedy,
     Greedy,
+    InverseGap,
     RandomisedUcb,
+    Softmax,
     Thompson,
     Ucb,
     Uniform,
@@ -151,7 +153,9 @@ def test_squared_weights_are_kept_where_they_are_looked_at(exploration, kept):
     assert (bonus[0] != bonus[1]).any() == kept
 
 
-@pytest.mark.parametrize("exploration", [Greedy(), EpsilonGreedy(0.3), Uniform()], ids=str)
+@pytest.mark.parametrize(
+    "exploration", [Greedy(), EpsilonGreedy(0.3), Uniform(), Softmax(0.5), InverseGap(3.0)], ids=str
+)
 def test_explorations_without_a_bonus_add_nothing(exploration):
     moments, inverse = moments_of(rate=0.7)
     assert not exploration.uses_gram_sq
@@ -165,7 +169,7 @@ indices = hnp.arrays(float, (3, 4), elements=st.floats(-100, 100))
 
 @given(indices, st.floats(0, 1))
 def test_every_policy_is_a_distribution(q, epsilon):
-    for exploration in (Ucb(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform()):
+    for exploration in (Ucb(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform(), Softmax(0.1), InverseGap(9.0)):
         policy = exploration.policy(q)
         assert policy.min() >= 0
         np.testing.assert_allclose(policy.sum(axis=-1), 1, rtol=1e-14)
@@ -181,8 +185,8 @@ def indices_with_gaps(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 @given(indices_with_gaps(), st.floats(0, 1))
 def test_every_policy_is_a_distribution_over_the_actions_that_are_there(index, epsilon):
     q, present = index
-    explorations = (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform())
-    for exploration in explorations:
+    drawing = (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0))
+    for exploration in (*drawing, Greedy(), EpsilonGreedy(epsilon), Uniform(), Softmax(0.1), InverseGap(9.0)):
         policy = exploration.policy(q)
         assert (policy[~present] == 0).all()
         assert policy.min() >= 0
@@ -223,3 +227,19 @@ def test_epsilon_greedy_mixes_uniform_and_greedy():
     np.testing.assert_allclose(EpsilonGreedy(0.2).policy(q), [0.05, 0.85, 0.05, 0.05], rtol=1e-15)
     np.testing.assert_array_equal(EpsilonGreedy(0).policy(q), Greedy().policy(q))
     np.testing.assert_array_equal(EpsilonGreedy(1).policy(q), Uniform().policy(q))
+
+
+@given(indices)
+def test_softmax_and_inverse_gaps_go_from_uniform_to_greedy(q):
+    for flat in (Softmax(1e12), InverseGap(0.0)):
+        np.testing.assert_allclose(flat.policy(q), Uniform().policy(q), rtol=1e-9)
+    ahead = q.max(axis=-1) - np.sort(q, axis=-1)[:, -2] > 1e-3
+    for sharp in (Softmax(1e-5), InverseGap(1e9)):  # a gap of 1e-3 leaves e^-100, or 1e-6
+        np.testing.assert_allclose(sharp.policy(q)[ahead], Greedy().policy(q)[ahead], atol=1e-5)
+
+
+def test_softmax_is_a_ratio_of_exponentials_and_inverse_gaps_are_inverse():
+    q = np.array([0.2, 1.0, 0.5])
+    np.testing.assert_allclose(Softmax(0.5).policy(q), np.exp(2 * q) / np.exp(2 * q).sum(), rtol=1e-14)
+    policy = InverseGap(10.0).policy(q)
+    np.testing.assert_allclose(policy[[0, 2]], [1 / (3 + 8), 1 / (3 + 5)], rtol=1e-14)

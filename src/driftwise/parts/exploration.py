@@ -156,6 +156,36 @@ class Uniform(Unperturbed):
         return uniform_policy(q)
 
 
+@part
+class Softmax(Unperturbed):
+    """Actions with probabilities `∝ exp(q/τ)`: a small temperature τ is greedy, a large one uniform."""
+
+    temperature: Numeric = number(above=0)
+
+    def policy(self, q: Array) -> Array:
+        xp = namespace(q)
+        odds = xp.exp((q - xp.max(q, axis=-1, keepdims=True)) / self.temperature)
+        return odds / xp.sum(odds, axis=-1, keepdims=True)
+
+
+@part
+class InverseGap(Unperturbed):
+    """Inverse-gap weighting: `p(a) = 1/(N + γ(q_b − q_a))`, and what is left for the best action b.
+
+    N actions are there, so that no probability is below `1/(N + γ·largest gap)`. γ = 0 is uniform, a large
+    γ greedy. Of actions that are tied for the best each gets the same.
+    """
+
+    gamma: Numeric = number(at_least=0)
+
+    def policy(self, q: Array) -> Array:
+        xp = namespace(q)
+        present = xp.astype(q > -xp.inf, q.dtype)
+        gaps = xp.where(q > -xp.inf, xp.max(q, axis=-1, keepdims=True) - q, xp.zeros_like(q))
+        shares = present / (xp.sum(present, axis=-1, keepdims=True) + self.gamma * gaps)
+        return shares + (1 - xp.sum(shares, axis=-1, keepdims=True)) * greedy_policy(q)
+
+
 def greedy_policy(q: Array) -> Array:
     """Uniform over the maximisers of the last axis.
 

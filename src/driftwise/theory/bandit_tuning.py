@@ -99,3 +99,15 @@ def weight_ucb_rate(*, dim: int, num_episodes: int, variation: float) -> float:
     variation = require_number("variation", variation, at_least=0)
     fading = max(1 / num_episodes, math.sqrt(variation / (dim * num_episodes)))
     return 1.0 - min(fading, 0.5)
+
+
+def inverse_gap_scale(*, dim: int, num_arms: int, num_rounds: float, delta: float = 0.05) -> float:
+    r"""$\gamma = \sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ of SquareCB (Foster & Rakhlin 2020, Theorem 1).
+
+    The logarithm is at least 1: the regression loses something in runs that are shorter than $d$ too.
+    """
+    dim, num_arms = require_count("dim", dim), require_count("num_arms", num_arms)
+    rounds = require_number("num_rounds", num_rounds, at_least=1)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    regret = dim * max(math.log(rounds / dim), 1.0)
+    return math.sqrt(num_arms * rounds / (regret + math.log(2 / delta)))

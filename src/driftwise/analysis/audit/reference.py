@@ -16,7 +16,9 @@ from driftwise.analysis.audit.subject import ROUNDING
 from driftwise.base import random
 from driftwise.parts.exploration import (
     EpsilonGreedy,
+    InverseGap,
     RandomisedUcb,
+    Softmax,
     Thompson,
     TruncatedThompson,
     Ucb,
@@ -132,8 +134,16 @@ def policy(run: Snapshot) -> np.ndarray:
     greedy, anything = _alike(q >= best - TIED * np.maximum(np.abs(best), 1.0)), _alike(np.isfinite(q))
     if isinstance(exploration, EpsilonGreedy):
         return (1 - exploration.epsilon) * greedy + exploration.epsilon * anything
+    if isinstance(exploration, Softmax):
+        return _alike(np.exp((q - best) / exploration.temperature))
+    if isinstance(exploration, InverseGap):
+        present = np.isfinite(q)
+        gaps = np.where(present, best - q, 0.0)
+        shares = present / (present.sum(-1, keepdims=True) + exploration.gamma * gaps)
+        return shares + (1 - shares.sum(-1, keepdims=True)) * greedy
     return anything if isinstance(exploration, Uniform) else greedy
 
 
 def _alike(chosen: np.ndarray) -> np.ndarray:
+    """Shares of a whole, over the last axis."""
     return chosen / chosen.sum(-1, keepdims=True)
