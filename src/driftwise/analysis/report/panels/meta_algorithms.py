@@ -18,7 +18,7 @@ from driftwise.simulation.results import EVENTS
 MEASURE_STORIES = {"memory": memory_story, "noise": noise_story}
 STRETCHES = 40  # of time at most, in which events are counted
 MEASURES = {  # diagnostics that are one number, and how they are drawn
-    "memory": ("Effective memory, in episodes", axis("", type="log")),
+    "memory": ("Effective memory, in episodes", axis("", type="log", dtick="D2")),
     "noise": ("Learnt noise, as a standard deviation", axis("", rangemode="tozero", minallowed=0.0)),
 }
 MEASURED = (
