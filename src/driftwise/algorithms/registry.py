@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from driftwise.base.agent import Agent
-from driftwise.base.arguments import bind, signature
+from driftwise.base.arguments import bind, call_text, signature
 from driftwise.base.making import make
 from driftwise.base.plugins import load_plugins, require_own_name
 from driftwise.base.types import Spec
@@ -53,7 +53,7 @@ class Algorithm(Generic[P, A]):
         self.name = self.recipe.__name__
         # What `help` shows of an object is its docstring alone, and the tuned form is a part of it.
         self.__doc__ = "\n\n".join(
-            f"{name}{inspect.signature(form)}\n\n{inspect.cleandoc(form.__doc__ or '')}"
+            f"{call_text(name, form)}\n\n{inspect.cleandoc(form.__doc__ or '')}"
             for name, form in ((self.name, self.recipe), (f"{self.name}.tuned", self.tuned))
         )
 

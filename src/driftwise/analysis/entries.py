@@ -15,6 +15,7 @@ from driftwise.analysis.formulas import readable
 from driftwise.analysis.references import cited
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
+from driftwise.base.arguments import call_text
 from driftwise.base.validation import ArgumentError, nearest
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
@@ -81,17 +82,17 @@ def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
 def _of_maker(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> list[Section]:
     inner = width - 2
     paper = maker.paper if isinstance(maker, Algorithm) else ""
-    signatures = [_signature(name, maker, inner)]
+    calls = [call_text(name, maker)]
     facts: list[Section] = []
     if isinstance(maker, Algorithm):
-        signatures.append(_signature(f"{name}.tuned", maker.tuned, inner))
+        calls.append(call_text(f"{name}.tuned", maker.tuned))
         rows = [(each, getattr(maker, each)) for each in ("problem", "forgetting", "exploration", "bound")]
         table = Table.of("row", words("column", "of the table of algorithms"), rows)
         facts = [Section("In short", terminal_text(table, inner).split("\n", 2)[2])]
     bibtex = [paper.bibtex for paper in cited(f"{doc.reference} {paper}")]
     reference = [filled(doc.reference or paper, inner), *bibtex]
     return [
-        Section("Signature", "\n".join(signatures)),
+        Section("Signature", "\n".join(filled(each, inner, subsequent_indent="    ") for each in calls)),
         Section("Definition", doc.written(inner)),
         Section("Parameters", _parameters(maker, doc, inner)),
         *facts,
@@ -99,16 +100,6 @@ def _of_maker(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> l
         Section("Reference", "\n\n".join(filter(None, reference))),
         Section("Example", examples.example(kind, maker)),
     ]
-
-
-def _signature(name: str, maker: Callable[..., Any], width: int) -> str:
-    """`opt_wlsvi(spec, *, rate, radius, …)`, without annotations."""
-    parameters = inspect.signature(maker).parameters.values()
-    keyword_only = [each.kind is each.KEYWORD_ONLY for each in parameters]
-    told = [str(each.replace(annotation=each.empty)) for each in parameters]
-    if True in keyword_only:
-        told.insert(keyword_only.index(True), "*")
-    return filled(f"{name}({', '.join(told)})", width, subsequent_indent="    ")
 
 
 def _parameters(maker: Callable[..., Any], doc: Docstring, width: int) -> str:

@@ -67,6 +67,13 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
     return found.replace(parameters=[*plain, *_keywords(group)])
 
 
+def call_text(name: str, function: Callable[..., Any]) -> str:
+    """`name(spec, *, rate, ridge=1.0)`: how a function is called, without annotations."""
+    found = inspect.signature(function)
+    parameters = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+    return f"{name}{found.replace(parameters=parameters, return_annotation=found.empty)}"
+
+
 @functools.cache
 def _keywords(group: type) -> tuple[inspect.Parameter, ...]:
     return tuple(_keyword(*item) for item in get_type_hints(group, include_extras=True).items())
