@@ -39,13 +39,18 @@ def rounds(num: int, seed: int) -> Iterator[tuple[np.ndarray, float]]:
         yield arms / np.linalg.norm(arms, axis=1, keepdims=True), float(rng.uniform())
 
 
+def numbered(bandit: Bandit, arms: Any) -> Decision:
+    """A decision whose id is its number."""
+    return bandit.decide(arms, id=bandit._pending.num_made)
+
+
 def lead(bandit: Bandit, num: int, seed: int) -> list[Decision]:
     """Decisions of a stream in which rewards come two decisions late, every seventh never."""
     late: list[tuple[int, float]] = []
     decisions = []
     for arms, reward in rounds(num, seed):
-        decisions.append(bandit.decide(arms))
-        late.append((decisions[-1].id, reward))
+        decisions.append(numbered(bandit, arms))
+        late.append((int(decisions[-1].id), reward))
         number, earned = late[0]
         if len(late) > 2:
             late.pop(0)

@@ -84,7 +84,7 @@ def changed_header(header: Header, how: str) -> None:
         "no product": lambda: metadata.pop("product"),
         "no description": lambda: metadata.pop("description"),
         "no checksum": lambda: metadata.pop("checksum"),
-        "a format of 3": lambda: metadata.update(format="3"),
+        "a format of 2": lambda: metadata.update(format="2"),
         "a type of 8 bits": lambda: tensor.update(dtype="F8_E4M3"),
         "a type of 16 bits": lambda: tensor.update(dtype="BF16"),
         "a type of no kind": lambda: tensor.update(dtype="PICKLE"),
@@ -112,8 +112,8 @@ CHANGES = {
     "no product": "was not written by driftwise.online",
     "no description": DAMAGED,
     "no checksum": DAMAGED,
-    "a format of 3": "has format 3 of driftwise",
-    "a type of 8 bits": "has a tensor of type 'F8_E4M3', and known are BOOL, I32",
+    "a format of 2": "has format 2 of driftwise",
+    "a type of 8 bits": "has a tensor of type 'F8_E4M3', and known are BOOL, U8, I32",
     "a type of 16 bits": "has a tensor of type 'BF16', and known are",
     "a type of no kind": "has a tensor of type 'PICKLE', and known are",
     "a type that is a table": "has a tensor of type {}, and known are",
@@ -201,6 +201,10 @@ def nested(depth: int) -> Any:
     return config
 
 
+def text(ids: Any) -> np.ndarray:
+    return np.frombuffer(json.dumps(ids).encode(), dtype=np.uint8)
+
+
 HUGE = {"type": "Spec", "num_states": 1, "num_actions": 1, "dim": 10**9, "horizon": 1}
 CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "no kind": lambda description, _: description.pop("kind"),
@@ -233,12 +237,23 @@ CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "a gauge without numbers": put("gauge", np.nan),
     "a gauge of fewer than none": put("gauge", -1.0),
     "counts below 0": put("pending.counts", -5),
-    "counts of three": instead("pending.counts", np.array([1, 2, 3])),
+    "counts of one": instead("pending.counts", np.array([25])),
     "counts that are fractions": instead("pending.counts", [25.5, 0.5]),
     "counts near the end of time": put("pending.counts", 2**63 - 1, 0),
     "more expired than made": put("pending.counts", 10**12, 1),
     "fewer made than wait": put("pending.counts", 1, 0),
-    "ids twice": lambda _, tensors: put("pending.ids", tensors["pending.ids"][0])(_, tensors),
+    "ids twice": instead("pending.ids", text(["a", "a", "b", "c"])),
+    "ids fewer than wait": instead("pending.ids", text(["a", "b"])),
+    "ids that are numbers": instead("pending.ids", text([1, 2, 3, 4])),
+    "ids that are no list": instead("pending.ids", text("abcd")),
+    "ids without end": instead("pending.ids", text(["a", "b", "c", "x" * 201])),
+    "ids that are no text": put("pending.ids", 255),
+    "ids that wait and are gone": lambda _, tensors: tensors.update({"pending.gone": tensors["pending.ids"]}),
+    "expired ones that are not gone": instead("pending.gone", text([])),
+    "rounds twice": put("pending.rounds", 3),
+    "rounds to come": put("pending.rounds", 1000, -1),
+    "times that are not finite": put("pending.times", np.nan),
+    "metadata that is a list": told(metadata=[]),
     "ids without numbers": instead("pending.numbers", np.zeros((0, 3))),
     "indices that are not finite": put("pending.numbers", np.inf),
     "an arm below 0": put("pending.numbers", -1.0, (0, 0)),

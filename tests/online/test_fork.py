@@ -38,6 +38,8 @@ bandit = Bandit("d_lin_ucb", dim=8, rate=0.9, noise_scale=0.1)
 arms, path = np.eye(8), os.path.join(tempfile.mkdtemp(), "bandit")
 bandit.save(path)  # imports what it needs: a thread that imports holds locks of Python's own
 stop = threading.Event()
+first = bandit.decide(arms).id
+bandit.learn(first, 0.5)
 
 def keep_using():
     while not stop.is_set():
@@ -52,7 +54,9 @@ def use():
     assert before.decisions - before.rewards - before.pending == 0, before
     assert before.pending <= 2, before  # one for each thread that was between decide and learn
     for _ in range(3):
-        bandit.learn(bandit.decide(arms).id, 0.5)
+        decision = bandit.decide(arms)
+        assert decision.id.split("-")[0] != first.split("-")[0], "an id that its parent may give"
+        bandit.learn(decision.id, 0.5)
     bandit.save(path + ".child")
     assert load(path + ".child").summary().decisions == before.decisions + 3
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as st_np
 from driftwise.base import memory
 from driftwise.base.validation import ArgumentError
 from driftwise.online import Bandit, EpisodicAgent
-from tests.online.streams import bits, lead, make
+from tests.online.streams import bits, lead, make, numbered
 
 DIM = 3
 NAMES = ["d_lin_ucb", "sw_lin_ucb", "d_lin_ts", "borl", "change_detection"]  # each way through a decider
@@ -58,7 +58,7 @@ def test_what_is_refused_changes_nothing_and_what_is_taken_can_be_gone_on_with(n
     bandit = make(name, max_pending=4, expire_after=6)
     lead(bandit, 5, seed=0)
     for features, number, reward in steps:
-        attempt(bandit, bandit.decide, features)
+        attempt(bandit, numbered, bandit, features)
         attempt(bandit, bandit.learn, number, reward)
     summary = bandit.summary()
     assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()
@@ -71,7 +71,7 @@ def test_any_scale_of_features_gives_a_decision_or_a_sentence(name, scale, seed)
     bandit, rng = make(name), np.random.default_rng(seed)
     for _ in range(4):
         features = scale * rng.uniform(-1, 1, size=(4, DIM))
-        if attempt(bandit, bandit.decide, features):
+        if attempt(bandit, numbered, bandit, features):
             bandit.learn(bandit.summary().decisions - 1, float(rng.normal()))
 
 
@@ -91,7 +91,7 @@ def test_the_layout_and_type_of_an_array_make_no_difference(name):
     decisions, states = [], []
     for each in as_given:
         bandit = make(name)
-        decisions.append(bandit.decide(each))
+        decisions.append(numbered(bandit, each))
         bandit.learn(decisions[-1].id, 0.5)
         states.append(bits(bandit.state))
     assert all(each == decisions[0] for each in decisions)
@@ -101,8 +101,8 @@ def test_the_layout_and_type_of_an_array_make_no_difference(name):
 def test_numbers_of_numpy_are_numbers():
     plain, typed = make(), make()
     for bandit, kind, id_kind in ((plain, float, int), (typed, np.float32, np.int64)):
-        number = bandit.decide(np.eye(DIM)).id
-        bandit.learn(id_kind(number), kind(0.5))  # pyright: ignore[reportArgumentType]
+        bandit.decide(np.eye(DIM), id=id_kind(7))  # pyright: ignore[reportArgumentType]
+        bandit.learn(id_kind(7), kind(0.5))  # pyright: ignore[reportArgumentType]
     assert bits(plain.state) == bits(typed.state)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from driftwise.online import features
 from driftwise.online.backtesting import Backtest, backtest
 from driftwise.online.bandits.bandit import Bandit, Decision
+from driftwise.online.bandits.pending import Outcome, Waiting
 from driftwise.online.episodes.agent import EpisodicAgent
 from driftwise.online.episodes.training import Training, train
 from driftwise.online.files import load
@@ -16,8 +17,10 @@ __all__ = [
     "Decision",
     "EpisodicAgent",
     "EpisodicSummary",
+    "Outcome",
     "Summary",
     "Training",
+    "Waiting",
     "backtest",
     "features",
     "load",

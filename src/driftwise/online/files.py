@@ -7,7 +7,7 @@ import json
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +18,11 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.files import replace_file, require_regular
 from driftwise.base.validation import ArgumentError
 
-FORMAT = 2  # of the description and the names of tensors; a reader refuses all others
+FORMAT = 3  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
 LARGEST_HEADER = 100_000_000  # bytes that a safetensors file may have
 COUNTED_BITS = 62  # of what agents have counted
-TYPES = ("BOOL", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
+TYPES = ("BOOL", "U8", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
 
 Tensors = dict[str, np.ndarray]
 
@@ -183,6 +183,21 @@ def require_sound(name: str, array: np.ndarray) -> np.ndarray:
         expected = "be finite" if array.dtype.kind == "f" else f"be a count below 2^{COUNTED_BITS}"
         raise ArgumentError(name, expected, array[bad].flat[0].item())
     return array
+
+
+def require_plain(name: str, values: Any) -> dict[str, Any]:
+    """A copy of a dictionary of plain values, which JSON gives back as they were."""
+    try:
+        if (
+            isinstance(values, Mapping)
+            and (read := json.loads(json.dumps(dict(values), allow_nan=False))) == values
+        ):
+            return read
+    except (RecursionError, TypeError, ValueError):  # it has no such values
+        pass
+    raise ArgumentError(
+        name, "be a dictionary of words, numbers, lists and dictionaries", values, _short(repr(values))
+    )
 
 
 def require_numbers(tensors: Tensors, num: int) -> None:

@@ -7,6 +7,7 @@ import math
 import os
 import threading
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from driftwise.base.validation import ArgumentError, require_array, require_coun
 from driftwise.online import files
 from driftwise.online.bandits import mixed
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
-from driftwise.online.bandits.pending import Pending
+from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,
@@ -41,7 +42,7 @@ class Decision:
     """A chosen arm, and the index that it was chosen by."""
 
     arm: int
-    id: int  # to be given back with the reward
+    id: str  # to be given back with the reward
     index: float  # by which the arm was chosen
     bonus: float  # the part of the index that is exploration
 
@@ -63,6 +64,9 @@ class Bandit:
     rewards. Of the decisions that wait, the oldest expires when they are more than `max_pending`, or when
     more than `expire_after` others were made since; its reward is then refused.
 
+    An id is never given twice, whatever was lost in a crash; or `decide` is told the caller's own. `metadata`
+    is the caller's too: a dictionary of plain values, such as how far a log was read, saved with the agent.
+
     Any number of threads may use one bandit, and a process that forks: its child goes on from between two
     calls. A mistake in the arguments is a `ValueError`, changing nothing.
     `decide` raises a `FloatingPointError` where no finite number supports a decision, and is likely to do so
@@ -77,14 +81,21 @@ class Bandit:
         seed: int = 0,
         max_pending: int = 10_000,
         expire_after: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
-        self._start(algorithm, agent, seed, max_pending, expire_after)
+        self._start(algorithm, agent, seed, max_pending, expire_after, {} if metadata is None else metadata)
 
     def _start(
-        self, algorithm: str, agent: Agent, seed: int, max_pending: int, expire_after: int | None
+        self,
+        algorithm: str,
+        agent: Agent,
+        seed: int,
+        max_pending: int,
+        expire_after: int | None,
+        metadata: Mapping[str, Any],
     ) -> None:
         if agent.needs:
             found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
@@ -96,6 +107,7 @@ class Bandit:
             raise ArgumentError("algorithm", "know arms by their features", algorithm, found)
         self.algorithm, self.agent = algorithm, agent
         self.seed = require_count("seed", seed, at_least=0)
+        self.metadata = files.require_plain("metadata", metadata)
         if expire_after is not None:
             expire_after = require_count("expire_after", expire_after)
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
@@ -130,25 +142,40 @@ class Bandit:
                 **watched(self.agent, self._decider.state, self._gauge, missing=math.nan),
             )
 
-    def decide(self, features: Any) -> Decision:
-        """Choose one of the arms `[num_arms, dim]`."""
+    def pending(self) -> list[Waiting]:
+        """Decisions that wait for their rewards and since when, the oldest first."""
+        with self._lock:
+            return self._pending.listed()
+
+    def decide(self, features: Any, *, id: str | int | None = None) -> Decision:
+        """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision."""
         with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
             arms = _checked_arms(features, self._dim)
+            if id is not None:
+                id = self._pending.require_new(id)
             choice = self._decider.choose(arms, self._pending.num_made)
-            number = self._pending.add(choice)
-        return Decision(choice.arm, number, choice.value, choice.bonus)
+            id = self._pending.add(choice, id)
+        return Decision(choice.arm, id, choice.value, choice.bonus)
 
-    def learn(self, id: int, reward: float) -> None:
-        """Take in the reward of a decision; each decision has one."""
-        if type(id) is not int or id < 0:
-            id = require_count("id", id, at_least=0)
+    def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
+        """Take in the reward of a decision; each decision has one.
+
+        If it does not wait for one, a `strict` call raises a `ValueError`. Any other returns why, as
+        messages that are delivered twice are nobody's mistake: `repeated`, `expired` or `unknown`.
+        """
+        id = as_id(id)
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             reward = require_reward(reward)
         with self._lock:
             choice = self._pending.get(id)
+            if isinstance(choice, Outcome):
+                if strict:
+                    raise self._pending.refused(id, choice)
+                return choice
             self._decider.learn(choice, reward)
-            del self._pending.waiting[id]
+            self._pending.rewarded(id)
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
+            return Outcome.LEARNT
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was."""
@@ -159,11 +186,13 @@ class Bandit:
             "seed": self.seed,
             "max_pending": self._pending.max_pending,
             "expire_after": self._pending.expire_after,
+            "metadata": files.require_plain("metadata", self.metadata),
         }
         with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
             with self._lock:
                 state = files.to_tensors("state", self._decider.state)
-                tensors = {**state, "gauge": self._gauge.to_array(), **self._pending.to_tensors()}
+                gauge, pending = self._gauge.to_array(), self._pending.copied()
+            tensors = {**state, "gauge": gauge, **pending.to_tensors()}
             files.write(path, files.AgentFile(description, tensors))
 
     @classmethod
@@ -228,6 +257,7 @@ def _release_all() -> None:
 def _release_in_child() -> None:
     for bandit in _held:
         bandit._writing = threading.Lock()  # the thread that may hold the old one is not here
+        bandit._pending.begin_life()  # its parent goes on with the old one
     _release_all()
 
 

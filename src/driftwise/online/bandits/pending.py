@@ -2,59 +2,140 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import os
 from collections import OrderedDict
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import repeat
+from numbers import Integral
+from time import time
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_array, require_number
+from driftwise.base.validation import ArgumentError, require_array, require_kind, require_number
 from driftwise.online.bandits.deciders import Choice
 from driftwise.online.files import Tensors, leaves, pack, require_sound, unpack, with_leaves
 
 LARGEST_ARM = 2**53  # which a float counts
+LONGEST_ID = 200  # characters
+RANDOM_BYTES = 8  # of a life
+
+
+class Outcome(StrEnum):
+    """Fate of a reward: it was learnt from, or its decision does not wait for one."""
+
+    LEARNT = "learnt"
+    REPEATED = "repeated"  # the decision has been rewarded already
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"  # never made, lost in a crash, or gone for long
+
+
+class Waiting(NamedTuple):
+    """A decision that waits for its reward."""
+
+    id: str
+    arm: int
+    since: float  # Unix time of the decision
+
+
+class Entry(NamedTuple):
+    """A choice that waits, with the number of its decision and the Unix time of it."""
+
+    choice: Choice
+    number: int
+    time: float
 
 
 class Pending:
-    """Waiting decisions by their ids, which count up from 0.
+    """Waiting decisions by their ids, in the order in which they were made.
+
+    An id is the caller's own, or `{life}-{number}`, where the life is random and begins with every bandit
+    that is made, loaded, copied or forked. So no id is given twice, whatever was lost between a save and a
+    crash.
 
     Beyond `max_pending` of them the oldest expires, and so does each that is older than `expire_after`
-    decisions (None: no age is too old). The newest `max_pending` expired ids are known as such.
+    decisions (None: no age is too old). The fates of the newest `max_pending` that are gone are remembered.
     """
 
     def __init__(self, max_pending: int, expire_after: int | None) -> None:
         self.max_pending, self.expire_after = max_pending, expire_after
         self.num_made = 0
         self.num_expired = 0
-        # In the order of ids; a plain dict would search past all that was removed for its first.
-        self.waiting: OrderedDict[int, Choice] = OrderedDict()
-        self.expired: OrderedDict[int, None] = OrderedDict()  # a set in that order
+        # A plain dict would search past all that was removed for its first.
+        self.waiting: OrderedDict[str, Entry] = OrderedDict()
+        self.gone: OrderedDict[str, Outcome] = OrderedDict()
+        self.begin_life()
 
-    def add(self, choice: Choice) -> int:
-        """Let a decision wait, and give it an id."""
+    def begin_life(self) -> None:
+        """Give other ids from now on than any other process, or copy, does."""
+        self._life = os.urandom(RANDOM_BYTES).hex()
+
+    def require_new(self, id: Any) -> str:
+        """The caller's id of the next decision, as text."""
+        id = as_id(id)
+        if id in self.waiting or id in self.gone:
+            fate = self.gone.get(id, "it waits for its reward")
+            raise ArgumentError("id", "be of no other decision", id, f"{id!r}: {fate}")
+        return id
+
+    def add(self, choice: Choice, id: str | None = None) -> str:
+        """Let a decision wait, under an id that is new."""
         number = self.num_made
-        self.waiting[number] = choice
+        if id is None:
+            id = f"{self._life}-{number}"
+        self.waiting[id] = Entry(choice, number, time())
         self.num_made += 1
         if len(self.waiting) > self.max_pending:
-            self._expire(next(iter(self.waiting)))
+            self._expire()
         if self.expire_after is not None:
-            while self.waiting and (oldest := next(iter(self.waiting))) < number - self.expire_after:
-                self._expire(oldest)
-        return number
+            while self.waiting and self._oldest() < number - self.expire_after:
+                self._expire()
+        return id
 
-    def get(self, number: int) -> Choice:
-        """The decision of an id, which stays until it is deleted from `waiting`."""
-        try:
-            return self.waiting[number]
-        except KeyError:
-            found = f"{number}: it {self._fate(number)}"
-            raise ArgumentError("id", "be of a decision that waits for its reward", number, found) from None
+    def get(self, id: str) -> Choice | Outcome:
+        """The decision of an id, which stays until it is rewarded, or the fate of one that does not wait."""
+        entry = self.waiting.get(id)
+        return self.gone.get(id, Outcome.UNKNOWN) if entry is None else entry.choice
+
+    def rewarded(self, id: str) -> None:
+        """Let a decision wait no longer."""
+        del self.waiting[id]
+        self._remember(id, Outcome.REPEATED)
+
+    def refused(self, id: str, outcome: Outcome) -> ArgumentError:
+        """The error of a reward for a decision that does not wait."""
+        why = {
+            Outcome.REPEATED: "it was rewarded already",
+            Outcome.EXPIRED: f"it has expired (max_pending={self.max_pending}, "
+            f"expire_after={self.expire_after})",
+        }.get(outcome, "it was never made here, was lost in a crash, or is gone for long")
+        return ArgumentError("id", "be of a decision that waits for its reward", id, f"{id!r}: {why}")
+
+    def listed(self) -> list[Waiting]:
+        """All that wait, the oldest first."""
+        return [Waiting(id, entry.choice.arm, entry.time) for id, entry in self.waiting.items()]
+
+    def copied(self) -> Pending:
+        """These decisions as they are now."""
+        other = copy.copy(self)
+        other.waiting, other.gone = self.waiting.copy(), self.gone.copy()
+        return other
 
     def to_tensors(self) -> Tensors:
         """All decisions, in arrays that nobody else writes to."""
-        choices = list(self.waiting.values())
+        entries = list(self.waiting.values())
+        choices = [each.choice for each in entries]
+        expired = [id for id, outcome in self.gone.items() if outcome is Outcome.EXPIRED]
         tensors = {
             "pending.counts": np.array([self.num_made, self.num_expired], dtype=np.int64),
-            "pending.expired": np.array(list(self.expired), dtype=np.int64),
-            "pending.ids": np.array(list(self.waiting), dtype=np.int64),
+            "pending.gone": _text(self.gone),
+            "pending.expired": _text(expired),
+            "pending.ids": _text(self.waiting),
+            "pending.rounds": np.array([each.number for each in entries], dtype=np.int64),
+            "pending.times": np.array([each.time for each in entries], dtype=np.float64),
             "pending.numbers": np.array([each[:3] for each in choices], dtype=np.float64),
             "pending.features": np.array([each.features for each in choices], dtype=np.float64),
         }
@@ -64,45 +145,69 @@ class Pending:
 
     def restore(self, tensors: Tensors, like: Choice) -> None:
         """Take over the decisions of `to_tensors`, which are as `like` but for their numbers."""
-        counts, expired, ids = (
+        counts, rounds = (
             require_sound(name, tensors[name]).astype(np.int64, casting="safe")
-            for name in ("pending.counts", "pending.expired", "pending.ids")
+            for name in ("pending.counts", "pending.rounds")
         )
         self.num_made, self.num_expired = counts.tolist()
-        for name, each in (("pending.expired", expired), ("pending.ids", ids)):
-            bounded = np.concatenate([[-1], each, [self.num_made]])
-            if len(each) > self.max_pending or not (np.diff(bounded) > 0).all():
-                raise ArgumentError(
-                    name, f"ascend to less than {self.num_made}", each, f"{len(each)} of them"
-                )
-        if self.num_expired + len(ids) > self.num_made:
+        ids, gone, expired = (
+            self._ids(name, tensors) for name in ("pending.ids", "pending.gone", "pending.expired")
+        )
+        if {*ids} & {*gone} or not {*expired} <= {*gone}:
+            raise ArgumentError("pending.gone", "be of ids that expired or were rewarded", gone)
+        bounded = np.concatenate([[-1], rounds, [self.num_made]])
+        if len(rounds) != len(ids) or not (np.diff(bounded) > 0).all():
+            raise ArgumentError("pending.rounds", f"ascend to less than {self.num_made}", rounds)
+        if self.num_expired + len(ids) > self.num_made or len(expired) > self.num_expired:
             raise ArgumentError("pending.counts", "not be more than were made", self.num_expired)
-        self.expired = OrderedDict.fromkeys(expired.tolist())
+        self.gone = OrderedDict(zip(gone, repeat(Outcome.REPEATED)))
+        self.gone.update(zip(expired, repeat(Outcome.EXPIRED)))
+        times = require_array("pending.times", tensors["pending.times"], (len(ids),))
         numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
         features = tensors["pending.features"].reshape(-1, len(like.features))
         features = require_array("pending.features", features, (len(ids), None))
         columns = [unpack(f"plans.{i}", tensors) for i in range(len(leaves(like.planned)) if len(ids) else 0)]
-        for place, (number, (arm, index, bonus)) in enumerate(
-            zip(ids.tolist(), numbers.tolist(), strict=True)
-        ):
+        told = zip(ids, rounds.tolist(), times.tolist(), numbers.tolist(), strict=True)
+        for place, (id, number, since, (arm, index, bonus)) in enumerate(told):
             arrays = [column[place] for column in columns]
             num_arms = len(arrays[0]) if arrays else LARGEST_ARM  # the first are the features of all
             require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
             planned = with_leaves(like.planned, arrays, num_arms=num_arms)
-            self.waiting[number] = Choice(int(arm), index, bonus, features[place].copy(), planned)
+            choice = Choice(int(arm), index, bonus, features[place].copy(), planned)
+            self.waiting[id] = Entry(choice, number, since)
 
-    def _expire(self, number: int) -> None:
-        del self.waiting[number]
-        self.expired[number] = None
+    def _ids(self, name: str, tensors: Tensors) -> list[str]:
+        ids = [
+            as_id(require_kind(name, id, str))
+            for id in require_kind(name, json.loads(tensors[name].tobytes()), list)
+        ]
+        if len(ids) > min(self.max_pending, len({*ids})):
+            raise ArgumentError(name, f"be at most {self.max_pending}, all different", ids, f"{len(ids)}")
+        return ids
+
+    def _oldest(self) -> int:
+        return self.waiting[next(iter(self.waiting))].number
+
+    def _expire(self) -> None:
+        id, _ = self.waiting.popitem(last=False)
+        self._remember(id, Outcome.EXPIRED)
         self.num_expired += 1
-        if len(self.expired) > self.max_pending:
-            self.expired.popitem(last=False)
 
-    def _fate(self, number: int) -> str:
-        if number >= self.num_made:
-            return "was never made"
-        if number in self.expired:
-            return f"has expired (max_pending={self.max_pending}, expire_after={self.expire_after})"
-        if self.expired and number < next(iter(self.expired)):
-            return "was rewarded already, or expired long ago"
-        return "was rewarded already"
+    def _remember(self, id: str, outcome: Outcome) -> None:
+        self.gone[id] = outcome
+        if len(self.gone) > self.max_pending:
+            self.gone.popitem(last=False)
+
+
+def as_id(id: Any) -> str:
+    """An id as text; integers are written out, so that 7 and "7" are the same."""
+    if type(id) is str and 0 < len(id) <= LONGEST_ID:
+        return id
+    if isinstance(id, Integral) and not isinstance(id, bool) and -(1 << 63) <= int(id) < 1 << 64:
+        return str(int(id))
+    expected = f"be an integer of 64 bits or text of 1 to {LONGEST_ID} characters"
+    raise ArgumentError("id", expected, id, repr(id)[:LONGEST_ID])
+
+
+def _text(ids: Iterable[str]) -> np.ndarray:
+    return np.frombuffer(json.dumps([*ids]).encode(), dtype=np.uint8)

@@ -63,8 +63,9 @@ class EpisodicAgent:
 
     `plan_every` lets plain least squares act on the same plan for some episodes, to save time. Algorithms
     that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and mean
-    `rewards` with `begin`. A mistake in the arguments is a `ValueError`, a call out of turn a `RuntimeError`,
-    and neither changes anything. Calls are made by one thread.
+    `rewards` with `begin`. `metadata` is a dictionary of plain values, saved with the agent. A mistake in the
+    arguments is a `ValueError`, a call out of turn a `RuntimeError`, and neither changes anything. Calls are
+    made by one thread.
 
     `begin` raises a `FloatingPointError` where no finite number supports a plan. It would do so again: go on
     with the last file that was saved, or with a new agent, and a larger `ridge` or a smaller `radius`.
@@ -81,6 +82,7 @@ class EpisodicAgent:
         tolerance: float = 1e-6,
         plan_every: int = 1,
         known: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
         states = states_of(features)
@@ -89,10 +91,24 @@ class EpisodicAgent:
         require_single(agent)
         if callable(features):
             agent = remembering(agent, memory=memory, tolerance=tolerance)
-        self._start(agent, states, {} if known is None else known, plan_every=plan_every, seed=seed)
+        self._start(
+            agent,
+            states,
+            {} if known is None else known,
+            plan_every=plan_every,
+            seed=seed,
+            metadata={} if metadata is None else metadata,
+        )
 
     def _start(
-        self, agent: Agent, states: States, known: Mapping[str, Any], *, plan_every: int, seed: int
+        self,
+        agent: Agent,
+        states: States,
+        known: Mapping[str, Any],
+        *,
+        plan_every: int,
+        seed: int,
+        metadata: Mapping[str, Any],
     ) -> None:
         self.agent, self.states = agent, states
         self.horizon, self.num_actions = agent.spec.horizon, agent.spec.num_actions
@@ -102,6 +118,7 @@ class EpisodicAgent:
         if self.plan_every > 1 and not isinstance(agent, (LeastSquares, RememberedLeastSquares)):
             raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
         self.seed = require_count("seed", seed, at_least=0)
+        self.metadata = files.require_plain("metadata", metadata)
         self._key = random.fold(random.key(self.seed), 0)
         with within_memory(agent):
             self._state = first_state(agent, self._table)
@@ -189,6 +206,7 @@ class EpisodicAgent:
             "plan_every": self.plan_every,
             "seed": self.seed,
             "num_episodes": self.num_episodes,
+            "metadata": files.require_plain("metadata", self.metadata),
         }
         tensors = {
             **self.states.tensors,
@@ -218,7 +236,8 @@ class EpisodicAgent:
         files.require_numbers(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
-        made._start(agent, states, known, plan_every=description["plan_every"], seed=description["seed"])
+        options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
+        made._start(agent, states, known, **options)
         num_episodes = description["num_episodes"]
         made.num_episodes = require_count("num_episodes", num_episodes, at_least=0, bits=files.COUNTED_BITS)
         if made.num_episodes % made.plan_every:

@@ -1,0 +1,161 @@
+"""Ids of decisions: no reward reaches any decision but its own, whatever is lost in a crash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftwise.online import Bandit, EpisodicAgent, Outcome, load
+from driftwise.online.bandits import pending
+from tests.online.streams import bits, make
+
+ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
+
+
+def test_two_bandits_of_one_file_give_different_ids(tmp_path: Path) -> None:
+    path = tmp_path / "agent.safetensors"
+    make().save(path)
+    ids = {bandit.decide(ARMS).id for bandit in (load(path), load(path), make(), make())}
+    assert len(ids) == 4
+
+
+def test_a_reward_of_a_decision_that_a_crash_has_lost_is_told_from_all_others(tmp_path: Path) -> None:
+    path, bandit = tmp_path / "agent.safetensors", make()
+    kept = bandit.decide(ARMS)
+    bandit.save(path)
+    lost = bandit.decide(ARMS)
+    restored = load(path)
+    others = [restored.decide(ARMS) for _ in range(3)]
+    before = restored.state
+    with pytest.raises(ValueError, match=f"^id must be .* got '{lost.id}': it was never made here, was lost"):
+        restored.learn(lost.id, 0.5)
+    assert bits(restored.state) == bits(before)
+    assert [each.id for each in restored.pending()] == [each.id for each in (kept, *others)]
+
+
+def test_a_reward_that_comes_twice_is_reported_and_counts_once() -> None:
+    bandit = make(max_pending=2)
+    first, second, third = (bandit.decide(ARMS).id for _ in range(3))
+    assert bandit.learn(second, 0.5) == Outcome.LEARNT == "learnt"
+    before = bandit.state, bandit.summary()
+    assert bandit.learn(second, 0.5, strict=False) == "repeated"
+    assert bandit.learn(first, 0.5, strict=False) == "expired"
+    assert bandit.learn("nobody's", 0.5, strict=False) == "unknown"
+    assert (bits(bandit.state), bandit.summary()) == (bits(before[0]), before[1])
+    assert [each.id for each in bandit.pending()] == [third]
+
+
+def test_fates_are_known_after_a_restart(tmp_path: Path) -> None:
+    path, bandit = tmp_path / "agent.safetensors", make(max_pending=2)
+    first, second, _ = (bandit.decide(ARMS).id for _ in range(3))
+    bandit.learn(second, 0.5)
+    bandit.save(path)
+    restored = load(path)
+    assert [restored.learn(each, 0.5, strict=False) for each in (first, second)] == ["expired", "repeated"]
+    assert restored.pending() == bandit.pending()
+
+
+def test_an_id_of_the_callers_own_is_text_and_of_one_decision() -> None:
+    bandit = make()
+    assert bandit.decide(ARMS, id="request 7").id == "request 7"
+    assert bandit.decide(ARMS, id=7).id == "7"
+    bandit.learn("7", 0.5)
+    before = bandit.summary()
+    for taken in ("request 7", 7, "7"):
+        with pytest.raises(ValueError, match=f"^id must be of no other decision, got '.*{taken}': "):
+            bandit.decide(ARMS, id=taken)
+    assert bandit.summary() == before
+
+
+def test_what_waits_is_listed_with_the_time_of_its_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit, clock = make(), iter([100.0, 160.0, 161.5])
+    monkeypatch.setattr(pending, "time", lambda: next(clock))
+    made = [bandit.decide(ARMS) for _ in range(3)]
+    bandit.learn(made[1].id, 0.5)
+    waits = [(made[0].id, made[0].arm, 100.0), (made[2].id, made[2].arm, 161.5)]
+    assert bandit.pending() == waits
+
+
+def test_metadata_is_the_callers_and_is_saved_with_the_agent(tmp_path: Path) -> None:
+    path, given = tmp_path / "agent.safetensors", {"model": "shop", "read": [3, {"offset": 1.5}]}
+    bandit = make(metadata=given)
+    bandit.metadata["offset"] = 17
+    bandit.save(path)
+    assert load(path).metadata == given | {"offset": 17}
+    bandit.metadata["offset"] = {17}
+    with pytest.raises(ValueError, match=r"^metadata must be a dictionary of words, numbers, lists and "):
+        bandit.save(path)
+    assert load(path).metadata == given | {"offset": 17}
+    agent = EpisodicAgent(
+        "lsvi_ucb", features=np.eye(4).reshape(2, 2, 4), horizon=2, radius=1.0, metadata=given
+    )
+    agent.save(path)
+    assert load(path).metadata == given
+    for wrong in ([1], {1: "one"}, {"x": float("nan")}, {"x": (1, 2)}, {"x": object()}):
+        with pytest.raises(ValueError, match=r"^metadata must be a dictionary"):
+            make(metadata=wrong)
+
+
+KILLED = """
+import itertools, os, signal, sys
+from pathlib import Path
+
+import numpy as np
+
+from driftwise.online import Bandit, load
+
+path, log = Path(sys.argv[1]), Path(sys.argv[2])
+theta, log_file = np.array([0.5, -1.0, 0.25]), os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+
+
+def serve(rng):
+    bandit = load(path)
+    known = [line.split() for line in log.read_text().splitlines()]  # of all lives before
+    waiting = [(id, np.array(x, dtype=float)) for id, *x in known if len(x) == 3][-40:]
+    last = rng.integers(5, 40)
+    for step in itertools.count():
+        if step == last:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 0.005))  # ends the process wherever it is
+        arms = rng.normal(size=(3, 3))
+        decision = bandit.decide(arms)
+        x = arms[decision.arm]
+        os.write(log_file, f"{decision.id} {' '.join(map(repr, x.tolist()))}\\n".encode())
+        waiting.append((decision.id, x))
+        for _ in range(2):
+            id, x = waiting[rng.integers(len(waiting))]
+            bandit.learn(id, float(theta @ x), strict=False)
+        if rng.random() < 0.2:
+            bandit.save(path)
+
+
+Bandit("lin_ucb", dim=3, noise_scale=0.1, max_pending=100_000).save(path)
+for life in range(int(sys.argv[3])):
+    rng = np.random.default_rng(life)
+    child = os.fork()
+    if child == 0:
+        serve(rng)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGALRM
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.parametrize("kills", [8, pytest.param(50, marks=pytest.mark.slow)])
+def test_no_kill_lets_a_reward_reach_another_decision_or_count_twice(kills: int, tmp_path: Path) -> None:
+    path, log, theta = tmp_path / "agent.safetensors", tmp_path / "log", np.array([0.5, -1.0, 0.25])
+    script = [sys.executable, "-c", KILLED, str(path), str(log), str(kills)]
+    done = subprocess.run(script, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in log.read_text().splitlines()]
+    logged = {id: np.array(x, dtype=float) for id, *x in lines}
+    assert len(logged) == len(lines)  # no id was given twice
+    bandit: Bandit = load(path)
+    rewarded = [id for id in logged if bandit.learn(id, 0.0, strict=False) == Outcome.REPEATED]
+    assert len(rewarded) == load(path).summary().rewards > 50
+    features, state = np.array([logged[id] for id in rewarded]), load(path).state
+    np.testing.assert_allclose(state.gram[0], np.eye(3) + features.T @ features, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(state.cross[0, :, 0], features.T @ features @ theta, rtol=1e-9, atol=1e-9)
