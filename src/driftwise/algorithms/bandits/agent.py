@@ -46,9 +46,14 @@ def bandit_agent(
     spec: Spec, forgetting: Forgetting, exploration: Exploration, ridge: Numeric = 1.0
 ) -> LeastSquares:
     """Least squares for a bandit; other problems are refused."""
+    require_bandit(spec)
+    return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
+
+
+def require_bandit(spec: Spec) -> None:
+    """Refuse all problems but bandits."""
     if (spec.num_states, spec.horizon) != (1, 1):
         raise ArgumentError("spec", "be a bandit's, of one state and one step", spec)
-    return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
 
 
 def confidence_radius(

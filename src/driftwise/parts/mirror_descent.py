@@ -1,0 +1,162 @@
+r"""Online mirror descent for generalised linear models: one pass over the data, constant cost a round."""
+
+from __future__ import annotations
+
+from driftwise.base.agent import Forecaster
+from driftwise.base.arrays import namespace, repeat_while, spd_inverse
+from driftwise.base.part import member, number, part
+from driftwise.base.types import (
+    Array,
+    Episode,
+    FeatureTable,
+    Forecast,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Sample,
+    Spec,
+)
+from driftwise.parts.exploration import Exploration
+from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.links import Link
+from driftwise.parts.regression import empty_moments, linear, matvec
+
+PRECISION, MAX_STEPS = 1e-14, 60  # of Newton's method, which takes about five
+
+
+@part
+class MirrorDescent(Forecaster):
+    r"""A bandit's parameter by mirror descent through a link, with exponential weights.
+
+    With $A = \eta H + (1-\eta)\lambda I$ and $c = A^{-1}\eta H\theta$, a reward $r$ of features $x$ makes
+
+    $$\tilde A = A + \zeta\tfrac{\mu'(x^\top c)}g xx^\top, \qquad
+      \theta^+ = \Pi\Bigl(c - \zeta\tilde A^{-1}x\,\tfrac{\mu(x^\top c) - r}g\Bigr), \qquad
+      H^+ = A + \tfrac{\mu'(x^\top\theta^+)}g xx^\top,$$
+
+    where $\Pi$ projects onto the ball of radius $S$ in the norm of $\tilde A$. The moments have $H$ as `gram`
+    and $H\theta$ as `cross`, so that forgetting is the recursion of any ridge regression; their `memory` is
+    $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts on $x^\top\theta$ and the perturbation;
+    index and bonus are in units of rewards, behind the link.
+
+    `step_size` is $\zeta$, `dispersion` $g$, `norm_bound` $S$.
+    """
+
+    spec: Spec = member(Spec)
+    link: Link = member(Link)
+    forgetting: ExponentialWeights = member(ExponentialWeights)
+    exploration: Exploration = member(Exploration)
+    ridge: Numeric = number(above=0)
+    norm_bound: Numeric = number(above=0)
+    step_size: Numeric = number(at_least=1)
+    dispersion: Numeric = number(above=0, default=1.0)
+
+    @property
+    def optimistic(self) -> bool:
+        return self.exploration.optimistic
+
+    def init(self, features: FeatureTable) -> Moments:
+        moments = empty_moments(_nothing(features.values, self.spec.dim), 0, self.ridge, gram_sq=False)
+        return moments._replace(memory=namespace(moments.gram).zeros_like(moments.gram[:, 0, 0]))
+
+    def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
+        inverse = spd_inverse(state.gram)
+        theta = matvec(inverse, state.cross[..., 0])
+        z = linear(features, theta)
+        index = z + self.exploration.perturb(inverse, state, features, key)
+        return behind_link(self.link, theta, z, index, self.exploration, features)
+
+    def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
+        x, reward = episode.features, episode.rewards  # [1, d] and [1]
+        decayed = self.forgetting.update(state, _nothing(x, self.spec.dim))  # A and ηHθ
+        xp, inverse = namespace(x), spd_inverse(decayed.gram)
+        centre = matvec(inverse, decayed.cross[..., 0])  # c
+        along = matvec(inverse, x)  # A⁻¹x
+        z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
+        outer = x[..., :, None] * x[..., None, :]
+
+        curvature = self.step_size * self.link.slope(z) / self.dispersion
+        pull = self.step_size * (self.link.mean(z) - reward) / self.dispersion
+        moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
+        metric = decayed.gram + curvature[..., None, None] * outer
+        theta = in_ball(metric, moved, self.norm_bound)
+
+        slope = self.link.slope(xp.sum(x * theta, axis=-1)) / self.dispersion
+        gram = decayed.gram + slope[..., None, None] * outer
+        return decayed._replace(
+            gram=gram,
+            cross=matvec(gram, theta)[..., None],
+            memory=self.forgetting.rate * state.memory + xp.log1p(slope * width),
+        )
+
+    def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
+        xp, x = namespace(episode.features), episode.features
+        inverse = spd_inverse(state.gram)
+        z = xp.sum(x * matvec(inverse, state.cross[..., 0]), axis=-1)
+        width = xp.sum(x * matvec(inverse, x), axis=-1)
+        doubt = self.link.slope(z) * width / self.dispersion  # of the mean, in variances gμ' of the reward
+        return Forecast(episode.rewards - self.link.mean(z), doubt)
+
+    def policy(self, q: Array) -> Array:
+        return self.exploration.policy(q)
+
+    def memory(self, state: Moments) -> Array:
+        return state.weight
+
+    def moments(self, state: Moments) -> Moments:
+        return state
+
+
+def behind_link(
+    link: Link, theta: Array, z: Array, index: Array, exploration: Exploration, features: FeatureTable
+) -> Plan:
+    """The plan of a bandit from estimates and indices `[1, N]` before the link, which the policy acts on."""
+    xp = namespace(index)
+    means, q = link.mean(z), link.mean(index)
+    bonus = q - means
+    if features.present is not None:
+        index, q = (xp.where(features.present, each, -xp.inf) for each in (index, q))
+    policy = exploration.policy(index)
+    return Plan(theta, bonus[:, None], q[:, None], policy[:, None], xp.max(q, axis=-1)[:, None])
+
+
+def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:
+    """The `v` with `‖v‖ ≤ bound` nearest to points `[1, d]` in the norm of metrics `[1, d, d]`.
+
+    Points of the ball stay. For others `v = Q(e q/(e + ρ))` with `M = Q diag(e) Qᵀ`, `q = Qᵀu` and the
+    multiplier `ρ > 0` at which `‖v‖ = bound`. Since `1/‖v‖` is concave in ρ, Newton's steps from 0 never go
+    too far.
+    """
+    xp = namespace(point)
+    outside = xp.sum(point**2, axis=-1, keepdims=True) > bound**2
+
+    def projected(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        values, vectors = xp.linalg.eigh(metric)
+        pulled = values * xp.sum(vectors * point[..., :, None], axis=-2)  # e q
+
+        def newton(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            multiplier, _, steps = carry
+            squares = (pulled / (values + multiplier)) ** 2
+            squared = xp.sum(squares, axis=-1, keepdims=True)
+            slope = xp.sum(squares / (values + multiplier), axis=-1, keepdims=True)
+            change = xp.where(outside, squared / slope * (xp.sqrt(squared) / bound - 1), 0 * squared)
+            return multiplier + change, change, steps + 1
+
+        def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+            multiplier, change, steps = carry
+            return xp.any(change > PRECISION * multiplier) & (steps < MAX_STEPS)
+
+        start = 0 * point[..., :1]
+        multiplier, _, _ = repeat_while(unfinished, newton, newton((start, start, xp.asarray(0))))
+        nearest = matvec(vectors, pulled / (values + multiplier))
+        return xp.where(outside, nearest, point), xp.zeros_like(outside)
+
+    return repeat_while(lambda carry: xp.any(carry[1]), projected, (point, outside))[0]
+
+
+def _nothing(like: Array, dim: int) -> Sample:
+    """A sample that never was: what takes it in forgets, and no more."""
+    xp = namespace(like)
+    zeros = xp.zeros((1, dim), dtype=like.dtype)
+    return Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), zeros[:, 0])

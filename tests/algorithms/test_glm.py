@@ -1,0 +1,140 @@
+"""Generalised linear bandits against their plain loops, and what they reduce to."""
+# Bad arguments are the point of some tests here.
+# pyright: reportArgumentType=false
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import d_glb_omd
+from driftwise.base.types import Spec
+from driftwise.environments import LinearBandit, linear_bandit
+from driftwise.environments.arms import FreshArms
+from driftwise.environments.paths import Rotation, abrupt_path
+from driftwise.parts.links import LINKS
+from driftwise.parts.mirror_descent import in_ball
+from driftwise.simulation.play import play
+from tests.reference import bandits, glm
+
+REWARDS: dict[str, Any] = {"logistic": "bernoulli", "log": "poisson", "identity": "gaussian"}
+FAMILIES = {"logistic": glm.LOGISTIC, "log": glm.POISSON, "identity": glm.GAUSSIAN._replace(dispersion=0.09)}
+
+
+def world(link: Any = "logistic", *, radius: float = 1.0, rounds: int = 60) -> LinearBandit:
+    return linear_bandit(
+        arms=FreshArms(5, 2, "ball", fewest=3),
+        path=Rotation(0.0, 3.0, rounds, radius),
+        rewards=REWARDS[link],
+        noise_scale=0.3,
+        link=link,
+    )
+
+
+@pytest.mark.parametrize("rate", [0.9, 1.0])
+@pytest.mark.parametrize("link", FAMILIES)
+def test_mirror_descent_is_its_plain_loop(link: Any, rate: float) -> None:
+    """To 1e-8; the ball is small enough for some steps to end on its sphere."""
+    environment = world(link, radius=1.5)
+    given: dict[str, Any] = dict(ridge=0.5, norm_bound=0.8)
+    agent = d_glb_omd(
+        environment.spec, rate=rate, link=link, noise_scale=0.3, num_episodes=60, radius_scale=1.0, **given
+    )
+    rounds = bandits.rounds(environment, 60)
+    steps = glm.d_glb_omd(
+        FAMILIES[link], rounds, rate=rate, log_inverse_delta=lambda t: math.log(60 / 0.05), **given
+    )
+    lengths = []
+    for played, step in zip(play(agent, environment, 60), steps, strict=True):
+        assert played.episode.actions[0] == step.arm
+        np.testing.assert_allclose(played.plan.weights[0], step.estimate, rtol=0, atol=1e-8)
+        there = np.isfinite(step.indices)
+        np.testing.assert_allclose(
+            played.plan.q[0, 0][there], LINKS[link].mean(step.indices[there]), rtol=1e-8, atol=1e-8
+        )
+        lengths.append(np.linalg.norm(step.estimate))
+    assert max(lengths) == pytest.approx(0.8)
+
+
+def test_with_the_identity_and_no_bound_mirror_descent_is_weighted_ridge_regression() -> None:
+    """The ridge is λσ²: sums are counted in units of the noise's variance."""
+    environment = world("identity")
+    agent = d_glb_omd(
+        environment.spec, rate=0.9, link="identity", noise_scale=0.3, ridge=2.0, norm_bound=1e6, radius=0.5
+    )
+    xs, rewards = [], []
+    for played in play(agent, environment, 40):
+        weights = 0.9 ** np.arange(len(xs) - 1, -1, -1.0)
+        x = np.reshape(xs, (-1, 2))
+        gram = (x * weights[:, None]).T @ x + 2.0 * 0.09 * np.eye(2)
+        ridge = np.linalg.solve(gram, (x * weights[:, None]).T @ np.array(rewards))
+        np.testing.assert_allclose(played.plan.weights[0], ridge, rtol=0, atol=1e-12)
+        xs.append(played.episode.features[0])
+        rewards.append(float(played.record.reward))
+
+
+@pytest.mark.parametrize("rate", [0.97, 1.0])
+def test_without_drift_the_parameter_is_in_the_ellipsoid_in_every_round(rate: float) -> None:
+    """`‖θ − θ*‖_H ≤ β`; and β is no more than fifty times too large."""
+    theta = np.array([1.5, -1.0])
+    environment = LinearBandit(FreshArms(4, 2), abrupt_path([theta], ()), "bernoulli", link="logistic")
+    agent = d_glb_omd(environment.spec, rate=rate, norm_bound=2.0, delta=0.1, num_episodes=300)
+    exploration: Any = agent.exploration
+    shares = []
+    for run in range(2):
+        for played in play(agent, environment, 300, run=run):
+            moments = played.before
+            gap = played.plan.weights[0] - theta
+            shares.append(math.sqrt(gap @ moments.gram[0] @ gap) / exploration.radius.at(moments)[0])
+    assert max(shares) <= 1
+    assert max(shares) >= 0.02
+
+
+def test_the_projection_is_the_nearest_point_of_the_ball_in_its_metric() -> None:
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e4):
+        root = rng.normal(size=(4, 4)) * np.array([1.0, 1.0, 1.0, scale])[:, None]
+        metric, point = root.T @ root + 1e-3 * np.eye(4), 5 * rng.normal(size=4)
+        near = in_ball(metric[None], point[None], 0.7)[0]
+        assert np.linalg.norm(near) == pytest.approx(0.7, rel=1e-9)
+        best = (near - point) @ metric @ (near - point)
+        for _ in range(50):  # no point of the sphere near by is nearer
+            other = near + 1e-3 * rng.normal(size=4)
+            other *= 0.7 / np.linalg.norm(other)
+            assert (other - point) @ metric @ (other - point) >= best * (1 - 1e-9)
+    inside = np.array([[0.1, 0.2, 0.3, 0.4]])
+    np.testing.assert_array_equal(in_ball(np.eye(4)[None], inside, 0.7), inside)
+
+
+def test_forgetting_clicks_beats_remembering_them_where_tastes_change() -> None:
+    spec = Spec.bandit(dim=2, num_arms=4)
+    environment = LinearBandit(
+        FreshArms(4, 2, "sphere"),
+        abrupt_path(((3.0, 0.0), (-3.0, 0.0)), (150,)),
+        "bernoulli",
+        link="logistic",
+    )
+    lost = {}
+    for rate in (0.95, 1.0):
+        agent = d_glb_omd(spec, rate=rate, norm_bound=3.0, ridge=2.0, radius_scale=0.1)
+        played = [one.record for one in play(agent, environment, 300)]
+        lost[rate] = sum(float(one.optimal - one.value) for one in played[150:])
+    assert lost[0.95] < lost[1.0] / 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(link="probit"), "link must be one of identity, logistic, log, got 'probit'"),
+        (dict(norm_bound=0), "norm_bound must be a number above 0, got 0"),
+        (dict(link="identity", noise_scale=0), "noise_scale must be a number above 0, got 0"),
+        (dict(rate=1.1), r"rate must be a number in \(0, 1\], got 1.1"),
+    ],
+)
+def test_mistakes_are_refused_in_a_sentence(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        dw.algorithms.d_glb_omd(Spec.bandit(dim=2, num_arms=3), **{"rate": 0.9, **given})
