@@ -24,7 +24,10 @@ from driftwise.base.part import at
 from driftwise.environments import Environment
 from driftwise.experiments import EXPERIMENTS, prepare
 
-LEFT_OUT = ("average_reward_drift", "oil_discovery_drift", "riverswim_drift_tabular", "quickstart")
+LEFT_OUT = (
+    *("adaptive_bandit", "adaptive_mdp", "quickstart"),  # environments of others again
+    *("average_reward_drift", "oil_discovery_drift", "riverswim_drift_tabular"),
+)
 CHOICES: dict[str, dict[str, Any]] = {
     "default": {},
     "mixture": dict(decision="mixture"),

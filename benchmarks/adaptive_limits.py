@@ -44,7 +44,7 @@ def prior() -> None:
     for make in (russac_abrupt, russac_smooth):
         environment = make(num_rounds=6000)
         agent = adaptive_lin_ucb(environment.spec)
-        told = {scale: replace(agent, noise=replace(agent.noise, scale=scale)) for scale in (0.1, 1.0, 10.0)}
+        told = {scale: with_prior(agent, scale) for scale in (0.1, 1.0, 10.0)}
         for num_episodes in (1000, 6000):
             run: dict[str, Any] = dict(
                 num_episodes=num_episodes, num_runs=32, seed=7, record_every=num_episodes
@@ -55,6 +55,13 @@ def prior() -> None:
             }
             ratios = ", ".join(f"σ₀ = {scale}: {regret[scale] / regret[0.0]:.2f}" for scale in told)
             print(f"{make.__name__}, {num_episodes} rounds: {ratios}")
+
+
+def with_prior(agent: Any, scale: float) -> Any:
+    """The mixture with a prior noise scale, of its scores and of the exploration of its memories."""
+    num = len(agent.base.forgetting.rate)
+    base = replace(agent.base, noise=replace(agent.base.noise, scale=(scale,) * num))
+    return replace(agent, base=base, noise=replace(agent.noise, scale=scale))
 
 
 def cost() -> None:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import (
     adaptive,
     adaptive_lin_ts,
@@ -24,9 +25,9 @@ from driftwise.algorithms import (
 from driftwise.base import random
 from driftwise.base.part import at
 from driftwise.base.types import Episode, FeatureTable, Spec
-from driftwise.environments import LinearBandit
+from driftwise.environments import LinearBandit, LinearMdp, latent_chains
 from driftwise.environments.arms import FixedArms
-from driftwise.environments.drift import Abrupt
+from driftwise.environments.drift import Abrupt, Constant
 from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
 from driftwise.environments.paths import Mixture
 from driftwise.simulation.play import play
@@ -49,21 +50,21 @@ def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition
 
 
 @pytest.mark.parametrize(
-    ("decision", "favour", "fresh"),
-    [("mixture", 0.0, "never"), ("heaviest", 0.4, "never"), ("heaviest", 0.4, "at_alarm")],
+    ("decision", "favour"),
+    [("mixture", 0.0), ("heaviest", 0.4)],
 )
-def test_mixture_equals_its_definition(decision, favour, fresh):
+def test_mixture_equals_its_definition(decision, favour):
     """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI of each memory."""
     environment = random_linear_mdp(
         num_states=5, num_actions=3, dim=4, horizon=3, drift=Abrupt((10,)), rewards="bernoulli"
     )
     numbers: dict[str, Any] = dict(radius=0.4, ridge=0.5, shortest=2, longest=8)
-    agent = adaptive_opt_wlsvi(environment.spec, **numbers, decision=decision, favour=favour, fresh=fresh)
+    agent = adaptive_opt_wlsvi(environment.spec, **numbers, decision=decision, favour=favour, fresh="never")
     mixture = defined(agent, favour, 0.5, 3)
     for t, played in enumerate(play(agent, environment, 22)):
         weights = np.array(mixture.weights)
         np.testing.assert_allclose(np.exp(played.before.log_weights), weights, rtol=1e-7)
-        if t % 7 == 0 and fresh == "never":
+        if t % 7 == 0:
             plans = [
                 textbook.plan(
                     each.history, environment.features, 3, rate=each.rate, radius=0.4, ridge=0.5, clip="tight"
@@ -94,6 +95,36 @@ def test_the_last_memory_starts_anew_from_the_heaviest_one_after_a_jump():
     assert any(40 < t < 50 for t in mixture.renewals)
     assert any(70 < t < 80 for t in mixture.renewals)
     assert sum(mixture.memories[-1].weights) < 40
+
+
+def swapping() -> LinearMdp:
+    """Two chains, of which the other is good from episode 40 on."""
+    drift = Abrupt((40,), num_anchors=2)
+    return latent_chains(num_chains=2, states_per_chain=2, num_actions=2, horizon=2, drift=drift)
+
+
+def test_the_last_memory_starts_anew_in_mdps_too():
+    environment = swapping()
+    agent = adaptive_opt_wlsvi(environment.spec, radius=0.1, ridge=0.5, shortest=2, longest=8)
+    mixture = defined(agent, 0.1, 0.5, 2)
+    for played in play(agent, environment, 60):
+        np.testing.assert_allclose(np.exp(played.before.log_weights), mixture.weights, rtol=1e-6)
+        mixture.learn(played.episode, np.concatenate([played.plan.values, np.zeros((1, 4))]))
+        held = [sum(each.weights) for each in mixture.memories]
+        np.testing.assert_allclose(played.carry.state.base.weight, held)
+    assert mixture.renewals
+
+
+@pytest.mark.parametrize("weighing", ["together", "per_step"])
+def test_fresh_starts_are_the_same_when_compiled(weighing):
+    environment = swapping()
+    options: dict[str, Any] = dict(shortest=2, longest=8, weighing=weighing)
+    agent = adaptive(ucbvi(environment.spec, scale=0.001), **options)
+    told = [agent.diagnostics(played.carry.state)["memory"] for played in play(agent, environment, 60)]
+    held = [played.carry.state.base.moments.weight[-1] for played in play(agent, environment, 60)]
+    assert min(np.diff(held)) < 0
+    result = dw.simulate(agent, environment, num_episodes=60, num_runs=1, seed=0)
+    np.testing.assert_allclose(result.diagnostics["memory"][0], told, rtol=1e-8)
 
 
 def test_a_mixture_of_one_memory_is_that_agent():
@@ -141,6 +172,38 @@ def test_candidates_are_points_of_a_grid_or_all_memories(base, num):
     assert len(adaptive(base).init(FeatureTable(np.zeros((4, 3)))).log_weights) == num
 
 
+@pytest.mark.parametrize(
+    ("numbers", "fresh"),
+    [
+        (dict(rate=(0.5, 0.9, 1.0)), "at_alarm"),
+        (dict(rate=(1.0, 0.9, 0.5)), "never"),
+        (dict(rate=(0.5, 0.9), ridge=(1.0, 2.0)), "never"),
+    ],
+)
+def test_only_memories_that_differ_in_their_rates_are_copied(numbers, fresh):
+    assert adaptive(opt_wlsvi(SPEC, radius=0.4, **numbers)).fresh == fresh
+
+
+def test_a_share_of_all_weights_is_no_alarm():
+    path = Mixture(((0.9, 0.0),), Constant())
+    environment = LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.5)
+    agent = adaptive_lin_ucb(environment.spec, shortest=2, longest=8, share=1.0, favour=0.0)
+    held = [played.carry.state.base.weight[-1] for played in play(agent, environment, 50)]
+    assert held == [*range(1, 51)]
+
+
+def test_an_error_beyond_all_measure_leaves_weights():
+    agent = adaptive_lin_ucb(BANDIT)
+    table = FeatureTable(np.eye(3)[[0, 1, 2, 0]])
+    state, nowhere = agent.init(table), np.zeros(1, dtype=np.int32)
+    for reward in (1e-100, 2e-100, 1e60, 0.5):
+        plan = agent.plan(state, table, KEY)
+        episode = Episode(nowhere, nowhere, table.values[:1], np.array([reward]), nowhere)
+        with np.errstate(over="ignore"):
+            state = agent.update(state, table, plan, episode)
+    assert np.isfinite(state.log_weights).all()
+
+
 def test_a_list_of_agents_is_a_grid():
     apart = [opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)]
     assert adaptive(apart) == adaptive(opt_wlsvi(SPEC, rate=(0.5, 0.9), radius=0.4))
@@ -163,8 +226,10 @@ def test_what_forecasts_nothing_is_refused():
         adaptive_opt_wlsvi(SPEC, shortest=100, longest=50)
     with pytest.raises(ValueError, match="shortest or longest must be left out for a base with a grid"):
         adaptive(opt_wlsvi(SPEC, rate=(0.5, 0.9), radius=0.4), longest=64)
-    with pytest.raises(ValueError, match="fresh must be 'never' unless all memories are exponential weights"):
+    with pytest.raises(ValueError, match="fresh must be 'never' unless memories differ in exponential rates"):
         adaptive(sw_lin_ucb(BANDIT, length=(3, 9), noise_scale=0.3), fresh="at_alarm")
+    with pytest.raises(ValueError, match=r"ridge must be one number; only `adaptive\(base\)` takes several"):
+        adaptive_lin_ucb(BANDIT, ridge=(0.1, 1.0))
 
 
 def test_spec_of_a_bandit_is_asked_for():

@@ -113,7 +113,7 @@ class Mixture:
         weights, last = self.weights, self.memories[-1]
         heaviest = self.memories[int(np.argmax(weights))]
         alpha = self.share or 1 / (len(self.scores) + 1)
-        sunk = weights[-1] <= 2 * alpha * self.prior[-1]
+        sunk = weights[-1] <= min(2 * alpha, 1 / 2) * self.prior[-1]
         if self.fresh and sunk and sum(last.weights) > 2 * sum(heaviest.weights):
             last.weights = list(heaviest.weights)
             self.renewals.append(len(self.scores))

@@ -116,8 +116,8 @@ def _remarks(found: Backtest) -> list[str]:
         remarks.append("The longest memory that was tried is best: try longer ones too.")
     if learnt.name != best.name:
         remarks.append(
-            f"With the noise learnt, {_described(learnt)} scores best: rows count for less while the noise "
-            "is large."
+            f"With the noise learnt, {_described(learnt)} scores best: there rows count for less while "
+            "the noise is large, and single outliers for less."
         )
     return remarks
 

@@ -2,8 +2,8 @@ r"""Noise that a regression learns from the errors of its forecasts, and the sco
 
 Before a sample with features $\phi$ and target $y$ is absorbed, the regression expects $m = \phi^\top w$ and
 knows it up to a variance of $v = \phi^\top\Lambda^{-1}\phi$ in units of the noise's. Then $e^2/(1+v)$ with
-$e = y - m$ has the noise's variance as its mean. These squares are regressed on the one feature 1 under the
-regression's own forgetting, so that every forgetting applies as it is.
+$e = y - m$ has the noise's variance as its mean. These squares are regressed on the one feature 1, so that
+every forgetting applies as it is: the regression's own, or another for the noise of a mixture.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from driftwise.base.arrays import namespace, spd_solve, vecdot
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, Sample
 from driftwise.parts.regression import empty_moments, matvec
+
+WORST = 1e30  # squared errors beyond this, in units of the noise, score alike: some score is always finite
 
 
 class NoiseSums(NamedTuple):
@@ -102,6 +104,7 @@ class LearntNoise:
         xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums)
         known, doubt = variance > 0, 1 + forecast.variance
         away = forecast.error**2 / (degrees * xp.where(known, variance, 1.0) * doubt)
+        away = xp.minimum(away, WORST)
         return known * -0.5 * (xp.log(doubt) + (degrees + 1) * xp.log1p(away))
 
     def _most_degrees(self, sums: NoiseSums) -> Array:

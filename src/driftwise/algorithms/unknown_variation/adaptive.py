@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.registry import register
 from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, can_be_copied
 from driftwise.base.agent import Agent
 from driftwise.base.arguments import with_defaults
-from driftwise.base.part import grid_of, points, stack
+from driftwise.base.part import grid_of, numbers, points, stack
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_count
 from driftwise.parts.exploration import Thompson, Ucb
@@ -58,11 +58,12 @@ def mixture(
         base = dataclasses.replace(base, forgetting=ExponentialWeights((*rates, 1.0)))
     elif any(bounds.values()):
         raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
+    candidates = stack(points(base))
     fresh = given["fresh"]
     if fresh is None:
-        fresh = "at_alarm" if isinstance(base.forgetting, ExponentialWeights) else "never"
+        fresh = "at_alarm" if can_be_copied(candidates) else "never"
     return MixtureOfMemories(
-        stack(points(base)),
+        candidates,
         FixedShare(given["share"], given["favour"]),
         NOISE_OF_MDPS if base.spec.horizon > 1 else NOISE,
         NOISE_FORGETTING,
@@ -125,8 +126,8 @@ def adaptive_lin_ucb(
     r"""Linear UCB that is told neither how fast to forget nor how large the noise is.
 
     Candidates are D-LinUCB with memories of 8, 16, …, 4096 rounds, and LinUCB. Each learns its noise $s_j$;
-    its index is $x^\top\hat\theta_j + c\,s_j\beta_j\|x\|$ with the radius $\beta_j$ of `d_lin_ucb` for a
-    noise of one, without the term of the ridge.
+    its index is $x^\top\hat\theta_j + c\,s_j\beta_j\|x\|$ with the width $\|x\|$ and the radius $\beta_j$ of
+    `d_lin_ucb` for a noise of one, without the term of the ridge.
 
     Args:
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
@@ -138,7 +139,8 @@ def adaptive_lin_ucb(
     """
     factor = RADII[require_choice("exploration", exploration, list(RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
-    return mixture(_in_noise(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)), "first", **mixing)
+    agent = _in_noise(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge))
+    return mixture(_one(agent), "first", **mixing)
 
 
 @register(
@@ -164,7 +166,7 @@ def adaptive_lin_ts(
     There is no paper.
     """
     agent = _in_noise(bandit_agent(spec, NoForgetting(), Thompson(scale), ridge))
-    return mixture(agent, "first", **{"decision": "draw", **mixing})
+    return mixture(_one(agent), "first", **{"decision": "draw", **mixing})
 
 
 @register(
@@ -189,7 +191,15 @@ def adaptive_opt_wlsvi(
 
     There is no paper.
     """
-    return mixture(LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight"), **mixing)
+    return mixture(_one(LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight")), **mixing)
+
+
+def _one(agent: LeastSquares) -> LeastSquares:
+    """The agent, whose numbers may not be grids: its memories would not be there."""
+    for each in numbers(agent):
+        if each.grid:
+            raise ArgumentError(each.name, "be one number; only `adaptive(base)` takes several", each.value)
+    return agent
 
 
 def _in_noise(agent: LeastSquares) -> LeastSquares:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
 from driftwise.base.arrays import map_tree, namespace, over_stacked, write
-from driftwise.base.part import choice, member, part
+from driftwise.base.part import at, choice, member, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.noise import LearntNoise, NoiseSums
 from driftwise.parts.regression import linear
 
@@ -47,9 +48,10 @@ class MixtureOfMemories(Wrapper):
     `origin="first"` counts the rewards of a bandit from the first one, if there are features that are 1 for
     all arms then: a constant in the rewards is no more shrunk by the ridge, and changes no decision.
 
-    `fresh="at_alarm"` is a fresh start of the last memory, which is the longest. The alarm is that its weight
-    has sunk to what is dealt out to it anew, and that it holds more than twice the episodes of the heaviest
-    memory. It then goes on from a copy of that one. Only exponential weights can be copied.
+    `fresh="at_alarm"` is a fresh start of the last memory. The alarm is that its weight has sunk to twice
+    what is dealt out to it anew, and below half of its prior, while it holds more than twice the episodes of
+    the heaviest memory. It then goes on from a copy of that one. This takes exponential weights that differ
+    in their rates alone, of which the last is the largest.
     """
 
     base: Forecaster = member(Forecaster, stacked=True)
@@ -66,8 +68,9 @@ class MixtureOfMemories(Wrapper):
     def __post_init__(self) -> None:
         if self.origin == "first" and self.spec.horizon > 1:
             raise ArgumentError("origin", "be 'zero' where episodes have several steps", self.origin)
-        if self.fresh == "at_alarm" and not isinstance(self.base.forgetting, ExponentialWeights):
-            raise ArgumentError("fresh", "be 'never' unless all memories are exponential weights", self.fresh)
+        if self.fresh == "at_alarm" and not can_be_copied(self.base):
+            expected = "be 'never' unless memories differ in exponential rates alone, the last the largest"
+            raise ArgumentError("fresh", expected, self.fresh)
 
     def init(self, features: FeatureTable) -> MixtureState:
         xp, like = namespace(features.values), features.values
@@ -137,8 +140,9 @@ class MixtureOfMemories(Wrapper):
 
     def alarm(self, weights: Array, held: Array, tick: Array) -> Array:
         """Whether the last memory, of weights `[J]` that hold so many episodes `[J]`, is to start anew."""
-        floor = self.sharing.share_at(tick) * self.sharing.prior(weights)[-1]
-        return (weights[-1] <= ALARM * floor) & (held[-1] > ALARM * held[weights.argmax()])
+        share = namespace(weights).minimum(ALARM * self.sharing.share_at(tick), 1 / ALARM)
+        sunk = weights[-1] <= share * self.sharing.prior(weights)[-1]
+        return sunk & (held[-1] > ALARM * held[weights.argmax()])
 
     def _by_step(self, weights: Array) -> Array:
         """Weights `[J]` or `[H, J]` as `[J, H]`."""
@@ -169,6 +173,16 @@ class MixtureOfMemories(Wrapper):
         """Those of the heaviest memory."""
         heaviest = overall(state.log_weights).argmax()
         return self.base.moments(map_tree(lambda leaf: leaf[heaviest], state.base))
+
+
+def can_be_copied(base: Any) -> bool:
+    """Whether agents that are stacked are exponential weights alike but for their rates, the last largest."""
+    forgetting = base.forgetting
+    if not isinstance(forgetting, ExponentialWeights):
+        return False
+    rates: Any = forgetting.rate
+    bare = [dataclasses.replace(at(base, j), forgetting=NoForgetting()) for j in range(len(rates))]
+    return all(each == bare[0] for each in bare) and rates[-1] == max(rates)
 
 
 def overall(log_weights: Array) -> Array:

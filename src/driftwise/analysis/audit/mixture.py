@@ -185,7 +185,7 @@ class Book:
     def copied(self, memories: list[Snapshot]) -> Copied | None:
         """The memory that the last one goes on from after the episode last entered, if there is an alarm.
 
-        That is a weight of the last of at most 2απ, while it holds over twice the heaviest one's episodes.
+        It has a weight of at most min(2α, ½)π, and holds more than twice the episodes of the heaviest one.
         """
         if self.subject.agent.fresh == "never":
             return None
@@ -195,7 +195,7 @@ class Book:
             np.append(each.subject.agent.forgetting.weights(2)[0] * each.weights, 1.0)
             for each in (memories[heaviest], memories[-1])
         ]
-        sunk = overall[-1] <= 2 * share * self.subject.prior[-1]
+        sunk = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
         return Copied(heaviest, after[0]) if sunk and after[1].sum() > 2 * after[0].sum() else None
 
 

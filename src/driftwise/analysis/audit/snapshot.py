@@ -27,9 +27,7 @@ class History:
     means: np.ndarray  # [t, H] φ_τᵀθ_τ
     kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
     squares: np.ndarray  # [t, H] e²/(1+v) of forecasts
-    copied: (
-        np.ndarray
-    )  # [t₀] weights ω(t₀, τ) of another memory, from whose copy this one went on; else empty
+    copied: np.ndarray  # [t₀] ω(t₀, τ) of the memory that it was copied from; or empty
 
     @classmethod
     def empty(cls, subject: Subject) -> History:

@@ -115,22 +115,23 @@ class Weighed(NamedTuple):
     scores: np.ndarray  # [n, J]
     mixture: np.ndarray  # [n]
     weights: np.ndarray  # [n, J] after each row
-    noise: float  # learnt by the last row
+    noise: float  # learnt by the last row, if it is learnt
 
 
 def weighed(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> Weighed:
     """Forecasts `[n, J]` as the agent scores and weighs them, or with a fixed noise instead."""
     learnt, prior = agent.noise, agent.sharing.prior(forecast.error)
     sums = learnt.init(agent.noise_forgetting, np.zeros(1))
-    scores = np.empty_like(forecast.error)
+    scores = np.empty_like(forecast.error) if noise_scale is None else fixed_scores(noise_scale, forecast)
     log_weights = np.empty((len(scores) + 1, len(prior)))
     log_weights[0] = np.log(prior)
-    for t, (error, variance) in enumerate(zip(*forecast, strict=True)):
-        row = Forecast(error, variance)
-        scores[t] = learnt.score(sums, row) if noise_scale is None else fixed_scores(noise_scale, row)
+    for t in range(len(scores)):
+        if noise_scale is None:
+            row = Forecast(forecast.error[t], forecast.variance[t])
+            scores[t] = learnt.score(sums, row)
+            squares = np.exp(log_weights[t]) @ row.squares
+            sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
         log_weights[t + 1] = agent.sharing.update(log_weights[t], scores[t], t + 1)
-        squares = np.exp(log_weights[t]) @ row.squares
-        sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
     raised = log_weights[:-1] + scores
     most = raised.max(axis=-1)
     mixture = most + np.log(np.exp(raised - most[:, None]).sum(axis=-1))
