@@ -13,7 +13,7 @@ from driftwise.base import random
 from driftwise.base.arrays import map_tree
 from driftwise.base.types import Spec
 from driftwise.online.bandits.bandit import decider_of
-from driftwise.online.bandits.deciders import Choice, Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Choice, Decider, Direct, Draws, Planned
 from driftwise.online.bandits.mixed import Mixed
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
@@ -22,6 +22,11 @@ from driftwise.parts.radii import ConfidenceRadius
 from tests.online.streams import BANDITS, make, rounds
 
 DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
+
+
+def choose(decider: Decider, arms: np.ndarray, number: int) -> Choice:
+    offer = decider.offer(arms, number)
+    return decider.choice(offer, decider.draws.arm(offer.policy, number))
 
 
 def test_the_fast_way_is_taken_by_upper_confidence_bounds():
@@ -35,7 +40,7 @@ def test_the_direct_way_equals_the_planned_one(name):
     direct, planned = make(name)._decider, Planned(agent, Draws(3))
     assert isinstance(direct, Direct)
     for t, (arms, reward) in enumerate(rounds(60, seed=4)):
-        fast, slow = direct.choose(arms, t), planned.choose(arms, t)
+        fast, slow = choose(direct, arms, t), choose(planned, arms, t)
         assert fast.arm == slow.arm
         np.testing.assert_allclose(fast[1:3], slow[1:3], rtol=0, atol=1e-9)
         direct.learn(fast, reward)
@@ -62,7 +67,7 @@ def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm):
     waiting = []
     for t, (arms, reward) in enumerate(rounds(80, seed=4)):
         arms = np.concatenate([np.ones((len(arms), 1)), arms[:, 1:]], axis=1)
-        pair = fast.choose(arms, t), slow.choose(arms, t)
+        pair = choose(fast, arms, t), choose(slow, arms, t)
         assert pair[0].arm == pair[1].arm
         np.testing.assert_allclose(pair[0][1:3], pair[1][1:3], rtol=0, atol=1e-9)
         waiting.append((*pair, reward + 3 * (t > 40)))
@@ -75,7 +80,7 @@ def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm):
 
 def test_ties_are_broken_by_the_draws_of_the_simulator():
     direct, planned = make()._decider, Planned(make().agent, Draws(3))
-    chosen = [(direct.choose(np.eye(3), t).arm, planned.choose(np.eye(3), t).arm) for t in range(20)]
+    chosen = [tuple(choose(each, np.eye(3), t).arm for each in (direct, planned)) for t in range(20)]
     assert all(one == other for one, other in chosen)
     assert {one for one, _ in chosen} == {0, 1, 2}
 
@@ -105,5 +110,5 @@ def test_an_agent_that_does_not_know_arms_by_features_is_refused():
 
 def test_a_choice_keeps_no_array_of_the_callers():
     arms = np.eye(3)
-    choice: Choice = make()._decider.choose(arms, 0)
+    choice = choose(make()._decider, arms, 0)
     assert not np.shares_memory(choice.features, arms)

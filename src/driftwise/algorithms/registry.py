@@ -60,7 +60,11 @@ class Algorithm(Generic[P, A]):
     @property
     def wraps(self) -> bool:
         """Whether it takes an agent in the place of a spec."""
-        return "base" in inspect.signature(self.recipe).parameters
+        return self.takes("base")
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the recipe has a parameter of that name."""
+        return parameter in inspect.signature(self.recipe).parameters
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> A:
         return self.recipe(*args, **kwargs)

@@ -54,6 +54,13 @@ class Agent(ABC):
         probabilities = plan.policy[h, state]
         return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
 
+    def chances(self, plan: Plan, key: Key) -> Array:
+        """Probabilities of a bandit's arms before anything is drawn with the key, on NumPy: `[A]`.
+
+        Where no formula sums over the draws they are those of the plan, given what was drawn for it.
+        """
+        return plan.policy[0, 0]
+
     def diagnostics(self, state: Any) -> dict[str, Array]:
         """Numbers by name about the episode last learnt from; engines record them beside the regret."""
         return {}

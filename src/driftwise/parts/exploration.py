@@ -13,6 +13,7 @@ from driftwise.base.part import choice, number, part
 from driftwise.base.random import normal
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Radius
 from driftwise.base.validation import ArgumentError
+from driftwise.parts.envelope import winning_chances
 from driftwise.parts.regression import linear, matvec, quadratic
 
 
@@ -36,6 +37,13 @@ class Exploration(ABC):
     def policy(self, q: Array) -> Array:
         """Action probabilities from the index, over the last axis; −∞ marks actions that are not there."""
         return greedy_policy(q)
+
+    def chances(self, q: Array, bonus: Array, key: Key) -> Array:
+        """Action probabilities before `perturb` draws with the key, which gave this index and bonus: `[A]`.
+
+        Where no formula sums over the draws they are those given the draw. NumPy alone.
+        """
+        return self.policy(q)
 
 
 @part
@@ -73,10 +81,16 @@ class RandomisedUcb(Exploration):
         return self.norm == "sandwich"
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        draw = normal(key, 1, inverse.dtype)[0]
-        if self.sign == "folded":
-            draw = namespace(inverse).abs(draw)
-        return draw * radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+        widths = radius_at(self.radius, moments) * width(inverse, moments, features, self.norm)
+        return self._draw(key, inverse) * widths
+
+    def chances(self, q: Array, bonus: Array, key: Key) -> Array:
+        draw = self._draw(key, q)
+        return winning_chances(q - bonus, bonus / draw, folded=self.sign == "folded")
+
+    def _draw(self, key: Key, like: Array) -> Array:
+        draw = normal(key, 1, like.dtype)[0]
+        return namespace(like).abs(draw) if self.sign == "folded" else draw
 
 
 @part

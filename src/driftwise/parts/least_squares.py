@@ -116,6 +116,9 @@ class LeastSquares(Forecaster):
     def policy(self, q: Array) -> Array:
         return self.exploration.policy(q)
 
+    def chances(self, plan: Plan, key: Key) -> Array:
+        return self.exploration.chances(plan.q[0, 0], plan.bonus[0, 0], key)
+
     def memory(self, state: Moments) -> Array:
         return state.weight
 

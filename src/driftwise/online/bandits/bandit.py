@@ -8,17 +8,24 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from driftwise.algorithms import build
+from driftwise.algorithms.registry import lookup
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_array, require_count, require_kind
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_count,
+    require_kind,
+    require_number,
+)
 from driftwise.online import files
 from driftwise.online.bandits import mixed
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
@@ -45,6 +52,9 @@ class Decision:
     id: str  # to be given back with the reward
     index: float  # by which the arm was chosen
     bonus: float  # the part of the index that is exploration
+    probability: float  # with which this arm was taken: its propensity
+    probabilities: np.ndarray = field(compare=False)  # [num_arms] of all arms, after every mixing
+    scores: np.ndarray = field(compare=False)  # [num_arms] the indices of all arms
 
 
 class Bandit:
@@ -67,6 +77,10 @@ class Bandit:
     An id is never given twice, whatever was lost in a crash; or `decide` is told the caller's own. `metadata`
     is the caller's too: a dictionary of plain values, such as how far a log was read, saved with the agent.
 
+    With probability `epsilon` any of the arms is taken instead, so that none has a probability below
+    `epsilon/num_arms`; an algorithm with an `epsilon` of its own is given it. Agents that draw what they
+    decide by, as Thompson sampling does, draw `num_draws` times and take an arm by its share of wins.
+
     Any number of threads may use one bandit, and a process that forks: its child goes on from between two
     calls. A mistake in the arguments is a `ValueError`, changing nothing.
     `decide` raises a `FloatingPointError` where no finite number supports a decision, and is likely to do so
@@ -81,12 +95,17 @@ class Bandit:
         seed: int = 0,
         max_pending: int = 10_000,
         expire_after: int | None = None,
+        epsilon: float | None = None,
+        num_draws: int = 1,
         metadata: Mapping[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
+        if epsilon is not None and lookup(algorithm).takes("epsilon"):
+            parameters["epsilon"], epsilon = epsilon, None
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
-        self._start(algorithm, agent, seed, max_pending, expire_after, {} if metadata is None else metadata)
+        exploring, metadata = (epsilon or 0.0, num_draws), {} if metadata is None else metadata
+        self._start(algorithm, agent, seed, max_pending, expire_after, *exploring, metadata)
 
     def _start(
         self,
@@ -95,6 +114,8 @@ class Bandit:
         seed: int,
         max_pending: int,
         expire_after: int | None,
+        epsilon: float,
+        num_draws: int,
         metadata: Mapping[str, Any],
     ) -> None:
         if agent.needs:
@@ -110,9 +131,11 @@ class Bandit:
         self.metadata = files.require_plain("metadata", metadata)
         if expire_after is not None:
             expire_after = require_count("expire_after", expire_after)
+        self.epsilon = require_number("epsilon", epsilon, at_least=0, at_most=1)
+        self.num_draws = require_count("num_draws", num_draws)
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
         with within_memory(agent):
-            self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed)
+            self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed, self.num_draws)
         self._gauge = Gauge()
         self._lock, self._writing = threading.RLock(), threading.Lock()
         with _forking:
@@ -153,9 +176,11 @@ class Bandit:
             arms = _checked_arms(features, self._dim)
             if id is not None:
                 id = self._pending.require_new(id)
-            choice = self._decider.choose(arms, self._pending.num_made)
-            id = self._pending.add(choice, id)
-        return Decision(choice.arm, id, choice.value, choice.bonus)
+            offer = self._decider.offer(arms, self._pending.num_made).with_floor(self.epsilon)
+            arm = self._decider.draws.arm(offer.policy, self._pending.num_made)
+            choice = self._decider.choice(offer, arm)
+            id, chances = self._pending.add(choice, id), offer.chances
+        return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Take in the reward of a decision; each decision has one.
@@ -186,6 +211,8 @@ class Bandit:
             "seed": self.seed,
             "max_pending": self._pending.max_pending,
             "expire_after": self._pending.expire_after,
+            "epsilon": self.epsilon,
+            "num_draws": self.num_draws,
             "metadata": files.require_plain("metadata", self.metadata),
         }
         with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
@@ -206,20 +233,21 @@ class Bandit:
         require_kind("algorithm", given["algorithm"], str)
         files.require_numbers(tensors, agent.spec.dim**2)
         bandit._start(**given | {"agent": agent})
-        bandit._pending.restore(tensors, bandit._decider.choose(np.zeros((1, bandit._dim)), 0))
+        like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
+        bandit._pending.restore(tensors, like)
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
         bandit._gauge = Gauge.from_array(tensors["gauge"])
         return bandit
 
 
-def decider_of(agent: Agent, seed: int) -> Decider:
+def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
     """The fastest decider that leads this agent."""
     draws = Draws(seed)
     if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
         return Direct(agent, agent.exploration, draws)
     if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
         return mixed.Mixed(agent, draws)
-    return Planned(agent, draws)
+    return Planned(agent, draws, num_draws)
 
 
 def _checked_arms(features: Any, dim: int) -> np.ndarray:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +38,25 @@ class Choice(NamedTuple):
     planned: tuple[FeatureTable, Plan | None] | None  # arguments of `update`, as far as it needs them
 
 
+class Offer(NamedTuple):
+    """The arms of a round, and what the agent makes of them."""
+
+    arms: np.ndarray  # [N, d]
+    scores: np.ndarray  # [N] the indices
+    bonus: np.ndarray  # [N] the part of the index that is exploration
+    policy: np.ndarray  # [N] probabilities that the arm is drawn with
+    chances: np.ndarray  # [N] the same before the agent's own draws, where these can be summed over
+    planned: tuple[FeatureTable, Sequence[Plan]] | None  # what the arm's plan is chosen from
+
+    def with_floor(self, epsilon: float) -> Offer:
+        """The offer where, with probability ε, any arm is drawn instead."""
+        if not epsilon:
+            return self
+        floor = epsilon / len(self.arms)
+        policy, chances = ((1 - epsilon) * each + floor for each in (self.policy, self.chances))
+        return self._replace(policy=policy, chances=chances)
+
+
 class Draws:
     """Random numbers of run 0 of a simulation with the same seed, by rounds."""
 
@@ -52,15 +72,27 @@ class Draws:
         """The uniform number that the action of a round, or of each round, is drawn with."""
         return random.uniform(random.fold(self._acting, number), 1, np.float64)[..., 0]
 
+    def arm(self, policy: np.ndarray, number: int) -> int:
+        """The arm of a round, drawn from a policy."""
+        arm = int(policy.argmax())
+        if policy.item(arm) == 1:  # nothing is left to chance
+            return arm
+        return int(random.choose(np.cumulative_sum(policy), self.uniform(number)))
+
 
 class Decider(Protocol):
     """An agent with its state."""
 
     agent: Any
+    draws: Draws
     state: Any
 
-    def choose(self, arms: np.ndarray, number: int) -> Choice:
-        """One of the arms `[num_arms, d]` in a round of that number, under `np.errstate(all="ignore")`."""
+    def offer(self, arms: np.ndarray, number: int) -> Offer:
+        """The arms `[num_arms, d]` of a round of that number, under `np.errstate(all="ignore")`."""
+        ...
+
+    def choice(self, offer: Offer, arm: int) -> Choice:
+        """The choice of an arm."""
         ...
 
     def learn(self, choice: Choice, reward: float) -> None:
@@ -68,16 +100,13 @@ class Decider(Protocol):
         ...
 
 
-def best_arm(index: np.ndarray, agent: Agent, draws: Draws, number: int) -> int:
-    """The arm of the highest index in a round of that number, ties at random."""
-    arm = int(index.argmax())
-    best = index.item(arm)
+def best_arms(index: np.ndarray, agent: Agent) -> np.ndarray:
+    """The policy that takes an arm of the highest index, ties at random."""
+    best = index.max().item()
     if not math.isfinite(best):
         raise not_finite(agent)
     tied = index >= best - TIE * max(abs(best), 1.0)
-    if np.count_nonzero(tied) > 1:
-        return int(random.choose(np.cumulative_sum(tied.astype(float)), draws.uniform(number)))
-    return arm
+    return tied / np.count_nonzero(tied)
 
 
 def looks_at_arms(agent: Agent) -> bool:
@@ -90,24 +119,35 @@ def looks_at_arms(agent: Agent) -> bool:
 
 
 class Planned:
-    """Any agent: `plan`, `act`, `update`."""
+    """Any agent: `plan`, `act`, `update`.
 
-    def __init__(self, agent: Agent, draws: Draws) -> None:
-        self.agent, self.draws = agent, draws
+    With `num_draws` the agent plans that many times, each with draws of its own, and the arm is drawn from
+    the mean of their policies: given the draws, that is its exact probability.
+    """
+
+    def __init__(self, agent: Agent, draws: Draws, num_draws: int = 1) -> None:
+        self.agent, self.draws, self._num_draws = agent, draws, num_draws
         self.state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
 
-    def choose(self, arms: np.ndarray, number: int) -> Choice:
-        table = FeatureTable(arms.copy())
-        plan = finite_plan(self.agent, self.state, table, self.draws.key(number))
-        arm = int(plan.policy[0, 0].argmax())
-        if plan.policy[0, 0, arm] != 1:  # else nothing is left to chance
-            arm = int(self.agent.act(plan, 0, 0, self.draws.uniform(number)))
-        return self.choice(arm, table, plan)
+    def offer(self, arms: np.ndarray, number: int) -> Offer:
+        table, key = FeatureTable(arms.copy()), self.draws.key(number)
+        keys = [key] if self._num_draws == 1 else random.fold(key, np.arange(self._num_draws))
+        plans = [finite_plan(self.agent, self.state, table, each) for each in keys]
+        if len(plans) == 1:
+            (plan,) = plans
+            index, bonus, policy = (each[0, 0].copy() for each in (plan.q, plan.bonus, plan.policy))
+            return Offer(arms, index, bonus, policy, self.agent.chances(plan, key), (table, plans))
+        index, bonus, policy = (
+            np.mean([getattr(plan, name)[0, 0] for plan in plans], axis=0)
+            for name in ("q", "bonus", "policy")
+        )
+        return Offer(arms, index, bonus, policy, policy, (table, plans))
 
-    def choice(self, arm: int, table: FeatureTable, plan: Plan) -> Choice:
-        """The choice of an arm by a plan."""
-        index, bonus = plan.q.item(0, 0, arm), plan.bonus.item(0, 0, arm)
-        return Choice(arm, index, bonus, table.values[arm], (table, plan))
+    def choice(self, offer: Offer, arm: int) -> Choice:
+        assert offer.planned is not None
+        table, plans = offer.planned
+        plan = max(plans, key=lambda each: each.policy[0, 0, arm])  # one that would have taken the arm
+        return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), table.values[arm], (table, plan))
 
     def learn(self, choice: Choice, reward: float) -> None:
         taken = np.array([choice.arm], dtype=np.int32)
@@ -154,7 +194,7 @@ class Direct:
         self._state = state._replace(gram=grams[:1], gram_sq=gram_sq, cross=cross, **numbers)
         self._rates, self._refills = self._rates[:num], self._refills[:num]
 
-    def choose(self, arms: np.ndarray, number: int) -> Choice:
+    def offer(self, arms: np.ndarray, number: int) -> Offer:
         try:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
@@ -168,8 +208,11 @@ class Direct:
         bonus *= radius
         index = mapped.dot(self._cross)
         index += bonus
-        arm = best_arm(index, self.agent, self.draws, number)
-        return Choice(arm, index.item(arm), bonus.item(arm), arms[arm].copy(), None)
+        policy = best_arms(index, self.agent)
+        return Offer(arms, index, bonus, policy, policy, None)
+
+    def choice(self, offer: Offer, arm: int) -> Choice:
+        return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)
 
     def learn(self, choice: Choice, reward: float) -> None:
         state, features = self._state, choice.features

@@ -12,7 +12,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan, map_tree, solution_or_nan
 from driftwise.base.part import at
 from driftwise.base.types import FeatureTable, Forecast, Moments, Radius
-from driftwise.online.bandits.deciders import Choice, Draws, best_arm
+from driftwise.online.bandits.deciders import Choice, Draws, Offer, best_arms
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
@@ -94,7 +94,7 @@ class Mixed:
         flat = moments._replace(gram=count[:, 0], cross=squares[:, 0])
         self._errors = NoiseSums(flat, self._total)
 
-    def choose(self, arms: np.ndarray, number: int) -> Choice:
+    def offer(self, arms: np.ndarray, number: int) -> Offer:
         heaviest = int(self._state.log_weights.argmax())
         try:
             radius = self._radius(heaviest)
@@ -110,9 +110,13 @@ class Mixed:
         index = mapped.dot(self._cross[heaviest])
         index += arms.dot(self._state.origin)
         index += bonus
-        arm = best_arm(index, self.agent, self.draws, number)
-        table = FeatureTable(arms.copy())
-        return Choice(arm, index.item(arm), bonus.item(arm), table.values[arm], (table, None))
+        policy = best_arms(index, self.agent)
+        return Offer(arms, index, bonus, policy, policy, None)
+
+    def choice(self, offer: Offer, arm: int) -> Choice:
+        table = FeatureTable(offer.arms.copy())
+        index, bonus = offer.scores.item(arm), offer.bonus.item(arm)
+        return Choice(arm, index, bonus, table.values[arm], (table, None))
 
     def learn(self, choice: Choice, reward: float) -> None:
         state, features, tick = self._state, choice.features, self._state.tick

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.algorithms import build
-from driftwise.base.types import FeatureTable, Spec
+from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Draws, Planned
-from driftwise.online.limits import finite_plan
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logs import Events, Log, Survey
 from driftwise.online.replay.models import Encoding, RewardModel
@@ -167,21 +166,20 @@ class _Replayer:
             yield self._step(*row)
 
     def _step(self, context: np.ndarray, arm: int, reward: float, propensity: float, uniform: float) -> Event:
-        decider, table = self._decider, FeatureTable(self._encoding.actions(context))
-        key = decider.draws.key(self._round)
+        decider = self._decider
         with np.errstate(all="ignore"):
             try:
-                plan = finite_plan(decider.agent, decider.state, table, key)
+                offer = decider.offer(self._encoding.actions(context), self._round)
             except FloatingPointError as error:
                 raise ValueError(str(error)) from None
-            chances = plan.policy[0, 0]
+            chances = offer.chances
             weight = float(chances[arm]) / propensity
             accepted = uniform < weight * self._seen.least_propensity
             predictions = self._model.predict(context)
             event = Event(reward, weight, float(chances @ predictions), float(predictions[arm]), accepted)
             self._model.learn(context, arm, reward)
             if accepted and not 0 < self._frozen <= self._round:
-                decider.learn(decider.choice(arm, table, plan), reward)
+                decider.learn(decider.choice(offer, arm), reward)
                 self.learnt += 1
         self._round += 1
         return event
