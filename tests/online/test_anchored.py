@@ -1,0 +1,86 @@
+"""An inverse from an anchor is the inverse, however old the anchor is and whatever is forgotten."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.online import Bandit, load
+from driftwise.online.bandits.anchored import LARGE, LONGEST, Anchored
+from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from tests.online.streams import bits
+
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "lin_ucb": {},
+    "d_lin_ucb": {"rate": 0.99},
+    "weight_ucb": {"rate": 0.9},
+    "sw_lin_ucb": {"length": 30},
+    "restart_lin_ucb": {"period": 50},
+}
+NUM = LONGEST + 40  # more rounds than an anchor lives
+
+
+def offers(num: int) -> list[tuple[np.ndarray, float]]:
+    rng = np.random.default_rng(5)
+    return [(rng.normal(size=(4, LARGE)) / LARGE**0.5, float(rng.uniform())) for _ in range(num)]
+
+
+@pytest.mark.parametrize("ridge", [1.0, 1e-6])
+@pytest.mark.parametrize(("rate", "length"), [(1.0, None), (0.999, None), (0.5, None), (1.0, 10)])
+def test_the_error_stays_within_its_bound(rate, length, ridge):
+    """That is the rounding of any inverse, with room for that of a whole anchor, and 1e-11 on top."""
+    rounding = LONGEST * np.finfo(float).eps
+    rng, dim = np.random.default_rng(1), 7
+    gram, inverse, window = ridge * np.eye(dim), Anchored(dim, ridge), deque()
+    for _ in range(3 * LONGEST):
+        features = rng.normal(size=dim) * (rng.uniform(size=dim) < 0.4)
+        gram = rate * gram + (1 - rate) * ridge * np.eye(dim) + np.outer(features, features)
+        inverse.shrunk(rate)
+        inverse.added(features, 1.0)
+        window.append(features)
+        if length and len(window) > length:
+            leaving = window.popleft()
+            gram = ridge * np.eye(dim) + np.array(window).T @ np.array(window)
+            inverse.added(leaving, -1.0)
+        arms = rng.normal(size=(3, dim))
+        exact = np.linalg.solve(gram, arms.T).T
+        error = np.abs(inverse.map(gram, arms) - exact).max() / np.abs(exact).max()
+        assert error <= rounding * np.linalg.cond(gram) + 1e-11
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_with_many_dimensions_decisions_are_those_of_plans(name):
+    bandit = Bandit(name, dim=LARGE, noise_scale=0.1, seed=3, **ALGORITHMS[name])
+    direct, planned = bandit._decider, Planned(bandit.agent, Draws(3))
+    assert isinstance(direct, Direct)
+    for t, (arms, reward) in enumerate(offers(NUM)):
+        fast, slow = direct.offer(arms, t), planned.offer(arms, t)
+        arm = int(fast.scores.argmax())
+        assert arm == slow.scores.argmax()
+        np.testing.assert_allclose(fast.scores, slow.scores, rtol=0, atol=1e-10)
+        direct.learn(direct.choice(fast, arm), reward)
+        planned.learn(planned.choice(slow, arm), reward)
+    np.testing.assert_allclose(direct.state.gram, planned.state.gram, rtol=1e-12, atol=1e-12)
+
+
+def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
+    """Its anchor is a new one, so that the last digits of an index may be others."""
+    bandit = Bandit("d_lin_ucb", dim=LARGE, rate=0.99, noise_scale=0.1)
+    for arms, reward in offers(30):
+        bandit.learn(bandit.decide(arms).id, reward)
+    bandit.save(tmp_path / "agent.safetensors")
+    other = load(tmp_path / "agent.safetensors")
+    for arms, reward in offers(30):
+        decision, again = bandit.decide(arms), other.decide(arms)
+        assert again.arm == decision.arm
+        assert again.index == pytest.approx(decision.index, abs=1e-12)
+        bandit.learn(decision.id, reward)
+        other.learn(again.id, reward)
+    assert bits(bandit.state) == bits(other.state)
+
+
+def test_a_gram_that_is_not_finite_has_no_inverse():
+    assert np.isnan(Anchored(3, 1.0).map(np.full((3, 3), np.nan), np.eye(3))).all()
