@@ -206,7 +206,9 @@ def test_the_opening_sentence_names_the_agent_by_how_much_and_with_what_certaint
     once, _ = _opening({"none": in_memory({"a": [1.0], "b": [2.0]})})
     assert once.startswith("a ends with 50 % less regret than the next best agent, b, in one run")
     negative, _ = _opening({"none": in_memory({"a": -SOME, "b": SOME})})  # as without episodes
-    assert negative.startswith("a ends with 13 less regret than the next best agent, b (p = 0.00")
+    assert negative.startswith(
+        "a ends with 13 less regret than the next best agent, b (95 %: 7.968 to 18.03, p = 0.00"
+    )
     alone, _ = _opening({"none": in_memory({"a": SOME})})
     assert alone == "a ends with a regret of 13.0 ± 5.0."
 

@@ -180,7 +180,12 @@ def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_k
     page = written["html"].read_text(encoding="utf-8")
     assert "The file has rewards and no regret." in page
     assert "&lt;b&gt;DQN&lt;/b&gt;" in page
-    for unknown in ("Run it again", "How the environment drifts", "cannot be made", "common random numbers"):
+    gain = (REWARDS[AGENTS[1]] - REWARDS[AGENTS[0]]).sum(axis=1).mean()
+    assert f"earns {gain:.4g} more than the next best agent" in page
+    for unknown in (
+        *("Run it again", "How the environment drifts", "cannot be made", "common random numbers"),
+        *("less regret", "final regret", "umulative regret", "How regret grows", "random actions"),
+    ):
         assert unknown not in page
     final = written["csv"].read_text(encoding="utf-8")
     assert final.splitlines()[1].startswith("environment,1.0,<b>DQN</b>,")  # which earns more
@@ -194,6 +199,9 @@ def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path: Path) -> None
         assert data.foreign
         assert list(data.measured) == [columns[-1]]
         np.testing.assert_array_equal(data.scores, study.data["environment"].scores)
+        for each in (study, dw.load_study(tmp_path / "folder")):
+            word = "regret" if "regret" in columns else "shortfall"
+            assert each.table().columns[1].heading == f"final {word}"
 
 
 def test_two_files_are_compared_by_what_both_have(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ class Curves(NamedTuple):
     drift: np.ndarray | None = None  # [points] how far the model is from the first, 0 to 1; None: it stays
     random: float = np.nan  # mean regret of an episode with random actions
     faint: Mapping[str, Sequence[Result]] = {}  # the other points of agents that are grids
+    quantity: str = "regret"  # the word for what the curves are
 
 
 def curves_of(label: str, selection: Selection, environment: Environment | None) -> Curves:
@@ -200,7 +201,7 @@ def _shown(label: str) -> str:
 def _draw_row(row: Curves, part: SubFigure, styles: Mapping[str, tuple[str, Any]], across: int) -> None:
     part.suptitle(row.environment, x=0.012, ha="left", fontweight="bold", parse_math=False)
     first = next(iter(row.results.values()))
-    panels = views(first, row.changes)
+    panels = views(first, row.changes, row.quantity)
     down = len(panels) // across
     grid = part.add_gridspec(2 * down, across, height_ratios=[8, 1] * down)
     for place, view in enumerate(panels):

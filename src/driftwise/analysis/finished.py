@@ -183,7 +183,7 @@ class FinishedStudy:
         agents = counted(len(data.labels), "agent")
         sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_played, 'run')}"
         best = data.labels[data.order[0]]
-        lowest = f"lowest final regret: {best}" if len(self.data) == 1 else ""
+        lowest = f"lowest final {data.quantity}: {best}" if len(self.data) == 1 else ""
         title = f"<study {self.manifest['experiment']}: {agents} in {', '.join(self.data)}: {sizes}"
         return f"{title}; {lowest}>" if lowest else f"{title}>"
 

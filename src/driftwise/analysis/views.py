@@ -27,8 +27,8 @@ class View(NamedTuple):
         return [piece[thinned(len(piece), MAX_POINTS // len(self.pieces))] for piece in self.pieces]
 
 
-def views(result: Result, changes: Sequence[int]) -> tuple[View, View]:
-    """Cumulative regret, and that of an episode, for results of this shape.
+def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> tuple[View, View]:
+    """Cumulative regret, and that of an episode, for results of this shape; `quantity` is the word for it.
 
     Regret of an episode is a mean over the last fiftieth of the points, and of none before the last change:
     it neither looks ahead nor back across one.
@@ -45,14 +45,14 @@ def views(result: Result, changes: Sequence[int]) -> tuple[View, View]:
     return (
         View(
             "cumulative",
-            "Cumulative regret",
+            f"Cumulative {quantity}",
             lambda each: each.cumulative_regret,
             [points],
             lambda level, episodes: level * episodes,
         ),
         View(
             "per-episode",
-            "Regret of an episode",
+            f"{quantity.capitalize()} of an episode",
             smoothed,
             pieces,
             lambda level, episodes: np.full(len(episodes), level),

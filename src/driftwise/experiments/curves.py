@@ -33,9 +33,9 @@ def load_curves(path: str | os.PathLike[str]) -> dict[str, dict[str, Result]]:
     episodes, and as many runs, which belong together in the order of their names. Episodes count from 1, or
     from 0; where some are left out, a row stands for the mean over the episodes since the one before.
 
-    Without a regret, it is the highest reward in the environment less the reward: differences between agents
-    are right, whatever the unknown optimum is. Without a reward, `returns` are NaN. Other columns are left
-    alone. `manifest["measured"]` says which of the two the file has.
+    Without a regret, its place has a shortfall, the highest reward in the environment less the reward:
+    differences between agents are right, whatever the unknown optimum is. Without a reward, `returns` are
+    NaN. Other columns are left alone. `manifest["measured"]` says which of the two the file has.
     """
     path = Path(path)
     table = _read_table(path)

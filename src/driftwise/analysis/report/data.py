@@ -69,6 +69,11 @@ class ReportData:
         return self.manifest.get("measured", MEASURES)
 
     @property
+    def quantity(self) -> str:
+        """The word for what the curves are: regret, or shortfall where it is made of the reward."""
+        return "regret" if "regret" in self.measured else "shortfall"
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """The experiment's file; empty where the manifest does not keep it."""
         return self.manifest.get("config") or {}

@@ -10,7 +10,13 @@ import numpy as np
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.report.panels.comparisons import differences_to_best, ranking
 from driftwise.analysis.report.panels.regret import FEWEST_RUNS, lead_spans
-from driftwise.analysis.statistics import difference, jackknife_interval, lowest, mean_interval
+from driftwise.analysis.statistics import (
+    difference,
+    jackknife_interval,
+    lowest,
+    mean_interval,
+    paired_difference,
+)
 from driftwise.analysis.statistics.wording import (
     counted,
     percent,
@@ -36,11 +42,14 @@ def finding(data: ReportData) -> str:
     names = listed([data.labels[index] for index in leaders])
     ends = "ends" if len(leaders) == 1 else "end"
     if len(others) == 0:
-        regret = f"{ends} with a regret of {_regret(data, leaders[0])}"
+        regret = f"{ends} with a {data.quantity} of {_regret(data, leaders[0])}"
         return f"{names} {regret}{' in every run' * (len(leaders) > 1 and _identical(data, leaders))}"
     following = data.labels[others[0]]
     less, sure = _less(data, leaders[0], others[0])
-    text = f"{names} {ends} with {less} less regret than the next best agent, {following}"
+    ahead = f"{ends} with {less} less regret"
+    if "regret" not in data.measured:
+        ahead = f"{'earns' if len(leaders) == 1 else 'earn'} {less} more"
+    text = f"{names} {ahead} than the next best agent, {following}"
     if data.num_runs < 2:
         return f"{text}, in one run, which cannot tell luck from skill"
     p = differences_to_best(data).adjusted[len(leaders) - 1]
@@ -54,7 +63,8 @@ def details(data: ReportData) -> str:
     leaders, others = _split(data)
     best = data.labels[leaders[0]]
     text = (
-        f"After {counted(data.num_episodes, 'episode')} the regret of {best} is {_regret(data, leaders[0])}"
+        f"After {counted(data.num_episodes, 'episode')} the {data.quantity} of {best} is "
+        f"{_regret(data, leaders[0])}"
     )
     if math.isfinite(data.random_regret):
         share = data.scores[:, leaders[0]].mean() / (data.random_regret * data.num_episodes)
@@ -82,9 +92,9 @@ def finding_over_all(report: Report) -> str:
 
 def details_over_all(report: Report) -> str:
     """In how many environments the leader has the lowest regret."""
-    found = ranking(report)
+    found, word = ranking(report), next(iter(report.values())).quantity
     wins = int(found.best[0].sum()) or "none"
-    return f"{found.agents[0]} has the lowest final regret in {wins} of the {len(report)} environments."
+    return f"{found.agents[0]} has the lowest final {word} in {wins} of the {len(report)} environments."
 
 
 def listed(names: Sequence[str]) -> str:
@@ -109,10 +119,12 @@ def _regret(data: ReportData, index: int) -> str:
 
 
 def _less(data: ReportData, best: int, following: int) -> tuple[str, str]:
-    """How much less regret the best has, and the interval: as a share where regret is positive."""
+    """How much less regret the best has, and the interval: as a share where regret is known and positive."""
     scores = data.scores[:, [following, best]]
-    if (scores.mean(axis=0) <= 0).any():  # of problems without episodes
-        return rounded(float(np.subtract(*scores.mean(axis=0)))), ""
+    if "regret" not in data.measured or (scores.mean(axis=0) <= 0).any():  # of problems without episodes
+        found = paired_difference(scores[:, 0], scores[:, 1])
+        sure = f"95 %: {rounded(float(found.low))} to {rounded(float(found.high))}, "
+        return rounded(float(found.mean)), "" if math.isnan(found.low) else sure
     share, low, high = map(float, jackknife_interval(scores, lambda mean: 1 - mean[..., 1] / mean[..., 0]))
     sure = "" if math.isnan(low) else f"95 %: {_points(low)} to {_points(high)}, "
     return _points(share), sure

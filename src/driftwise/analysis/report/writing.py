@@ -65,11 +65,13 @@ def report_figure(report: Report, *, title: str | None = None, **look: Any) -> F
     title = data.words if title is None else title
     chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
     note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
-    environments = {label: each.environment for label, each in report.items()}
     rows = [
-        figures.curves_of(label, report[label].selection, None if isinstance(each, str) else each)
-        for label, each in environments.items()
+        figures.curves_of(
+            label, each.selection, None if isinstance(each.environment, str) else each.environment
+        )
+        for label, each in report.items()
     ]
+    rows = [row._replace(quantity=data.quantity) for row in rows]
     return figures.regret_figure(rows, title=title, note=note, **look)
 
 
@@ -82,7 +84,7 @@ def _comments(report: Report) -> Iterator[str]:
     data = longest(report)
     sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
     interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
-    yield f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest regret first"
+    yield f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest {data.quantity} first"
     if data.num_runs > 1:
         yield MARKED
     if characters := latex.unknown("".join([*report, *data.labels])):

@@ -71,11 +71,13 @@ def overview(report: Report) -> Section | None:
         for place, agent in enumerate(agents)
     ]
     table = Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
+    first = next(iter(report.values()))
+    word = first.quantity
     note = (
-        "Final cumulative regret, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
-        "environment. Average rank: by final regret within each run of each environment, averaged over all, "
-        "so that environments count alike whatever the size of their regret; the interval is a bootstrap "
-        f"over runs.{bootstrap_caution(next(iter(report.values())))}"
+        f"Final cumulative {word}, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
+        f"environment. Average rank: by final {word} within each run of each environment, averaged over "
+        f"all, so that environments count alike whatever the size of their {word}; the interval is a "
+        f"bootstrap over runs.{bootstrap_caution(first)}"
     )
     return Section("Overview", [table, note])
 
@@ -117,7 +119,7 @@ def differences(data: ReportData) -> Section | None:
     table = Table.of("differences", words("agent") + columns, rows)
     shared = "" if data.foreign else " under common random numbers"
     note = (
-        f"Final cumulative regret minus that of {data.labels[data.order[0]]}, run by run{shared}; "
+        f"Final cumulative {data.quantity} minus that of {data.labels[data.order[0]]}, run by run{shared}; "
         "paired t-tests, adjusted by Holm for the number of tests. The best agent was chosen by the "
         "same runs, which flatters it: confirm a close call with another seed."
     )

@@ -51,13 +51,14 @@ def final_table(report: Report, names: Sequence[str], *, ranked: bool = True) ->
 
 def _catalogue(report: Report) -> dict[str, list[Measure]]:
     """All columns that a table on these environments may have, by name."""
-    several = next(iter(report.values())).num_runs > 1
+    first = next(iter(report.values()))
+    several, word = first.num_runs > 1, first.quantity
     interval, mean = (", mean ± 95 %", ", mean") if several else ("", "")
     changes = sorted({change for data in report.values() for change in data.changes})
     events = [event for event in EVENTS if any(event in data.events for data in report.values())]
     timed = any("seconds" in agent for data in report.values() for agent in data.agents)
     regret = Column(
-        "final regret", ("final_cumulative_regret", "half_width_95"), f"final cumulative regret{interval}"
+        f"final {word}", (f"final_cumulative_{word}", "half_width_95"), f"final cumulative {word}{interval}"
     )
     iqm = Column("IQM [95 %]", ("iqm", "iqm_low_95", "iqm_high_95"))
     after = [
@@ -181,14 +182,16 @@ def _cells(write: Callable[..., str], *columns: Iterable[float]) -> list[Cell]:
 
 def final(data: ReportData) -> Section:
     """Regret, area, recovery and events of every agent."""
+    word, known = data.quantity, math.isfinite(data.random_regret)
+    random = "Of random: as a share of the regret of random actions. " if known else ""
     recovery = "recovery" if len(data.changes) <= MAX_CHANGES else "mean recovery"
     columns = ("rank", "agent", "regret", "share", "iqm", "area", recovery, "events", "seconds")
     note = (
-        "Final regret: cumulative regret after the last episode, mean ± 95 % half-width (Student’s t); "
-        f"{MARKED}. Of random: as a share of the regret of random actions. "
+        f"Final {word}: cumulative {word} after the last episode, mean ± 95 % half-width (Student’s t); "
+        f"{MARKED}. {random}"
         f"IQM: mean of the middle half of the runs, with a bootstrap interval.{bootstrap_caution(data)} "
-        "Area: under the curve of cumulative regret, divided by K²/2, so that a constant regret of r in each "
-        "episode gives r."
+        f"Area: under the curve of cumulative {word}, divided by K²/2, so that a constant {word} of r in "
+        "each episode gives r."
     )
     notes = [note, _recovery_note(data)] if data.changes else [note]
     report = {data.environment_label: data}

@@ -22,8 +22,8 @@ SLOPES = (Fraction(1, 2), Fraction(3, 4), Fraction(1))  # a few, which can be to
 
 
 def growth(data: ReportData) -> Section | None:
-    """Cumulative regret on logarithmic axes, and the exponents of every agent."""
-    if len(data.lengths) < FEWEST:
+    """Cumulative regret on logarithmic axes, and the exponents of every agent, if regret is known."""
+    if len(data.lengths) < FEWEST or "regret" not in data.measured:
         return None
     places = np.unique(np.geomspace(1, len(data.lengths), MAX_POINTS).round().astype(int)) - 1
     curves = {label: data.results[label].cumulative_regret[:, places].mean(axis=0) for label in data.styles}

@@ -28,10 +28,10 @@ FEWEST_RUNS = 6  # of which signs can be flipped often enough to tell anything a
 def regret(data: ReportData) -> Section:
     """Cumulative regret, and smoothed regret of an episode, of every agent."""
     first = data.results[data.labels[0]]
-    figures = tuple(_figure(data, view) for view in views(first, data.changes))
+    figures = tuple(_figure(data, view) for view in views(first, data.changes, data.quantity))
     note = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
     if (width := smoothing(first)) > 1:
-        note += f" Regret of an episode is the mean over the last {width} points"
+        note += f" {data.quantity.capitalize()} of an episode is the mean over the last {width} points"
         note += ", of none before the last change." if data.changes else "."
     if data.changes:
         note += " Dotted vertical lines are changes of the environment."
@@ -46,7 +46,9 @@ def regret(data: ReportData) -> Section:
         note += " Faint in the colour of an agent: the other points of its grid."
     if faint := sum(number is None for number in data.styles.values()):
         note += f" Faint: {counted(faint, 'agent')} of higher average rank."
-    return Section("Regret over time", [figures, _lead_note(data), note, *data.grid_notes])
+    return Section(
+        f"{data.quantity.capitalize()} over time", [figures, _lead_note(data), note, *data.grid_notes]
+    )
 
 
 def _lead_note(data: ReportData) -> str:

@@ -7,7 +7,7 @@ from driftwise.analysis.report.data import Report, longest
 
 
 def source(report: Report) -> Section | None:
-    """What is known of the curves and what regret means there, if another program wrote them."""
+    """What is known of the curves and what stands for regret there, if another program wrote them."""
     data = longest(report)
     if not data.foreign:
         return None
@@ -18,7 +18,7 @@ def source(report: Report) -> Section | None:
     )
     if "regret" not in data.measured:
         text += (
-            " The file has rewards and no regret. Here, regret is the highest reward in the environment less "
-            "the reward: differences between agents are right, its size and how it grows mean little."
+            f" The file has rewards and no regret. The {data.quantity} is the highest reward in the "
+            "environment less the reward: differences between agents are right, its size means little."
         )
     return Section("Where the curves come from", [text])
