@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms import d_glb_omd
+from driftwise.algorithms import d_glb_omd, glb_weight_ucb, sc_d_glucb
 from driftwise.base.types import Spec
 from driftwise.environments import LinearBandit, linear_bandit
-from driftwise.environments.arms import FreshArms
+from driftwise.environments.arms import FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, abrupt_path
 from driftwise.parts.links import LINKS
 from driftwise.parts.mirror_descent import in_ball
@@ -82,16 +83,85 @@ def test_without_drift_the_parameter_is_in_the_ellipsoid_in_every_round(rate: fl
     """`‖θ − θ*‖_H ≤ β`; and β is no more than fifty times too large."""
     theta = np.array([1.5, -1.0])
     environment = LinearBandit(FreshArms(4, 2), abrupt_path([theta], ()), "bernoulli", link="logistic")
-    agent = d_glb_omd(environment.spec, rate=rate, norm_bound=2.0, delta=0.1, num_episodes=300)
+    agent = d_glb_omd(environment.spec, rate=rate, norm_bound=2.0, delta=0.1, num_episodes=150)
     exploration: Any = agent.exploration
     shares = []
     for run in range(2):
-        for played in play(agent, environment, 300, run=run):
+        for played in play(agent, environment, 150, run=run):
             moments = played.before
             gap = played.plan.weights[0] - theta
             shares.append(math.sqrt(gap @ moments.gram[0] @ gap) / exploration.radius.at(moments)[0])
     assert max(shares) <= 1
     assert max(shares) >= 0.02
+
+
+PRINTED: dict[str, Any] = {
+    "inside and outside the ball": (
+        glb_weight_ucb,
+        dict(rate=0.9, ridge=3.0, norm_bound=0.6),
+        lambda given: glm.glb_weight_ucb(
+            dim=2,
+            rate=0.9,
+            ridge=3.0,
+            bound=0.6,
+            log_inverse_delta=lambda t: math.log(25 / 0.05),
+        ),
+    ),
+    "without a projection": (
+        sc_d_glucb,
+        dict(rate=0.9, ridge=0.3, norm_bound=0.6),
+        lambda given: glm.sc_d_glucb(dim=2, rate=0.9, ridge=0.3, bound=0.6, delta=0.05, num_rounds=25),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PRINTED)
+def test_weighted_likelihood_is_its_plain_loop(case: str) -> None:
+    """To 1e-8, in rounds with estimates on both sides of the ball's border."""
+    recipe, given, printed = PRINTED[case]
+    environment = world(radius=3.0, rounds=25)
+    agent = recipe(environment.spec, num_episodes=25, **given)
+    outside = []
+    steps = glm.play(printed(given), bandits.rounds(environment, 25))
+    for played, step in zip(play(agent, environment, 25), steps, strict=True):
+        assert played.episode.actions[0] == step.arm
+        np.testing.assert_allclose(played.plan.weights[0], step.estimate, rtol=0, atol=1e-8)
+        there = np.isfinite(step.indices)
+        np.testing.assert_allclose(played.plan.q[0, 0][there], step.indices[there], rtol=1e-8, atol=1e-8)
+        outside.append(np.linalg.norm(played.before.memory.estimate) > given["norm_bound"])
+    assert 0 < sum(outside) < 25
+
+
+def test_a_ring_of_samples_drops_what_no_longer_counts() -> None:
+    """Weights below 1e-12 are gone, and nothing is seen of it: with more room estimates are the same."""
+    environment = world(radius=2.0, rounds=80)
+    short, long = (
+        glb_weight_ucb(environment.spec, rate=0.5, ridge=0.5, radius=0.2, num_episodes=num)
+        for num in (None, 80)
+    )
+    assert (short.capacity, long.capacity) == (40, 40)
+    roomy = dataclasses.replace(short, capacity=80)
+    for one, other in zip(*(play(agent, environment, 80) for agent in (short, roomy)), strict=True):
+        np.testing.assert_allclose(one.plan.weights, other.plan.weights, rtol=0, atol=1e-10)
+
+
+def test_with_one_hot_arms_each_arm_solves_its_own_equation() -> None:
+    environment = linear_bandit(
+        arms=orthogonal_arms(3),
+        path=abrupt_path([[1.0, -0.5, 0.2]], ()),
+        rewards="bernoulli",
+        link="logistic",
+    )
+    agent = sc_d_glucb(environment.spec, rate=0.9, ridge=0.4, radius=0.8, num_episodes=30)
+    rewards, arms = [], []
+    for played in play(agent, environment, 30):
+        weights = 0.9 ** np.arange(len(arms) - 1, -1, -1.0)
+        for arm, theta in enumerate(played.plan.weights[0]):
+            mine = np.array(arms) == arm
+            due = weights[mine] @ (glm.LOGISTIC.mean(theta) - np.array(rewards)[mine]) if mine.any() else 0.0
+            assert 0.4 * theta + due == pytest.approx(0, abs=1e-9)
+        arms.append(int(played.episode.actions[0]))
+        rewards.append(float(played.record.reward))
 
 
 def test_the_projection_is_the_nearest_point_of_the_ball_in_its_metric() -> None:

@@ -141,7 +141,7 @@ def circle_projection(
             change = change + rate**age * family.slope(x @ theta) * (x @ along) * x
         return float(-2 * (aim - g(theta)) @ inverse @ change)
 
-    angles = np.linspace(-math.pi, math.pi, 721)
+    angles = np.linspace(-math.pi, math.pi, 181)
     best = angles[np.argmin([distance(angle) for angle in angles])]
     step = angles[1] - angles[0]
     return point(zero_of(growth, best - step, best + step))

@@ -17,6 +17,8 @@ from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb as sw_lin_ucb
 from driftwise.algorithms.bandits.square_cb import square_cb as square_cb
 from driftwise.algorithms.bandits.thompson import d_lin_ts as d_lin_ts
 from driftwise.algorithms.bandits.thompson import lin_ts as lin_ts
+from driftwise.algorithms.bandits.weighted_likelihood import glb_weight_ucb as glb_weight_ucb
+from driftwise.algorithms.bandits.weighted_likelihood import sc_d_glucb as sc_d_glucb
 from driftwise.algorithms.least_squares import least_squares as least_squares
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb as lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart as lsvi_ucb_restart

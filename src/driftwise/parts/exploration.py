@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from driftwise.base.arrays import after, namespace
 from driftwise.base.part import choice, number, part
 from driftwise.base.random import normal
-from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Radius
+from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Plan, Radius
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.envelope import winning_chances
 from driftwise.parts.regression import linear, matvec, quadratic
@@ -223,6 +224,21 @@ def uniform_policy(q: Array) -> Array:
     xp = namespace(q)
     present = xp.astype(q > -xp.inf, q.dtype)
     return present / xp.sum(present, axis=-1, keepdims=True)
+
+
+def bandit_plan(
+    theta: Array,
+    q: Array,
+    bonus: Array,
+    policy: Callable[[Array], Array],
+    features: FeatureTable,
+    index: Array | None = None,
+) -> Plan:
+    """The plan of a bandit from rows `[1, N]`; the policy acts on q, or on an `index` of the same order."""
+    xp, index = namespace(q), q if index is None else index
+    if features.present is not None:
+        index, q = (xp.where(features.present, each, -xp.inf) for each in (index, q))
+    return Plan(theta, bonus[:, None], q[:, None], policy(index)[:, None], xp.max(q, axis=-1)[:, None])
 
 
 def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:

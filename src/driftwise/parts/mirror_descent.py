@@ -17,7 +17,7 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
-from driftwise.parts.exploration import Exploration
+from driftwise.parts.exploration import Exploration, bandit_plan
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.links import Link
 from driftwise.parts.regression import empty_moments, linear, matvec
@@ -65,7 +65,8 @@ class MirrorDescent(Forecaster):
         theta = matvec(inverse, state.cross[..., 0])
         z = linear(features, theta)
         index = z + self.exploration.perturb(inverse, state, features, key)
-        return behind_link(self.link, theta, z, index, self.exploration, features)
+        q = self.link.mean(index)
+        return bandit_plan(theta, q, q - self.link.mean(z), self.exploration.policy, features, index)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         x, reward = episode.features, episode.rewards  # [1, d] and [1]
@@ -106,19 +107,6 @@ class MirrorDescent(Forecaster):
 
     def moments(self, state: Moments) -> Moments:
         return state
-
-
-def behind_link(
-    link: Link, theta: Array, z: Array, index: Array, exploration: Exploration, features: FeatureTable
-) -> Plan:
-    """The plan of a bandit from estimates and indices `[1, N]` before the link, which the policy acts on."""
-    xp = namespace(index)
-    means, q = link.mean(z), link.mean(index)
-    bonus = q - means
-    if features.present is not None:
-        index, q = (xp.where(features.present, each, -xp.inf) for each in (index, q))
-    policy = exploration.policy(index)
-    return Plan(theta, bonus[:, None], q[:, None], policy[:, None], xp.max(q, axis=-1)[:, None])
 
 
 def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:

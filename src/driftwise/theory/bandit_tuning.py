@@ -111,3 +111,18 @@ def inverse_gap_scale(*, dim: int, num_arms: int, num_rounds: float, delta: floa
     delta = require_number("delta", delta, above=0, at_most=1)
     regret = dim * max(math.log(rounds / dim), 1.0)
     return math.sqrt(num_arms * rounds / (regret + math.log(2 / delta)))
+
+
+def glb_weight_ucb_rate(
+    *, dim: int, num_episodes: int, variation: float, least_slope: float, largest_slope: float
+) -> float:
+    r"""$1 - \max\{1/T, \sqrt{k_\mu c_\mu P_T/(dT)}\}$ for slopes of a link (Wang, Zhao & Zhou 2023)."""
+    slopes = require_number("least_slope", least_slope, above=0) * largest_slope
+    return weight_ucb_rate(dim=dim, num_episodes=num_episodes, variation=slopes * variation)
+
+
+def sc_d_glucb_rate(*, dim: int, num_episodes: int, num_changes: int, least_slope: float) -> float:
+    r"""$1 - (\sqrt{c_\mu}\,\Gamma/(dT))^{2/3}$ for Γ jumps (Russac, Faury, Cappé & Garivier 2021)."""
+    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
+    jumps = require_count("num_changes", num_changes) * math.sqrt(least_slope)
+    return 1.0 - min((jumps / (dim * num_episodes)) ** (2 / 3), 0.5)
