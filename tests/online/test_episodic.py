@@ -19,6 +19,12 @@ COUNTING = [name for name in PARAMETERS if ALGORITHMS[name].problem in ("tabular
 KNOWN_ARRAYS = ("measures", "initial", "projection", "positions")
 
 
+@pytest.fixture(autouse=True)
+def recipes_as_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No numbers of practice: simulations have the recipes' own."""
+    monkeypatch.setattr("driftwise.online.episodes.practice.PRACTICE", {})
+
+
 def needs(name: str) -> tuple[str, ...]:
     return agent(name).needs
 

@@ -85,13 +85,14 @@ class MixtureOfMemories(Wrapper):
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp, like = namespace(features.values), features.values
+        rows = self._by_step(self._deciding(state.log_weights, key))
         plans: Plan = over_stacked(
             lambda agent, each: agent.plan(each, features, key)._replace(drawn=None),
             self.base,
             state.base,
             like,
+            needed=xp.any(rows > 0, axis=-1),
         )
-        rows = self._by_step(self._deciding(state.log_weights, key))
 
         def mixed(arrays: Array) -> Array:
             """The weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""

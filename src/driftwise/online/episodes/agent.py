@@ -18,6 +18,7 @@ from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
 from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
+from driftwise.online.episodes.practice import with_practice
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
@@ -42,13 +43,16 @@ class EpisodicAgent:
     """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
 
     ```python
-    agent = EpisodicAgent("opt_wlsvi", features=table, horizon=5, rate=0.98, radius=0.3)
+    agent = EpisodicAgent("adaptive_opt_wlsvi", features=table, horizon=5)
     agent.begin(state)
     while agent.under_way:
         action = agent.act()
         state, reward, terminated = step(action)
         agent.observe(reward, state, terminated=terminated)
     ```
+
+    Algorithms of least squares that are told no `radius` and no `ridge` have those of practice, 0.3 and 0.01,
+    which are for rewards in [0, 1]; docs/online-episodes.md says how to choose them.
 
     `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps sums alone, and fed
     with the episodes of run 0 of a simulation with the same seed it does what that run did. Or `features`
@@ -79,7 +83,7 @@ class EpisodicAgent:
         horizon: int,
         seed: int = 0,
         memory: int | None = None,
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-3,
         plan_every: int = 1,
         known: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -87,7 +91,7 @@ class EpisodicAgent:
     ) -> None:
         states = states_of(features)
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
-        agent = build(spec, algorithm, **parameters)
+        agent = build(spec, algorithm, **with_practice(algorithm, parameters))
         require_single(agent)
         if callable(features):
             agent = remembering(agent, memory=memory, tolerance=tolerance)

@@ -21,6 +21,15 @@ from driftwise.parts.least_squares import LeastSquares, doubted
 from driftwise.parts.regression import empty_moments, linear
 
 
+class Held(NamedTuple):
+    """Episodes that are remembered, as views of their ring."""
+
+    weights: np.ndarray  # [n]
+    features: np.ndarray  # [H, n, d]
+    rewards: np.ndarray  # [H, n]
+    ahead: np.ndarray  # [H, n, A, d]
+
+
 class MemoryState(NamedTuple):
     """The newest L episodes, in a ring."""
 
@@ -33,6 +42,12 @@ class MemoryState(NamedTuple):
     def weights(self) -> np.ndarray:
         """`ω` of each slot: `[L]`."""
         return self.clock.cross[0, 1:]
+
+    @property
+    def held(self) -> Held:
+        """What the slots hold that were written to, which are the first ones."""
+        num = min(int(self.clock.tick), len(self.weights))
+        return Held(self.weights[:num], self.features[:, :num], self.rewards[:, :num], self.ahead[:, :num])
 
 
 class MemoryPlan(NamedTuple):
@@ -76,7 +91,7 @@ class MemoryPlan(NamedTuple):
     def values_at(self, h: int, rows: np.ndarray) -> np.ndarray:
         """Values in step h of states whose actions have features `[L, A, d]`: `[L]`."""
         index, _ = self.index_at(h, rows.reshape(-1, rows.shape[-1]))
-        return self.base.clipped(index.reshape(len(rows), -1).max(axis=-1), self.base.ceilings[h])
+        return self.base.clipped(index.reshape(rows.shape[:-1]).max(axis=-1), self.base.ceilings[h])
 
     def visited(self, actions: np.ndarray) -> MemoryPlan:
         """The plan with its tables for the states of each step: features `[H, A, d]`."""
@@ -120,12 +135,13 @@ class RememberedLeastSquares(Wrapper):
         if isinstance(exploration, (Thompson, TruncatedThompson)):  # linear in φ, drawn for all steps at once
             shift = exploration.perturb(inverse, moments, FeatureTable(np.eye(self.spec.dim)), key)
         plan = MemoryPlan(self.base, weights, inverse, moments, shift, key)
-        weighted = state.features * state.weights[:, None]
-        values = np.zeros(self.memory)
+        held = state.held
+        weighted = held.features * held.weights[:, None]
+        values = np.zeros(len(held.weights))
         for h in reversed(range(self.spec.horizon)):
-            weights[h] = inverse[h] @ (weighted[h].T @ (state.rewards[h] + values))
+            weights[h] = inverse[h] @ (weighted[h].T @ (held.rewards[h] + values))
             if h > 0:
-                values = plan.values_at(h, state.ahead[h - 1])
+                values = plan.values_at(h, held.ahead[h - 1])
         return plan
 
     def act(self, plan: Any, h: Any, state: Any, uniform: Any) -> Any:
@@ -144,11 +160,12 @@ class RememberedLeastSquares(Wrapper):
 
     def moments(self, state: MemoryState) -> Moments:
         """`Λ` and `Λ̃` of every step, as sums over the episodes that are remembered."""
-        ridge, weights = self.base.ridge * np.eye(self.spec.dim), state.weights
-        weighted = state.features * weights[:, None]
+        held, ridge = state.held, self.base.ridge * np.eye(self.spec.dim)
+        weights = held.weights
+        weighted = held.features * weights[:, None]
         columns = np.swapaxes(weighted, 1, 2)
         return state.clock._replace(
-            gram=columns @ state.features + ridge,
+            gram=columns @ held.features + ridge,
             gram_sq=columns @ weighted + ridge if self.base.exploration.uses_gram_sq else None,
             cross=np.zeros((self.spec.horizon, self.spec.dim, 0)),
             ridge=np.asarray(self.base.ridge),
@@ -168,7 +185,9 @@ def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         expected = "learn from what it earns alone where states cannot be counted"
         raise ArgumentError("algorithm", expected, agent, f"one that needs {' and '.join(agent.needs)}")
     if isinstance(agent, MixtureOfMemories):
-        raise ArgumentError("algorithm", "have one memory where states cannot be counted", agent, "a mixture")
+        expected = "have one memory where states cannot be counted, such as opt_wlsvi's with a rate"
+        found = "a mixture, whose values need a table of states"
+        raise ArgumentError("algorithm", expected, agent, found)
     if isinstance(agent, Wrapper):
         base: Any = remembering(agent.base, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
