@@ -203,14 +203,15 @@ def test_where_nothing_is_known_of_an_error_there_is_no_band(tmp_path: Path) -> 
 def test_reward_model_is_ridge_regression_of_each_action() -> None:
     rng = np.random.default_rng(2)
     contexts, rewards, actions = rng.normal(size=(30, 3)), rng.normal(size=30), rng.integers(2, size=30)
-    model = RewardModel(2, 3, ridge=0.5)
+    model = RewardModel(6, ridge=0.5)
     for context, action, reward in zip(contexts, actions, rewards, strict=True):
-        model.learn(context, action, reward)
+        model.learn(np.kron(np.eye(2)[action], context), reward)
     for action in range(2):
         chosen = contexts[actions == action]
         gram = chosen.T @ chosen + 0.5 * np.eye(3)
         weights = np.linalg.solve(gram, chosen.T @ rewards[actions == action])
-        assert model.predict(contexts[0])[action] == pytest.approx(contexts[0] @ weights)
+        predicted = model.predict(np.kron(np.eye(2), contexts[0]))
+        assert predicted[action] == pytest.approx(contexts[0] @ weights)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -59,7 +59,7 @@ def lead(replay: Replay) -> str:
     text += "(1, up to chance, if propensities are right)."
     if replay.warning:
         text += f" Beware: {replay.warning}."
-    if replay.log.propensity is None:
+    if not replay.log.has_propensities:
         text += " Propensities are the actions' shares of the log: right if actions were drawn regardless of "
         text += "the context and of time."
     return text

@@ -24,6 +24,7 @@ EXAMPLES = """\b
 Examples:
   driftwise replay clicks.csv --action article --reward click \\
     --features age,hour --propensity chance
+  driftwise replay decisions.jsonl --algorithm square_cb --set gamma=50
   driftwise replay log.parquet --action arm --reward gain --features x,y \\
     --algorithm lin_ucb --set noise_scale=0.5 --every 1000 --out replayed"""
 
@@ -32,10 +33,12 @@ DEFAULT = "d_lin_ucb", {"rate": 0.999, "noise_scale": 0.5}
 
 @app.command("replay", epilog=EXAMPLES)
 def _replay(
-    file: Annotated[str, argument("FILE", "A log: .csv or .parquet, oldest row first.")],
-    action: Annotated[str, word("COL", "The column of what was done.")],
-    reward: Annotated[str, word("COL", "The column of what came of it.")],
-    features: Annotated[str, word("COL,…", "Columns of what was known before.")],
+    file: Annotated[
+        str, argument("FILE", "A log: .csv or .parquet, oldest row first; or .jsonl of a DecisionLog.")
+    ],
+    action: Annotated[str | None, word("COL", "The column of what was done.")] = None,
+    reward: Annotated[str | None, word("COL", "The column of what came of it.")] = None,
+    features: Annotated[str | None, word("COL,…", "Columns of what was known before.")] = None,
     propensity: Annotated[
         str | None,
         word("COL", "The logged action's probability.  [default: the action's share of the log]"),
@@ -62,11 +65,11 @@ def _replay(
 ) -> None:
     """Estimate what an agent would have earned from logged decisions."""
     from driftwise.analysis.replay import estimates_table, html_page, lead
-    from driftwise.online.replay import Log, replay
+    from driftwise.online.replay import replay
 
     name, parameters = DEFAULT if algorithm is None else (algorithm, {})
     parameters = {**parameters, **_parameters(settings or [])}
-    log = check(Log, file, action=action, reward=reward, features=listed(features), propensity=propensity)
+    log = _log(file, action=action, reward=reward, features=features, propensity=propensity)
     options = dict(shared=shared, frozen_after=frozen, every=every, seed=seed)
     with page_folder(out, "replay") as folder:
         with progress_bar("replay") as progress:
@@ -82,6 +85,23 @@ def _replay(
             print(lead(found))
         if folder is not None:
             write_page(folder, "replay", text, html_page(found))
+
+
+def _log(file: str, **columns: str | None) -> Any:
+    """A table, whose columns have to be named, or a decision log, which names its own."""
+    from driftwise.online.decision_log import SUFFIX, DecisionLog
+    from driftwise.online.replay import Log
+
+    if file.lower().endswith(SUFFIX):
+        if given := [f"--{name}" for name, column in columns.items() if column is not None]:
+            raise InputError(
+                f"{', '.join(given)} must be left out for a decision log, which has its own names"
+            )
+        return check(DecisionLog, file)
+    needed = ("action", "reward", "features")
+    if missing := [f"--{name}" for name in needed if columns[name] is None]:
+        raise InputError(f"{', '.join(missing)} must name columns of {file}")
+    return check(Log, file, **columns | {"features": listed(columns["features"] or "")})
 
 
 def _parameters(settings: list[str]) -> dict[str, Any]:

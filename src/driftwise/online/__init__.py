@@ -6,6 +6,7 @@ from driftwise.online import features
 from driftwise.online.backtesting import Backtest, backtest
 from driftwise.online.bandits.bandit import Bandit, Decision
 from driftwise.online.bandits.pending import Outcome, Waiting
+from driftwise.online.decision_log import DecisionLog
 from driftwise.online.episodes.agent import EpisodicAgent
 from driftwise.online.episodes.training import Training, train
 from driftwise.online.files import load
@@ -15,6 +16,7 @@ __all__ = [
     "Backtest",
     "Bandit",
     "Decision",
+    "DecisionLog",
     "EpisodicAgent",
     "EpisodicSummary",
     "Outcome",

@@ -100,6 +100,16 @@ class Log:
         """Columns of numbers."""
         return [self.reward, *self.features, *filter(None, [self.propensity])]
 
+    @property
+    def has_propensities(self) -> bool:
+        """Whether the log says with which probability actions were taken."""
+        return self.propensity is not None
+
+    def described(self) -> dict[str, Any]:
+        """Plain values that say what is read."""
+        columns = {name: getattr(self, name) for name in ("action", "reward", "features", "propensity")}
+        return {"log": str(self.path)} | columns
+
     def events(self) -> Iterator[Events]:
         """The rows of the file, block by block."""
         row = 1

@@ -48,19 +48,22 @@ class Encoding:
 
 
 class RewardModel:
-    """Ridge regression `q(x, a) = cᵀ w_a` on all events so far, one action at a time (Sherman–Morrison)."""
+    """Ridge regression `q(φ) = φᵀw` on all events so far (Sherman–Morrison).
 
-    def __init__(self, num_actions: int, dim: int, ridge: float = 1.0) -> None:
-        self._inverse = np.tile(np.eye(dim) / ridge, (num_actions, 1, 1))
-        self._weights = np.zeros((num_actions, dim))
+    Where every action has weights of its own, it is one regression for each.
+    """
 
-    def predict(self, context: np.ndarray) -> np.ndarray:
-        """Predicted rewards of all actions in the context `[dim]`: `[num_actions]`."""
-        return self._weights @ context
+    def __init__(self, dim: int, ridge: float = 1.0) -> None:
+        self._inverse = np.eye(dim) / ridge
+        self._weights = np.zeros(dim)
 
-    def learn(self, context: np.ndarray, action: int, reward: float) -> None:
-        """Take in the reward of an action."""
-        direction = self._inverse[action] @ context
-        gain = direction / (1 + context @ direction)
-        self._weights[action] += gain * (reward - self._weights[action] @ context)
-        self._inverse[action] -= np.outer(gain, direction)
+    def predict(self, arms: np.ndarray) -> np.ndarray:
+        """Predicted rewards of the arms `[num_arms, dim]`: `[num_arms]`."""
+        return arms @ self._weights
+
+    def learn(self, features: np.ndarray, reward: float) -> None:
+        """Take in the reward of an arm with these features `[dim]`."""
+        direction = self._inverse @ features
+        gain = direction / (1 + features @ direction)
+        self._weights += gain * (reward - features @ self._weights)
+        self._inverse -= np.outer(gain, direction)

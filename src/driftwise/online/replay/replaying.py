@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,15 @@ from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.decision_log import DecisionLog
 from driftwise.online.replay.estimates import Estimates, Event, Tally
-from driftwise.online.replay.logs import Events, Log, Survey
-from driftwise.online.replay.models import Encoding, RewardModel
-from driftwise.online.replay.samples import fitted_encoding
+from driftwise.online.replay.logs import Log
+from driftwise.online.replay.models import RewardModel
+from driftwise.online.replay.rows import Row, Rows, rows_of
 
 WINDOWS = 50  # by default
 MAX_WINDOWS = 10_000  # they are kept
+ROWS_AT_ONCE = 64  # in memory, with all their arms
 
 
 class Window(NamedTuple):
@@ -38,7 +41,7 @@ class Window(NamedTuple):
 class Replay:
     """Estimates of a replay, with its log and its options."""
 
-    log: Log
+    log: Log | DecisionLog
     algorithm: str
     parameters: Mapping[str, Any]
     shared: bool
@@ -69,14 +72,13 @@ class Replay:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; numbers that are not there are None."""
-        columns = {name: getattr(self.log, name) for name in ("action", "reward", "features", "propensity")}
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:-1]}
         estimates = {"final": self.final.to_json(), "windows": [each.to_json() for each in self.windows]}
-        return {"log": str(self.log.path)} | columns | own | estimates
+        return self.log.described() | own | estimates
 
 
 def replay(
-    log: Log,
+    log: Log | DecisionLog,
     algorithm: str,
     parameters: Mapping[str, Any] | None = None,
     *,
@@ -98,10 +100,11 @@ def replay(
       \text{DR} = \tfrac1n\sum\Bigl(\sum_b \pi_t(b\mid x)q(x,b) + \rho\,(r - q(x,a))\Bigr).$$
 
     Args:
-      log: the decisions.
+      log: the decisions: a table with a context in each row, or a `DecisionLog` with the features of all
+        arms, which are taken as they are and may be others in every row.
       algorithm: the name of a registered algorithm.
       parameters: of the algorithm.
-      shared: whether actions share the weights of the context, see `Encoding`.
+      shared: whether actions of a table share the weights of the context, see `Encoding`.
       frozen_after: learn from that many rows, then keep the policy and estimate on the others.
       every: rows of a window; by default a fiftieth of all.
       seed: of the agent's draws and of acceptance.
@@ -112,72 +115,64 @@ def replay(
     Dudík, Langford & Li, "Doubly Robust Policy Evaluation and Learning", ICML 2011; Swaminathan & Joachims,
     "The Self-Normalized Estimator for Counterfactual Learning", NeurIPS 2015.
     """
-    seen = log.survey()
-    if len(seen.actions) < 2:
-        found = f"must have at least two different values, got {[*seen.actions]}"
-        raise ValueError(f"{log.path}: {log.action or 'action'} {found}")
+    rows = rows_of(log, shared=shared)
     frozen = 0 if frozen_after is None else require_count("frozen_after", frozen_after)
-    if frozen >= seen.rows:
-        expected = f"leave rows of the {seen.rows:,} to estimate on"
+    if frozen >= rows.number:
+        expected = f"leave rows of the {rows.number:,} to estimate on"
         raise ArgumentError("frozen_after", expected, frozen, f"{frozen:,}")
-    size = require_count("every", max(1, seen.rows // WINDOWS) if every is None else every)
-    if seen.rows > MAX_WINDOWS * size:
-        raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {seen.rows:,} rows", size)
-    encoding, parameters = fitted_encoding(log, seen, shared), dict(parameters or {})
-    build(Spec.bandit(dim=encoding.dim, num_arms=1), algorithm, **parameters)  # a bandit has options besides
-    agent = Bandit(algorithm, dim=encoding.dim, seed=seed, **parameters).agent
-    replayer = _Replayer(log, seen, encoding, Planned(agent, Draws(seed)), frozen)
+    size = require_count("every", max(1, rows.number // WINDOWS) if every is None else every)
+    if rows.number > MAX_WINDOWS * size:
+        raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {rows.number:,} rows", size)
+    parameters = dict(parameters or {})
+    build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **parameters)  # a bandit has options besides
+    agent = Bandit(algorithm, dim=rows.dim, seed=seed, **parameters).agent
+    replayer = _Replayer(rows, Planned(agent, Draws(seed)), frozen)
     so_far, window = Tally(), Tally()
-    windows, done = [], 0
-    for events in log.events():
-        for event in replayer.seen(events):
+    windows, done, coming = [], 0, rows.read()
+    while some := list(islice(coming, ROWS_AT_ONCE)):
+        for event in replayer.seen(some):
             done += 1
             if done <= frozen:
                 continue
             so_far.add(event)
             window.add(event)
-            if done % size == 0 or done == seen.rows:
+            if done % size == 0 or done == rows.number:
                 windows.append(Window(done, window.estimates, so_far.estimates))
                 window = Tally()
-        progress(done, seen.rows)
-    if done != seen.rows:
+        progress(done, rows.number)
+    if done != rows.number:
         raise log.changed()
     asked = log, algorithm, parameters, shared, frozen_after, seed
-    found = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
+    found = rows.number, rows.skipped, rows.actions, rows.least_propensity, rows.dim
     return Replay(*asked, *found, replayer.learnt, tuple(windows))
 
 
 class _Replayer:
     """The agent and the reward model on their way through the log."""
 
-    def __init__(self, log: Log, seen: Survey, encoding: Encoding, decider: Planned, frozen: int) -> None:
-        self._log, self._seen, self._encoding, self._decider = log, seen, encoding, decider
-        self._model = RewardModel(len(seen.actions), encoding.context_dim)
+    def __init__(self, rows: Rows, decider: Planned, frozen: int) -> None:
+        self._least, self._decider, self._model = rows.least_propensity, decider, RewardModel(rows.dim)
         self._frozen, self._round, self.learnt = frozen, 0, 0
 
-    def seen(self, events: Events) -> Iterator[Event]:
-        """The events of a block, as the estimators see them."""
-        arms = self._seen.arms(self._log, events)
-        contexts = self._encoding.contexts(events.features)
-        propensities = self._seen.propensities(events, arms)
-        uniforms = self._decider.draws.uniform(self._round + np.arange(len(arms)))
-        numbers = (arms.tolist(), events.rewards.tolist(), propensities.tolist(), uniforms.tolist())
-        for row in zip(contexts, *numbers, strict=True):
-            yield self._step(*row)
+    def seen(self, rows: Sequence[Row]) -> Iterator[Event]:
+        """Some rows, as the estimators see them."""
+        uniforms = self._decider.draws.uniform(self._round + np.arange(len(rows)))
+        for row, uniform in zip(rows, uniforms.tolist(), strict=True):
+            yield self._step(row, uniform)
 
-    def _step(self, context: np.ndarray, arm: int, reward: float, propensity: float, uniform: float) -> Event:
-        decider = self._decider
+    def _step(self, row: Row, uniform: float) -> Event:
+        decider, (arms, arm, reward, propensity) = self._decider, row
         with np.errstate(all="ignore"):
             try:
-                offer = decider.offer(self._encoding.actions(context), self._round)
+                offer = decider.offer(arms, self._round)
             except FloatingPointError as error:
                 raise ValueError(str(error)) from None
-            chances = offer.chances
-            weight = float(chances[arm]) / propensity
-            accepted = uniform < weight * self._seen.least_propensity
-            predictions = self._model.predict(context)
-            event = Event(reward, weight, float(chances @ predictions), float(predictions[arm]), accepted)
-            self._model.learn(context, arm, reward)
+            weight = offer.chances.item(arm) / propensity
+            accepted = uniform < weight * self._least
+            predictions = self._model.predict(arms)
+            expected = float(offer.chances @ predictions)
+            event = Event(reward, weight, expected, float(predictions[arm]), accepted)
+            self._model.learn(arms[arm], reward)
             if accepted and not 0 < self._frozen <= self._round:
                 decider.learn(decider.choice(offer, arm), reward)
                 self.learnt += 1

@@ -44,10 +44,13 @@ def read_samples(log: Log, *, shared: bool = False) -> Samples:
 def fitted_encoding(log: Log, seen: Survey, shared: bool) -> Encoding:
     """The features of a log's actions, of which there are not too many."""
     encoding = Encoding(seen.low, seen.high, len(seen.actions), shared)
-    if encoding.dim > MAX_DIM:
-        smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
-        raise ValueError(
-            f"{log.path}: {len(seen.actions):,} actions and {len(log.features):,} features must make at "
-            f"most {MAX_DIM:,} weights, got {encoding.dim:,}: take {smaller}"
-        )
+    smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
+    what = f"{len(seen.actions):,} actions and {len(log.features):,} features"
+    require_dim(f"{log.path}: {what}", encoding.dim, f": take {smaller}")
     return encoding
+
+
+def require_dim(what: str, dim: int, advice: str = "") -> None:
+    """Refuse more weights than can be replayed in reasonable time."""
+    if dim > MAX_DIM:
+        raise ValueError(f"{what} must make at most {MAX_DIM:,} weights, got {dim:,}{advice}")

@@ -1,0 +1,82 @@
+"""Logged decisions as a replay meets them: all arms with their features, and the one that was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.online.decision_log import DecisionLog
+from driftwise.online.replay.logs import Log
+from driftwise.online.replay.samples import fitted_encoding, require_dim
+
+
+class Row(NamedTuple):
+    """One decision."""
+
+    arms: np.ndarray  # [num_arms, dim]
+    arm: int
+    reward: float
+    propensity: float
+
+
+class Rows(NamedTuple):
+    """All usable rows of a log, oldest first, and facts about them."""
+
+    number: int
+    skipped: int
+    actions: tuple[str, ...]  # of a decision log, the numbers of the arms
+    least_propensity: float
+    dim: int
+    read: Callable[[], Iterator[Row]]
+
+
+def rows_of(log: Log | DecisionLog, *, shared: bool) -> Rows:
+    """The rows of a log, which is read once for the facts."""
+    return _of_decisions(log) if isinstance(log, DecisionLog) else _of_table(log, shared)
+
+
+def _of_table(log: Log, shared: bool) -> Rows:
+    seen = log.survey()
+    if len(seen.actions) < 2:
+        found = f"must have at least two different values, got {[*seen.actions]}"
+        raise ValueError(f"{log.path}: {log.action or 'action'} {found}")
+    encoding = fitted_encoding(log, seen, shared)
+
+    def read() -> Iterator[Row]:
+        for events in log.events():
+            arms = seen.arms(log, events)
+            propensities = seen.propensities(events, arms)
+            numbers = arms.tolist(), events.rewards.tolist(), propensities.tolist()
+            for context, *others in zip(encoding.contexts(events.features), *numbers, strict=True):
+                yield Row(encoding.actions(context), *others)
+
+    return Rows(seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim, read)
+
+
+def _of_decisions(log: DecisionLog) -> Rows:
+    number, skipped, most, least, dim = 0, 0, 0, 1.0, 0
+    for each in log.decisions():
+        dim = dim or each.arms.shape[1]
+        if each.arms.shape[1] != dim:
+            found = f"{each.arms.shape[1]} at decision {each.id!r}"
+            raise ValueError(f"{log.path}: arms must have {dim} features in all decisions, got {found}")
+        if each.reward is None:
+            skipped += 1
+            continue
+        number, most = number + 1, max(most, len(each.arms))
+        least = min(least, float(each.probabilities[each.arm]))
+    if not number:
+        problem = f"all {skipped:,} lack a reward" if skipped else "it has none"
+        raise ValueError(f"{log.path} must have at least one decision to learn from, but {problem}")
+    if most < 2:
+        raise ValueError(f"{log.path}: some decision must have at least two arms, got one in all of them")
+    require_dim(f"{log.path}: arms", dim)
+
+    def read() -> Iterator[Row]:
+        for each in log.decisions():
+            if each.reward is not None:
+                yield Row(each.arms, each.arm, each.reward, float(each.probabilities[each.arm]))
+
+    return Rows(number, skipped, tuple(map(str, range(most))), least, dim, read)
