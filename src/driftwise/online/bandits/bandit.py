@@ -218,8 +218,12 @@ class Bandit:
         with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
             with self._lock:
                 state = files.to_tensors("state", self._decider.state)
-                gauge, pending = self._gauge.to_array(), self._pending.copied()
-            tensors = {**state, "gauge": gauge, **pending.to_tensors()}
+                gauge, pending = self._gauge.to_array(), self._pending.freeze()
+            try:
+                tensors = {**state, "gauge": gauge, **pending.to_tensors()}
+            finally:
+                with self._lock:
+                    self._pending.thaw()
             files.write(path, files.AgentFile(description, tensors))
 
     @classmethod

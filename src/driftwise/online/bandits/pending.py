@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
-from collections import OrderedDict
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import repeat
 from numbers import Integral
-from time import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from driftwise.base.validation import ArgumentError, require_array, require_kind, require_number
 from driftwise.online.bandits.deciders import Choice
+from driftwise.online.bandits.layers import Layers
 from driftwise.online.files import Tensors, leaves, pack, require_sound, unpack, with_leaves
 
+T = TypeVar("T")
+AT_ONCE = 500  # decisions that are copied before other threads may run
 LARGEST_ARM = 2**53  # which a float counts
 LONGEST_ID = 200  # characters
 RANDOM_BYTES = 8  # of a life
@@ -49,6 +50,36 @@ class Entry(NamedTuple):
     time: float
 
 
+class Frozen(NamedTuple):
+    """Decisions at one moment, which nobody changes."""
+
+    counts: tuple[int, int]  # made, expired
+    waiting: Mapping[str, Entry]
+    gone: Mapping[str, Outcome]
+
+    def to_tensors(self) -> Tensors:
+        """All decisions as arrays."""
+        entries = [*_slowly(self.waiting.values())]
+        choices = [each.choice for each in _slowly(entries)]
+        num, dim = len(choices), len(choices[0].features) if choices else 0
+        expired = [id for id, outcome in _slowly(self.gone.items()) if outcome is Outcome.EXPIRED]
+        tensors = {
+            "pending.counts": np.array(self.counts, dtype=np.int64),
+            "pending.gone": _text(self.gone),
+            "pending.expired": _text(expired),
+            "pending.ids": _text(self.waiting),
+            "pending.rounds": np.fromiter((each.number for each in _slowly(entries)), np.int64, num),
+            "pending.times": np.fromiter((each.time for each in _slowly(entries)), np.float64, num),
+            "pending.numbers": _rows((each[:3] for each in _slowly(choices)), num, 3),
+            "pending.features": _rows((each.features for each in _slowly(choices)), num, dim),
+        }
+        if choices and choices[0].planned is not None:
+            plans = (leaves(each.planned) for each in _slowly(choices))
+            for i, column in enumerate(zip(*plans, strict=True)):
+                tensors |= pack(f"plans.{i}", column)
+        return tensors
+
+
 class Pending:
     """Waiting decisions by their ids, in the order in which they were made.
 
@@ -64,9 +95,8 @@ class Pending:
         self.max_pending, self.expire_after = max_pending, expire_after
         self.num_made = 0
         self.num_expired = 0
-        # A plain dict would search past all that was removed for its first.
-        self.waiting: OrderedDict[str, Entry] = OrderedDict()
-        self.gone: OrderedDict[str, Outcome] = OrderedDict()
+        self.waiting: Layers[str, Entry] = Layers()
+        self.gone: Layers[str, Outcome] = Layers()
         self.begin_life()
 
     def begin_life(self) -> None:
@@ -86,7 +116,7 @@ class Pending:
         number = self.num_made
         if id is None:
             id = f"{self._life}-{number}"
-        self.waiting[id] = Entry(choice, number, time())
+        self.waiting[id] = Entry(choice, number, time.time())
         self.num_made += 1
         if len(self.waiting) > self.max_pending:
             self._expire()
@@ -118,30 +148,14 @@ class Pending:
         """All that wait, the oldest first."""
         return [Waiting(id, entry.choice.arm, entry.time) for id, entry in self.waiting.items()]
 
-    def copied(self) -> Pending:
-        """These decisions as they are now."""
-        other = copy.copy(self)
-        other.waiting, other.gone = self.waiting.copy(), self.gone.copy()
-        return other
+    def freeze(self) -> Frozen:
+        """These decisions as they are now, until `thaw`."""
+        return Frozen((self.num_made, self.num_expired), self.waiting.freeze(), self.gone.freeze())
 
-    def to_tensors(self) -> Tensors:
-        """All decisions, in arrays that nobody else writes to."""
-        entries = list(self.waiting.values())
-        choices = [each.choice for each in entries]
-        expired = [id for id, outcome in self.gone.items() if outcome is Outcome.EXPIRED]
-        tensors = {
-            "pending.counts": np.array([self.num_made, self.num_expired], dtype=np.int64),
-            "pending.gone": _text(self.gone),
-            "pending.expired": _text(expired),
-            "pending.ids": _text(self.waiting),
-            "pending.rounds": np.array([each.number for each in entries], dtype=np.int64),
-            "pending.times": np.array([each.time for each in entries], dtype=np.float64),
-            "pending.numbers": np.array([each[:3] for each in choices], dtype=np.float64),
-            "pending.features": np.array([each.features for each in choices], dtype=np.float64),
-        }
-        for i, column in enumerate(zip(*(leaves(each.planned) for each in choices), strict=True)):
-            tensors |= pack(f"plans.{i}", column)
-        return tensors
+    def thaw(self) -> None:
+        """Let what is frozen follow what has happened since."""
+        self.waiting.thaw()
+        self.gone.thaw()
 
     def restore(self, tensors: Tensors, like: Choice) -> None:
         """Take over the decisions of `to_tensors`, which are as `like` but for their numbers."""
@@ -160,7 +174,7 @@ class Pending:
             raise ArgumentError("pending.rounds", f"ascend to less than {self.num_made}", rounds)
         if self.num_expired + len(ids) > self.num_made or len(expired) > self.num_expired:
             raise ArgumentError("pending.counts", "not be more than were made", self.num_expired)
-        self.gone = OrderedDict(zip(gone, repeat(Outcome.REPEATED)))
+        self.gone.update(zip(gone, repeat(Outcome.REPEATED)))
         self.gone.update(zip(expired, repeat(Outcome.EXPIRED)))
         times = require_array("pending.times", tensors["pending.times"], (len(ids),))
         numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
@@ -189,14 +203,13 @@ class Pending:
         return self.waiting[next(iter(self.waiting))].number
 
     def _expire(self) -> None:
-        id, _ = self.waiting.popitem(last=False)
-        self._remember(id, Outcome.EXPIRED)
+        self._remember(self.waiting.pop_oldest(), Outcome.EXPIRED)
         self.num_expired += 1
 
     def _remember(self, id: str, outcome: Outcome) -> None:
         self.gone[id] = outcome
         if len(self.gone) > self.max_pending:
-            self.gone.popitem(last=False)
+            self.gone.pop_oldest()
 
 
 def as_id(id: Any) -> str:
@@ -209,5 +222,21 @@ def as_id(id: Any) -> str:
     raise ArgumentError("id", expected, id, repr(id)[:LONGEST_ID])
 
 
+def _slowly(values: Iterable[T]) -> Iterator[T]:
+    """The values; after every few of them other threads may run."""
+    for number, value in enumerate(values):
+        if number % AT_ONCE == 0:
+            time.sleep(0)
+        yield value
+
+
+def _rows(rows: Iterable[Any], num: int, length: int) -> np.ndarray:
+    made = np.empty((num, length))
+    for place, row in enumerate(rows):
+        made[place] = row
+    return made
+
+
 def _text(ids: Iterable[str]) -> np.ndarray:
-    return np.frombuffer(json.dumps([*ids]).encode(), dtype=np.uint8)
+    listed = ",".join(json.dumps(id) for id in _slowly(ids))
+    return np.frombuffer(f"[{listed}]".encode(), dtype=np.uint8)
