@@ -85,6 +85,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 }
 BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "adaptive": dict(base=dict(algorithm="sw_lin_ucb", length=(5, 20), noise_scale=0.3), decision="variance"),
+    "adaptive_glb_omd": dict(shortest=4, longest=16),
     "adaptive_lin_ts": dict(shortest=4, longest=16),
     "adaptive_lin_ucb": dict(shortest=4, longest=16),
     "bob": dict(num_episodes=NUM_EPISODES, noise_scale=0.3, block_length=9),

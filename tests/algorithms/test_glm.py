@@ -17,6 +17,7 @@ from driftwise.base.types import Spec
 from driftwise.environments import LinearBandit, linear_bandit
 from driftwise.environments.arms import FreshArms, orthogonal_arms
 from driftwise.environments.paths import Rotation, abrupt_path
+from driftwise.parts.forgetting import NoForgetting, SlidingWindow
 from driftwise.parts.links import LINKS
 from driftwise.parts.mirror_descent import in_ball
 from driftwise.simulation.play import play
@@ -59,6 +60,16 @@ def test_mirror_descent_is_its_plain_loop(link: Any, rate: float) -> None:
         )
         lengths.append(np.linalg.norm(step.estimate))
     assert max(lengths) == pytest.approx(0.8)
+
+
+def test_a_rate_of_one_is_no_forgetting_and_windows_are_refused() -> None:
+    environment = world()
+    agent = d_glb_omd(environment.spec, rate=1.0, ridge=0.5)
+    bare = dataclasses.replace(agent, forgetting=NoForgetting())
+    for one, other in zip(*(play(each, environment, 20) for each in (agent, bare)), strict=True):
+        np.testing.assert_array_equal(one.plan.q, other.plan.q)
+    with pytest.raises(ValueError, match=r"^forgetting must be exponential weights, or none, got "):
+        dataclasses.replace(agent, forgetting=SlidingWindow(5))
 
 
 def test_with_the_identity_and_no_bound_mirror_descent_is_weighted_ridge_regression() -> None:

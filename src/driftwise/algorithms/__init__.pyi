@@ -45,6 +45,7 @@ from driftwise.algorithms.unknown_variation.adaptive import adaptive as adaptive
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ts as adaptive_lin_ts
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb as adaptive_lin_ucb
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_opt_wlsvi as adaptive_opt_wlsvi
+from driftwise.algorithms.unknown_variation.adaptive_glb import adaptive_glb_omd as adaptive_glb_omd
 from driftwise.algorithms.unknown_variation.borl import ada_lsvi_ucb_restart as ada_lsvi_ucb_restart
 from driftwise.algorithms.unknown_variation.borl import bob as bob
 from driftwise.algorithms.unknown_variation.borl import borl as borl

@@ -10,6 +10,7 @@ from driftwise.base.types import (
     Episode,
     FeatureTable,
     Forecast,
+    Forgetting,
     Key,
     Moments,
     Numeric,
@@ -17,8 +18,9 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.exploration import Exploration, bandit_plan
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.links import Link
 from driftwise.parts.regression import empty_moments, linear, matvec
 
@@ -45,12 +47,21 @@ class MirrorDescent(Forecaster):
 
     spec: Spec = member(Spec)
     link: Link = member(Link)
-    forgetting: ExponentialWeights = member(ExponentialWeights)
+    forgetting: Forgetting = member(Forgetting)
     exploration: Exploration = member(Exploration)
     ridge: Numeric = number(above=0)
     norm_bound: Numeric = number(above=0)
     step_size: Numeric = number(at_least=1)
     dispersion: Numeric = number(above=0, default=1.0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.forgetting, ExponentialWeights | NoForgetting):
+            raise ArgumentError("forgetting", "be exponential weights, or none", self.forgetting)
+
+    @property
+    def rate(self) -> Numeric:
+        """η."""
+        return self.forgetting.rate if isinstance(self.forgetting, ExponentialWeights) else 1.0
 
     @property
     def optimistic(self) -> bool:
@@ -88,7 +99,7 @@ class MirrorDescent(Forecaster):
         return decayed._replace(
             gram=gram,
             cross=matvec(gram, theta)[..., None],
-            memory=self.forgetting.rate * state.memory + xp.log1p(slope * width),
+            memory=self.rate * state.memory + xp.log1p(slope * width),
         )
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
