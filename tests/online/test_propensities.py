@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit, load
+from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.sampled import Sampled
 from driftwise.parts.envelope import winning_chances
 from tests.online.streams import BANDITS, make, rounds
 
@@ -125,3 +127,25 @@ def test_a_restored_bandit_keeps_its_floor_and_its_draws(tmp_path: Path):
         np.testing.assert_array_equal(one.probabilities, other.probabilities)
         bandit.learn(one.id, reward)
         restored.learn(other.id, reward)
+
+
+@pytest.mark.parametrize("name", ["lin_ts", "d_lin_ts"])
+def test_draws_at_once_have_the_shares_of_draws_one_by_one(name):
+    """Five standard errors of a share in either; both have learnt the same, with Λ̃ and without."""
+    num, agent = 200, make(name).agent
+    fast, slow, alone = (
+        make(name, num_draws=num)._decider,
+        Planned(agent, Draws(8), num),
+        Planned(agent, Draws(0)),
+    )
+    assert isinstance(fast, Sampled)
+    for t, (arms, reward) in enumerate(rounds(6, seed=1)):
+        choice = alone.choice(alone.offer(arms, t), 0)
+        for decider in (fast, slow):
+            decider.learn(choice, reward)
+    np.testing.assert_allclose(fast.state.cross, slow.state.cross, rtol=1e-12)
+    one, other = fast.offer(ARMS, 9), slow.offer(ARMS, 9)
+    errors = 5 * np.sqrt(2 * other.chances * (1 - other.chances) / num)
+    assert (np.abs(one.chances - other.chances) <= errors).all()
+    assert np.count_nonzero(one.chances > 0.02) >= 3
+    np.testing.assert_allclose(one.scores - one.bonus, other.scores - other.bonus, atol=1e-12)

@@ -27,7 +27,7 @@ from driftwise.base.validation import (
     require_number,
 )
 from driftwise.online import files
-from driftwise.online.bandits import mixed
+from driftwise.online.bandits import mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
 from driftwise.online.limits import (
@@ -251,6 +251,8 @@ def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
         return Direct(agent, agent.exploration, draws)
     if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
         return mixed.Mixed(agent, draws)
+    if num_draws > 1 and isinstance(agent, LeastSquares) and sampled.fits(agent):
+        return sampled.Sampled(agent, draws, num_draws)
     return Planned(agent, draws, num_draws)
 
 

@@ -1,7 +1,7 @@
 """Deciders: an agent and its state, led through single events.
 
-`Planned` leads any agent by its plans; `Direct` leads plain upper confidence bounds, and is faster; so does
-`Mixed`, in a file of its own, for mixtures of memories.
+`Planned` leads any agent by its plans; `Direct` leads plain upper confidence bounds, and is faster; so do, in
+files of their own, `Mixed` for mixtures of memories and `Sampled` for Thompson sampling by many draws.
 """
 
 from __future__ import annotations
