@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ FEWEST_RUNS = 6  # of which signs can be flipped often enough to tell anything a
 def regret(data: ReportData) -> Section:
     """Cumulative regret, and smoothed regret of an episode, of every agent."""
     first = data.results[data.labels[0]]
-    figures = tuple(_figure(data, view) for view in views(first, data.changes, data.quantity))
+    both = views(first, data.changes, data.quantity)
+    figures = tuple(_figure(data, view) for view in both)
     note = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
     if (width := smoothing(first)) > 1:
         note += f" {data.quantity.capitalize()} of an episode is the mean over the last {width} points"
@@ -47,19 +49,19 @@ def regret(data: ReportData) -> Section:
     if faint := sum(number is None for number in data.styles.values()):
         note += f" Faint: {counted(faint, 'agent')} of higher average rank."
     return Section(
-        f"{data.quantity.capitalize()} over time", [figures, _lead_note(data), note, *data.grid_notes]
+        f"{data.quantity.capitalize()} over time", [figures, _lead_note(data, both), note, *data.grid_notes]
     )
 
 
-def _lead_note(data: ReportData) -> str:
+def _lead_note(data: ReportData, both: Sequence[View]) -> str:
     if len(data.labels) < 2:
         return "One agent leads alone."
     if data.num_runs < FEWEST_RUNS:
         return f"With fewer than {FEWEST_RUNS} runs no test can tell when {data.leader} is ahead."
-    return (
-        f"Shaded: where the curve of {data.leader} is significantly below all others, by sign-flip tests "
-        "over runs at 5 % for all episodes together."
-    )
+    below = "significantly below all others, by sign-flip tests over runs at 5 % for all episodes together"
+    if any(lead_spans(data, view) for view in both):
+        return f"Shaded: where the curve of {data.leader} is {below}."
+    return f"At no time is the curve of {data.leader} {below}."
 
 
 def lead_spans(data: ReportData, view: View) -> list[tuple[int, int]]:
