@@ -231,7 +231,8 @@ def test_the_lead_says_since_when_it_is_significant(tmp_path: Path) -> None:
 def _opening(report: dict[str, ReportData]) -> list[str]:
     """The heading of the page and the paragraph below it."""
     header = html_page(report).split("</header>")[0]
-    return [html.unescape(text) for text in re.findall(r'<(?:h1|p class="lead")>(.*?)</', header)]
+    texts = re.findall(r'<(?:h1|p class="lead")>(.*?)</', header)
+    return [html.unescape(text).replace("\u00a0", " ") for text in texts]
 
 
 def test_recovery_shows_how_many_runs_recovered_before_how_fast(tmp_path: Path) -> None:
