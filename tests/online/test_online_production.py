@@ -242,3 +242,48 @@ print([name for name in ("jax", "scipy", "pyarrow", "gymnasium", "pandas") if na
 """
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert told == "[]\n"
+
+
+@pytest.mark.parametrize("moment", [20, 500, 1500])
+def test_one_reward_in_a_wrong_unit_does_not_blind_the_gauge(moment):
+    rng, gauge = np.random.default_rng(2), Gauge()
+    for t in range(2000):
+        gauge.observe(1e6 if t == moment else rng.normal(), 0.0)
+        assert t < 100 or gauge.drift < 4  # one outlier is no drift
+    assert gauge.outliers == 1
+    for _ in range(30):
+        gauge.observe(3 * rng.normal(), 0.0)
+    assert gauge.drift > 4
+
+
+def test_rewards_outside_their_range_are_refused_and_counted(tmp_path):
+    bandit = make(reward_range=(0.0, 1.0))
+    before, decision = bandit.state, bandit.decide(ARMS)
+    for reward in (-0.1, 100):
+        with pytest.raises(ValueError, match=r"^reward must lie in reward_range, from 0 to 1, got"):
+            bandit.learn(decision.id, reward)
+    assert bits(bandit.state) == bits(before)
+    bandit.save(tmp_path / "agent.safetensors")
+    restored = load(tmp_path / "agent.safetensors")
+    with pytest.raises(ValueError, match="reward_range"):
+        restored.learn(decision.id, 2.0)
+    restored.learn(decision.id, 1.0)
+    assert (bandit.summary().outside, restored.summary().outside, restored.summary().rewards) == (2, 3, 1)
+
+
+def test_rewards_outside_their_range_are_clipped_and_counted():
+    clipped, told = make(reward_range=(0, 1), outside="clip"), make()
+    for reward, meant in ((100.0, 1.0), (-3.0, 0.0), (0.4, 0.4)):
+        clipped.learn(clipped.decide(ARMS).id, reward)
+        told.learn(told.decide(ARMS).id, meant)
+    assert bits(clipped.state) == bits(told.state)
+    assert (clipped.summary().outside, told.summary().outside) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"reward_range": 3}, {"reward_range": (1, 0)}, {"reward_range": (0, np.nan)}, {"outside": "drop"}],
+)
+def test_a_range_that_is_none_is_refused(options):
+    with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):
+        make(**options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,21 @@ LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 def require_reward(reward: Any) -> float:
     """A single reward within the limits, as a float."""
     return float(require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
+
+
+def require_range(reward_range: Any) -> tuple[float, float]:
+    """The lowest and the highest reward that there can be; by default any within the limits."""
+    if reward_range is None:
+        return -LARGEST_REWARD, LARGEST_REWARD
+    if not isinstance(reward_range, Sequence) or isinstance(reward_range, str) or len(reward_range) != 2:
+        raise ArgumentError("reward_range", "be the lowest and the highest reward", reward_range)
+    low, high = (
+        float(require_number("reward_range", each, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
+        for each in reward_range
+    )
+    if not low < high:
+        raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
+    return low, high
 
 
 def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:

@@ -14,6 +14,8 @@ from driftwise.base.validation import ArgumentError, require_array
 from driftwise.online.limits import LARGEST_REWARD
 
 RECENT, OLDER = 50, 1000  # samples that the two averages remember
+FARTHEST = 10  # standard deviations from the older mean that an error counts for
+FEW = 10  # errors that say nothing about a deviation yet
 
 
 @dataclass(slots=True)
@@ -30,6 +32,10 @@ class Gauge:
     unless large errors are rare: with a reward of 1 in a hundred decisions and 0 else, about once in 10,000
     rewards, and above 8 hardly ever. It falls back when the agent has learnt the new world, or when the old
     errors are forgotten here too.
+
+    An error counts as at most `FARTHEST` standard deviations above $m_2$, once there were a `FEW`:
+    else a single one in the wrong unit would make $v_2$ so large that no drift is seen for thousands of
+    rewards. What was cut counts in `outliers`.
     """
 
     count: float = 0
@@ -37,19 +43,25 @@ class Gauge:
     older: float = 0.0
     variance: float = 0.0
     recent_bonus: float = 0.0
+    outliers: float = 0
+    outside: float = 0  # rewards outside their range
 
     @classmethod
     def from_array(cls, numbers: np.ndarray) -> Gauge:
         """The gauge that `to_array` wrote; other numbers are a `ValueError`."""
-        gauge = cls(*require_array("gauge", numbers, (5,)).tolist())
-        if gauge.count < 0 or gauge.variance < 0:
-            raise ArgumentError("gauge", "have a count and a variance of at least 0", gauge)
+        gauge = cls(*require_array("gauge", numbers, (7,)).tolist())
+        if min(gauge.count, gauge.variance, gauge.outliers, gauge.outside) < 0:
+            raise ArgumentError("gauge", "have counts and a variance of at least 0", gauge)
         return gauge
 
     def observe(self, error: float, bonus: float) -> None:
         """Take in one error of prediction, and the bonus that exploration had added to the prediction."""
         count = self.count = self.count + 1
         size = min(abs(error), LARGEST_REWARD)  # its square has to stay finite
+        if count > FEW and self.variance > 0:
+            farthest = self.older + FARTHEST * math.sqrt(self.variance)
+            if size > farthest:
+                size, self.outliers = farthest, self.outliers + 1
         step = 1 / count if count < RECENT else 1 / RECENT
         self.recent += step * (size - self.recent)
         self.recent_bonus += step * (bonus - self.recent_bonus)
@@ -83,6 +95,8 @@ class Summary:
     recent_error: float  # mean |reward − prediction| of the last 50 rewards or so
     recent_bonus: float  # mean exploration in the index, of the same decisions
     drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed
+    outliers: int  # rewards farther from their predictions than any before them would explain
+    outside: int  # rewards outside `reward_range`, which were refused or clipped
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,7 @@ class EpisodicSummary:
     recent_error: float  # mean |r + V(s') − prediction| of a step, over the last 50 episodes or so
     recent_bonus: float  # mean exploration in the index, of the same steps
     drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed
+    outliers: int  # errors larger than any before them would explain
 
 
 def watched(agent: Agent, state: Any, gauge: Gauge, missing: float | None) -> dict[str, Any]:
@@ -112,4 +127,5 @@ def watched(agent: Agent, state: Any, gauge: Gauge, missing: float | None) -> di
         "recent_error": gauge.recent,
         "recent_bonus": gauge.recent_bonus,
         "drift": gauge.drift,
+        "outliers": int(gauge.outliers),
     }

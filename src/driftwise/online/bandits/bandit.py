@@ -7,9 +7,9 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from driftwise.base.types import Spec
 from driftwise.base.validation import (
     ArgumentError,
     require_array,
+    require_choice,
     require_count,
     require_kind,
     require_number,
@@ -33,6 +34,7 @@ from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,
+    require_range,
     require_reward,
     require_within,
     within_memory,
@@ -42,6 +44,7 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 
 KIND = "bandit"  # in files
+OUTSIDE = ("refuse", "clip")  # what is done to rewards outside their range
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,9 @@ class Bandit:
     `epsilon/num_arms`; an algorithm with an `epsilon` of its own is given it. Agents that draw what they
     decide by, as Thompson sampling does, draw `num_draws` times and take an arm by its share of wins.
 
+    A reward outside `reward_range`, say in a wrong unit, is refused, so that its decision waits on, or
+    clipped, as `outside` says; both are counted in the summary.
+
     Any number of threads may use one bandit, and a process that forks: its child goes on from between two
     calls. A mistake in the arguments is a `ValueError`, changing nothing.
     `decide` raises a `FloatingPointError` where no finite number supports a decision, and is likely to do so
@@ -98,6 +104,8 @@ class Bandit:
         epsilon: float | None = None,
         num_draws: int = 1,
         metadata: Mapping[str, Any] | None = None,
+        reward_range: tuple[float, float] | None = None,
+        outside: Literal["refuse", "clip"] = "refuse",
         **parameters: Any,
     ) -> None:
         if epsilon is not None and lookup(algorithm).takes("epsilon"):
@@ -105,7 +113,9 @@ class Bandit:
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
         exploring, metadata = (epsilon or 0.0, num_draws), {} if metadata is None else metadata
-        self._start(algorithm, agent, seed, max_pending, expire_after, *exploring, metadata)
+        self._start(
+            algorithm, agent, seed, max_pending, expire_after, *exploring, metadata, reward_range, outside
+        )
 
     def _start(
         self,
@@ -117,6 +127,8 @@ class Bandit:
         epsilon: float,
         num_draws: int,
         metadata: Mapping[str, Any],
+        reward_range: Sequence[float] | None,
+        outside: str,
     ) -> None:
         if agent.needs:
             found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
@@ -136,6 +148,8 @@ class Bandit:
         self._pending = Pending(require_count("max_pending", max_pending), expire_after)
         with within_memory(agent):
             self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed, self.num_draws)
+        self._lowest, self._highest = require_range(reward_range)
+        self.reward_range, self.outside = reward_range, require_choice("outside", outside, OUTSIDE)
         self._gauge = Gauge()
         self._lock, self._writing = threading.RLock(), threading.Lock()
         with _forking:
@@ -162,6 +176,7 @@ class Bandit:
                 rewards=decisions - expired - pending,
                 pending=pending,
                 expired=expired,
+                outside=int(self._gauge.outside),
                 **watched(self.agent, self._decider.state, self._gauge, missing=math.nan),
             )
 
@@ -197,10 +212,19 @@ class Bandit:
                 if strict:
                     raise self._pending.refused(id, choice)
                 return choice
+            if not self._lowest <= reward <= self._highest:
+                reward = self._within_range(reward)
             self._decider.learn(choice, reward)
             self._pending.rewarded(id)
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
             return Outcome.LEARNT
+
+    def _within_range(self, reward: float) -> float:
+        self._gauge.outside += 1
+        if self.outside == "refuse":
+            low, high = self._lowest, self._highest
+            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
+        return min(max(reward, self._lowest), self._highest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was."""
@@ -214,6 +238,8 @@ class Bandit:
             "epsilon": self.epsilon,
             "num_draws": self.num_draws,
             "metadata": files.require_plain("metadata", self.metadata),
+            "reward_range": self.reward_range,
+            "outside": self.outside,
         }
         with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
             with self._lock:
