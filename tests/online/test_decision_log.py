@@ -92,6 +92,20 @@ def test_a_replay_of_the_same_decisions_is_the_same_from_a_table_and_from_a_log(
         np.testing.assert_allclose(other.final.values[name], estimate, rtol=1e-9)
 
 
+def test_a_policy_is_replayed_with_the_floor_that_it_is_deployed_with(
+    logged: tuple[Path, list[dict]],
+) -> None:
+    log, given = DecisionLog(logged[0]), dict(noise_scale=0.1)
+    always, uniform = (
+        replay(log, name, extra).final
+        for name, extra in (("lin_ucb", given | {"epsilon": 1.0}), ("uniform", {}))
+    )
+    for name in ("IPS", "SNIPS", "DR"):
+        np.testing.assert_allclose(always.values[name], uniform.values[name], rtol=1e-9)
+    with pytest.raises(ValueError, match="max_pending"):
+        replay(log, "lin_ucb", given | {"max_pending": 3})
+
+
 def test_the_command_line_replays_a_log_as_it_is(
     logged: tuple[Path, list[dict]], capsys: pytest.CaptureFixture[str]
 ) -> None:

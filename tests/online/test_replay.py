@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from driftwise.analysis.replay import html_page, lead
-from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.deciders import Direct, Draws
 from driftwise.online.replay import Log, replay
 from driftwise.online.replay.estimates import Event, Tally
 from driftwise.online.replay.models import Encoding, RewardModel
@@ -228,7 +228,7 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
 
 def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt = []
-    monkeypatch.setattr(Planned, "learn", lambda self, choice, reward: learnt.append(reward))
+    monkeypatch.setattr(Direct, "learn", lambda self, choice, reward: learnt.append(reward))
     found = replay(log, "lin_ucb", {"radius": 0.3}).final
     assert 0 < found.accepted == len(learnt) < found.events
     assert np.mean(learnt) == pytest.approx(found.values["replay"].value)

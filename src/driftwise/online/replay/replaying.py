@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.algorithms import build
+from driftwise.algorithms.registry import lookup
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.online.bandits.bandit import Bandit
-from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.bandit import Bandit, decider_of
+from driftwise.online.bandits.deciders import Decider
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logs import Log
 from driftwise.online.replay.models import RewardModel
 from driftwise.online.replay.rows import Row, Rows, rows_of
 
+EXPLORING = ("epsilon", "num_draws")  # options of a bandit that change its policy
 WINDOWS = 50  # by default
 MAX_WINDOWS = 10_000  # they are kept
 ROWS_AT_ONCE = 64  # in memory, with all their arms
@@ -103,7 +105,7 @@ def replay(
       log: the decisions: a table with a context in each row, or a `DecisionLog` with the features of all
         arms, which are taken as they are and may be others in every row.
       algorithm: the name of a registered algorithm.
-      parameters: of the algorithm.
+      parameters: of the algorithm, with a `Bandit`'s `epsilon` and `num_draws`.
       shared: whether actions of a table share the weights of the context, see `Encoding`.
       frozen_after: learn from that many rows, then keep the policy and estimate on the others.
       every: rows of a window; by default a fiftieth of all.
@@ -124,9 +126,12 @@ def replay(
     if rows.number > MAX_WINDOWS * size:
         raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {rows.number:,} rows", size)
     parameters = dict(parameters or {})
-    build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **parameters)  # a bandit has options besides
-    agent = Bandit(algorithm, dim=rows.dim, seed=seed, **parameters).agent
-    replayer = _Replayer(rows, Planned(agent, Draws(seed)), frozen)
+    exploring = [name for name in EXPLORING if not lookup(algorithm).takes(name)]
+    own = {name: value for name, value in parameters.items() if name not in exploring}
+    build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **own)  # a bandit has more options
+    bandit = Bandit(algorithm, dim=rows.dim, seed=seed, **parameters)
+    decider = decider_of(bandit.agent, bandit.seed, bandit.num_draws)
+    replayer = _Replayer(rows, decider, bandit.epsilon, frozen)
     so_far, window = Tally(), Tally()
     windows, done, coming = [], 0, rows.read()
     while some := list(islice(coming, ROWS_AT_ONCE)):
@@ -150,9 +155,9 @@ def replay(
 class _Replayer:
     """The agent and the reward model on their way through the log."""
 
-    def __init__(self, rows: Rows, decider: Planned, frozen: int) -> None:
+    def __init__(self, rows: Rows, decider: Decider, epsilon: float, frozen: int) -> None:
         self._least, self._decider, self._model = rows.least_propensity, decider, RewardModel(rows.dim)
-        self._frozen, self._round, self.learnt = frozen, 0, 0
+        self._epsilon, self._frozen, self._round, self.learnt = epsilon, frozen, 0, 0
 
     def seen(self, rows: Sequence[Row]) -> Iterator[Event]:
         """Some rows, as the estimators see them."""
@@ -164,7 +169,7 @@ class _Replayer:
         decider, (arms, arm, reward, propensity) = self._decider, row
         with np.errstate(all="ignore"):
             try:
-                offer = decider.offer(arms, self._round)
+                offer = decider.offer(arms, self._round).with_floor(self._epsilon)
             except FloatingPointError as error:
                 raise ValueError(str(error)) from None
             weight = offer.chances.item(arm) / propensity
