@@ -207,6 +207,17 @@ def test_forgetting_clicks_beats_remembering_them_where_tastes_change() -> None:
     assert lost[0.95] < lost[1.0] / 2
 
 
+@pytest.mark.parametrize("name", ["d_glb_omd", "adaptive_glb_omd"])
+def test_online_the_index_of_a_click_is_a_chance(name: str) -> None:
+    told = {"rate": 0.9} if name == "d_glb_omd" else {"longest": 16}
+    bandit = dw.online.Bandit(name, dim=3, **told)
+    for t in range(20):
+        decision = bandit.decide(np.eye(3))
+        assert 0 <= decision.index - decision.bonus <= decision.index <= 1
+        bandit.learn(decision.id, reward=float(t % 3 == 0))
+    assert 0 < bandit.summary().recent_error < 1
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
