@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from driftwise.online import EpisodicAgent
+from driftwise.online.episodes.blocks import BlockLeastSquares, blocks_of
 from driftwise.online.episodes.practice import PRACTICE
-from driftwise.online.features import OneHot, PerAction
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.online.features import Fourier, OneHot, PerAction
+from driftwise.parts.exploration import Ucb
 
 PRICES = (0.2, 0.1, 0.3, 0.6, 0.9, 0.4, 0.7, 1.0)
 LEVELS, ACTIONS = 5, 3  # keep, buy, sell
@@ -68,28 +69,28 @@ def test_a_battery_is_run_well_by_agents_that_are_told_neither_radius_nor_ridge(
 
 def test_numbers_that_are_given_stay_as_they_are() -> None:
     agent = EpisodicAgent("opt_wlsvi", features=TABLE, horizon=2, rate=0.9, ridge=0.5).agent
-    assert isinstance(agent, LeastSquares)
-    assert agent.ridge == 0.5
-    assert agent.exploration.radius == PRACTICE["radius"]  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(agent, BlockLeastSquares)
+    assert agent.base.ridge == 0.5
+    assert agent.base.exploration == Ucb(PRACTICE["radius"])
 
 
 def test_an_algorithm_without_a_radius_has_its_own_ridge() -> None:
     agent = EpisodicAgent("epsilon_greedy_lsvi", features=TABLE, horizon=2, epsilon=0.1).agent
-    assert isinstance(agent, LeastSquares)
-    assert agent.ridge == 1.0
+    assert isinstance(agent, BlockLeastSquares)
+    assert agent.base.ridge == 1.0
 
 
 @pytest.mark.parametrize(("decision", "num_plans"), [("heaviest", 1), ("draw", 1), ("mixture", 5)])
 def test_only_memories_that_decide_are_planned_with(
     decision: str, num_plans: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned, plan = list[LeastSquares](), LeastSquares.plan
+    planned, plan = list[BlockLeastSquares](), BlockLeastSquares.plan
 
-    def counted(agent: LeastSquares, *arguments: Any) -> Any:
+    def counted(agent: BlockLeastSquares, *arguments: Any) -> Any:
         planned.append(agent)
         return plan(agent, *arguments)
 
-    monkeypatch.setattr(LeastSquares, "plan", counted)
+    monkeypatch.setattr(BlockLeastSquares, "plan", counted)
     sizes: Any = dict(horizon=len(PRICES), shortest=8, longest=64, decision=decision)
     agent = EpisodicAgent("adaptive_opt_wlsvi", features=TABLE, **sizes)
     agent.begin(0)
@@ -103,3 +104,46 @@ def test_slots_that_hold_no_episode_are_not_looked_at() -> None:
         assert held.features.shape[1] == len(held.weights) == min(num, 5)
         assert held.ahead.base is not None  # a view
         returns(agent, 1)
+
+
+SHARED = PerAction(Fourier(low=(0.0,), high=(4.0,), order=2), ACTIONS).table(
+    [(float(x),) for x in range(LEVELS)]
+)
+
+
+@pytest.mark.parametrize("features", [TABLE, SHARED], ids=["one-hot", "per action"])
+@pytest.mark.parametrize(
+    ("algorithm", "parameters"),
+    [
+        ("adaptive_opt_wlsvi", dict(shortest=8, longest=16)),
+        ("opt_wlsvi", dict(rate=0.9)),
+        ("opt_wlsvi", dict(rate=0.9, norm="single", clip="tight")),
+        ("sw_lsvi_ucb", dict(length=4)),
+        ("lsvi_ucb_restart", dict(period=4)),
+        ("epsilon_greedy_lsvi", dict(epsilon=0.3)),
+    ],
+)
+def test_blocks_give_what_the_whole_matrix_gives(
+    features: np.ndarray, algorithm: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: Any = dict(features=features, horizon=len(PRICES), **parameters)
+    in_blocks = EpisodicAgent(algorithm, **given)
+    monkeypatch.setattr("driftwise.online.episodes.states.blocks_of", lambda features: None)
+    whole = EpisodicAgent(algorithm, **given)
+    assert in_blocks.agent != whole.agent
+    for _ in range(12):
+        assert returns(in_blocks, 1) == returns(whole, 1)
+        for name in ("weights", "bonus", "q", "values"):  # the tolerance is far above rounding at ridge 0.01
+            one, other = (getattr(each.plan, name) for each in (in_blocks, whole))
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    assert in_blocks.summary().condition == pytest.approx(whole.summary().condition, rel=1e-6)
+
+
+def test_blocks_are_found_where_rows_do_not_mix_coordinates() -> None:
+    rows = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [0, 0, 0, 4], [0, 5, 0, 6], [0, 0, 0, 0]])
+    found = blocks_of(rows)
+    assert found is not None
+    assert found.order.tolist() == [[0, 2], [1, 3]]
+    assert found.at_rows(found.rows[..., 0]).tolist() == [1, 3, 0, 5, 0]
+    assert blocks_of(np.ones((1, 3))) is None  # one block
+    assert blocks_of(rows[:1]) is None  # blocks of two sizes

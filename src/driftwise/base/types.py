@@ -75,10 +75,22 @@ class Variation:
         return self.reward_budget + self.transition_budget
 
 
+class Blocks(NamedTuple):
+    """Coordinates of features in B blocks of m, such that every row is 0 outside of one of them."""
+
+    order: Array  # [B, m] the coordinates of each block
+    rows: Array  # [B, R, m] the rows of each block, then zeros
+    place: Array  # [N] where each row is among all `B·R`
+
+    def at_rows(self, numbers: Array) -> Array:
+        """Numbers `[..., B, R]` of rows in blocks in the order of the table: `[..., N]`."""
+        return numbers.reshape((*numbers.shape[:-2], -1))[..., self.place]
+
+
 class FeatureTable(NamedTuple):
     """All state-action pairs of an episode, flattened state by state to `N = S·A` rows.
 
-    The last five fields are there for agents that name them in `needs`.
+    The five fields from `rewards` on are there for agents that name them in `needs`.
     """
 
     values: Array  # [N, d]
@@ -89,6 +101,7 @@ class FeatureTable(NamedTuple):
     initial: Array | None = None  # [S] the distribution of the first state
     projection: Array | None = None  # [S, S] onto the span of known features of successors
     positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
+    blocks: Any = None  # `Blocks` of the rows, for agents that make use of them
 
 
 class Sample(NamedTuple):

@@ -119,7 +119,8 @@ def watched(agent: Agent, state: Any, gauge: Gauge, missing: float | None) -> di
         weight, weight_sq = (float(np.ravel(each)[0]) for each in (moments.weight, moments.weight_sq))
         effective = weight * weight / weight_sq if weight_sq else 0.0
         eigenvalues = np.linalg.eigvalsh(moments.gram)
-        smallest, largest = eigenvalues[..., 0], eigenvalues[..., -1]
+        eigenvalues = eigenvalues.reshape(len(eigenvalues), -1)  # of all blocks of a step
+        smallest, largest = eigenvalues.min(axis=-1), eigenvalues.max(axis=-1)
         condition = float((largest / smallest).max()) if smallest.min() > 0 else math.inf
     return {
         "effective_samples": effective,

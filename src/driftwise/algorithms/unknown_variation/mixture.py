@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
 from driftwise.base.arrays import map_tree, namespace, over_stacked, write
-from driftwise.base.part import at, choice, member, part
+from driftwise.base.part import choice, member, numbers, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.noise import LearntNoise, NoiseSums
 from driftwise.parts.regression import linear
 
@@ -182,8 +181,8 @@ def can_be_copied(base: Any) -> bool:
     if not isinstance(forgetting, ExponentialWeights):
         return False
     rates: Any = forgetting.rate
-    bare = [dataclasses.replace(at(base, j), forgetting=NoForgetting()) for j in range(len(rates))]
-    return all(each == bare[0] for each in bare) and rates[-1] == max(rates)
+    others = (each.value for each in numbers(base) if each.value is not rates)
+    return all(len(set(values)) == 1 for values in others) and rates[-1] == max(rates)
 
 
 def overall(log_weights: Array) -> Array:

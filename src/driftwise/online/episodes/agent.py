@@ -17,6 +17,7 @@ from driftwise.base.random import keys_of
 from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
+from driftwise.online.episodes.blocks import BlockLeastSquares, in_blocks
 from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
 from driftwise.online.episodes.practice import with_practice
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
@@ -26,6 +27,7 @@ from driftwise.online.summary import EpisodicSummary, Gauge, watched
 from driftwise.parts.least_squares import LeastSquares
 
 KIND = "episodic agent"  # in files
+PLAIN = (LeastSquares, BlockLeastSquares, RememberedLeastSquares)
 
 
 class OpenEpisode(NamedTuple):
@@ -95,6 +97,8 @@ class EpisodicAgent:
         require_single(agent)
         if callable(features):
             agent = remembering(agent, memory=memory, tolerance=tolerance)
+        elif states.blocks is not None:
+            agent = in_blocks(agent)
         self._start(
             agent,
             states,
@@ -119,7 +123,7 @@ class EpisodicAgent:
         self._table = states.table(agent, known)
         self._known = {name: np.array(each, dtype=np.float64) for name, each in known.items()}
         self.plan_every = require_count("plan_every", plan_every)
-        if self.plan_every > 1 and not isinstance(agent, (LeastSquares, RememberedLeastSquares)):
+        if self.plan_every > 1 and not isinstance(agent, PLAIN):
             raise ArgumentError("plan_every", "be 1 but for plain least squares", plan_every)
         self.seed = require_count("seed", seed, at_least=0)
         self.metadata = files.require_plain("metadata", metadata)

@@ -10,8 +10,9 @@ import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.part import CONFIGURABLE, from_config, to_config
-from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.base.types import Blocks, Episode, FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
+from driftwise.online.episodes.blocks import blocks_of
 from driftwise.online.features import FeatureMap
 from driftwise.online.files import AgentFile
 from driftwise.parts.regression import feature_table
@@ -38,6 +39,7 @@ class States(ABC):
     end: Any  # the state after the end of an episode, in which nothing can be earned
     description: Any = None  # plain values of which it can be made again, if the tensors are not enough
     tensors: Mapping[str, np.ndarray]
+    blocks: Blocks | None = None  # of the features of all states
 
     @abstractmethod
     def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
@@ -64,6 +66,7 @@ class TableOfStates(States):
         self.num_states = self.end + 1
         self.tensors = {"features": table}
         self._features = np.concatenate([table, np.zeros((1, *table.shape[1:]))])
+        self.blocks = blocks_of(self._features.reshape(-1, self.dim))
 
     def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
         num_states, horizon = self.end, agent.spec.horizon
@@ -75,7 +78,7 @@ class TableOfStates(States):
         }
         for name in known:
             require_choice("known", name, list(shapes))
-        table = feature_table(self._features)
+        table = feature_table(self._features)._replace(blocks=self.blocks)
         for name in (each for each in agent.needs if each in shapes):
             if name not in known:
                 raise ArgumentError("known", f"have the {name} that the algorithm needs", sorted(known))
