@@ -239,7 +239,7 @@ def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:
         told = json.dumps(header).encode()
         path.write_bytes(len(told).to_bytes(8, "little") + told + content[end:])
     else:
-        description, tensors = files.read(original)
+        description, tensors, _ = files.read(original)
         if rng.random() < 0.6:
             changed_value(rng, description)
         if rng.random() < 0.6:

@@ -37,7 +37,7 @@ def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.Captur
         "--set",
         "rate=0.99",
         "--set",
-        "radius=0.3",
+        "radius=.3",
         "--set",
         "norm=single",
     )

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
+from driftwise.base.files import remove_leftovers
 from driftwise.experiments import storage
 from driftwise.simulation import files
 from tests import examples
@@ -280,17 +281,17 @@ def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_pat
         pass
     here = platform.node().replace(".", "-")
     names_of = {
-        "dead": f".x.npz.{here}.{ended.pid}.part",
-        "own": f".x.npz.{here}.{os.getpid()}.part",
-        "alive": f".x.npz.{here}.{os.getppid()}.part",
-        "elsewhere": f".x.npz.another-host.{ended.pid}.part",
-        "long ago": f".y.npz.another-host.{ended.pid}.part",
+        "dead": f".x.npz.1f.{here}.{ended.pid}.part",
+        "own": f".x.npz.1f.{here}.{os.getpid()}.part",
+        "alive": f".x.npz.1f.{here}.{os.getppid()}.part",
+        "elsewhere": f".x.npz.1f.another-host.{ended.pid}.part",
+        "long ago": f".y.npz.1f.another-host.{ended.pid}.part",
         "not ours": ".notes.part",
     }
     for name in (*names_of.values(), "x.npz"):
         (tmp_path / name).touch()
     for kind in ("long ago", "not ours"):
         os.utime(tmp_path / names_of[kind], (0, 0))
-    files.remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path)
     kept = [names_of[kind] for kind in ("alive", "elsewhere", "not ours")]
     assert names(tmp_path) == sorted([*kept, "x.npz"])

@@ -169,7 +169,7 @@ def test_only_a_regular_file_is_opened(kind, why, path):
 
 def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> None:
     """The file after a change of its description or its tensors, with a checksum that fits."""
-    description, tensors = files.read(path)
+    description, tensors, _ = files.read(path)
     change(description, tensors)
     files.write(path, files.AgentFile(description, tensors))
 
@@ -307,9 +307,37 @@ def test_features_that_the_caller_should_not_have_given_are_named_in_one_line(pa
         load(path, features=np.zeros((100, 100)))
 
 
-@pytest.mark.parametrize(("name", "tensor"), [("d_lin_ucb", "state.3"), ("bob", "state.2")])
-def test_an_agent_with_a_ridge_that_no_formula_takes_refuses_to_decide(name, tensor, path):
+NO_SUMS = {
+    "a ridge below 0": ("d_lin_ucb", "ridge", -1.0),
+    "a ridge below 0 in a block": ("bob", "ridge", -1.0),
+    "a weight below 0": ("d_lin_ucb", "weight", -1.0),
+    "a gram that is not symmetric": ("d_lin_ucb", "gram", np.triu(np.ones((3, 3)))),
+    "a gram below 0": ("d_lin_ucb", "gram", np.diag([1.0, -1.0, 1.0])),
+    "a gram of squares below 0": ("d_lin_ucb", "gram_sq", -np.eye(3)),
+    "squared errors below 0": ("adaptive_lin_ucb", "total", -1.0),
+    "weighted squared errors below 0": ("adaptive_lin_ucb", "noise.moments.cross", -1.0),
+}
+
+
+def spoilt(state: Any, name: str, value: Any) -> Any:
+    """A state whose first field of that name, at any depth, has other numbers."""
+    if not isinstance(state, tuple) or not hasattr(state, "_fields"):
+        return state
+    first, _, rest = name.partition(".")
+    for field in state._fields:
+        old = getattr(state, field)
+        if field == first and not rest:
+            return state._replace(**{field: np.broadcast_to(value, old.shape).astype(old.dtype)})
+        new = spoilt(old, rest if field == first and rest else name, value)
+        if new is not old:
+            return state._replace(**{field: new})
+    return state
+
+
+@pytest.mark.parametrize("how", NO_SUMS)
+def test_sums_that_no_rewards_could_have_made_are_refused(how, path):
+    name, field, value = NO_SUMS[how]
     saved(path, name)
-    resealed(path, put(tensor, -1.0))
-    with pytest.raises(FloatingPointError, match="ridge may be too small"):
-        load(path).decide(np.eye(3))
+    state = spoilt(load(path).state, field, value)
+    resealed(path, lambda _, tensors: tensors.update(files.to_tensors("state", state)))
+    refused(path, "the agent in it cannot be made .*state: ")

@@ -306,7 +306,7 @@ def test_load_knows_the_kind_of_agent(tmp_path):
     learner.save(file)
     assert isinstance(files.load(file), EpisodicAgent)
     Bandit("greedy", dim=2).save(file)
-    with pytest.raises(ValueError, match=r"^path must be the file of an episodic agent, got one of a Bandit"):
+    with pytest.raises(ValueError, match=r"^path must be of an EpisodicAgent, got one of a Bandit"):
         EpisodicAgent.load(file)
 
 

@@ -177,7 +177,7 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
 def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
     file = tmp_path / "agent.safetensors"
     online("oppo", make()).save(file)
-    description, tensors = files.read(file)
+    description, tensors, _ = files.read(file)
     del tensors[lost]
     files.write(file, files.AgentFile(description, tensors))
     with pytest.raises(ValueError, match=r"^path must be an agent's file that is whole, .*cannot be made"):

@@ -143,7 +143,6 @@ BAD_FEATURES: dict[str, tuple[Any, str]] = {
     "too deep": (np.zeros((1, 2, 3)), r"shape \(any, 3\), got \(1, 2, 3\)"),
     "ragged": ([[0.1, 0.2, 0.3], [0.1]], "array of numbers, got"),
     "text": ([["0.1", "0.2", "0.3"]], "array of numbers, got"),
-    "booleans": ([[True, False, True]], "array of numbers, got"),
     "complex": ([[0.1j, 0.2, 0.3]], "array of numbers, got"),
 }
 BAD_REWARDS: dict[str, Any] = {
@@ -152,7 +151,6 @@ BAD_REWARDS: dict[str, Any] = {
     "-inf": float("-inf"),
     "too large": -1e200,
     "text": "0.7",
-    "boolean": True,
     "none": None,
     "list": [0.7],
     "complex": 0.7j,

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from driftwise.analysis.replay import html_page, lead
 from driftwise.online.bandits.deciders import Direct, Draws
-from driftwise.online.replay import Log, replay
+from driftwise.online.replay import Log, read_samples, replay
 from driftwise.online.replay.estimates import Event, Tally
 from driftwise.online.replay.models import Encoding, RewardModel
 from tests.reference.replay import Row, replayed
@@ -247,6 +247,16 @@ def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(log: Log, tmp
         assert other.windows == first.windows
     last = first.windows[-1]
     assert (last.window.events, last.so_far.events) == (100, 400)
+
+
+def test_booleans_are_numbers_in_both_formats(tmp_path: Path) -> None:
+    columns = drawn(50)
+    said = {**columns, "gain": columns["gain"] > 0}
+    parquet.write_table(pa.table(said), tmp_path / "log.parquet")
+    files = [write_csv(tmp_path / "numbers.csv", columns), write_csv(tmp_path / "said.csv", said)]
+    read = [read_samples(Log(file, **COLUMNS)) for file in (*files, tmp_path / "log.parquet")]
+    for each in read[1:]:
+        np.testing.assert_array_equal(each.rewards, read[0].rewards)
 
 
 def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.base.files import remove_leftovers
 from driftwise.environments import LinearMdp
-from driftwise.simulation import checkpoints, files
+from driftwise.simulation import checkpoints
 from driftwise.simulation.checkpoints import (
     CheckpointError,
     OutdatedError,
@@ -386,5 +387,5 @@ def test_a_killed_process_never_loses_or_changes_anything(tmp_path):
         whole.advance()
     assert resumed.result().values.tobytes() == whole.result().values.tobytes()
     assert resumed.result().returns.tobytes() == whole.result().returns.tobytes()
-    files.remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path)
     assert list(tmp_path.iterdir()) == [path]  # and nothing half-written is left lying about

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import platform
 import re
 import stat
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows has other locks
+    fcntl = None
+
 HOST = platform.node().replace(".", "-")
+SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 HANDED_OVER = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")  # what somebody writes to this process
 KINDS = {
     stat.S_IFREG: "a file",
@@ -74,6 +83,78 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+Mark = tuple[int, ...]  # which tells a file from all that were, or will be, in its place
+
+
+def mark(path: Path) -> Mark | None:
+    """The mark of the file behind `path`, None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def replace_seen(path: Path, *content: bytes | memoryview, seen: Mark | None) -> Mark | None:
+    """Replace a file that has one writer, and return the mark of the new one.
+
+    A `FileExistsError` says that somebody else writes to it: now, or since it was `seen` last.
+    """
+    path = replaceable(path)
+    with _locked(path):
+        if seen is not None and mark(path) not in (None, seen):
+            raise _shared(path, "has been replaced by somebody else since it was loaded or saved here")
+        remove_leftovers(path.parent, path.name)
+        replace_file(path, *content)
+        return mark(path)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock on the file at `path`, if there is one, for as long as it takes to replace it."""
+    with contextlib.ExitStack() as stack:
+        if fcntl is not None:
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                file = stack.enter_context(path.open("rb"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    stack.callback(fcntl.flock, file, fcntl.LOCK_UN)  # closing it leaves that of a fork
+                except BlockingIOError:
+                    raise _shared(path, "is being saved by somebody else") from None
+                except OSError:  # a file system without locks
+                    pass
+        yield
+
+
+def _shared(path: Path, why: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"{path.name} {why}: two agents need two files", os.fspath(path))
+
+
+def remove_leftovers(folder: Path, name: str = "") -> None:
+    """Remove what killed processes left half-written in the folder, of the file of that name or of all."""
+    for leftover in folder.glob(f".{glob.escape(name)}*.part"):
+        with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
+            _, thread, host, pid, _ = leftover.name.rsplit(".", 4)
+            ended = host == HOST and not _writes(int(pid), int(thread, 16))
+            if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
+                leftover.unlink()
+
+
+def _writes(pid: int, thread: int) -> bool:
+    """Whether there is another process of this number, or another thread of this process."""
+    if pid == os.getpid():
+        return thread != threading.get_ident() and any(each.ident == thread for each in threading.enumerate())
+    if os.name != "posix":  # there, signal 0 would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
 
 
 def stage(path: Path, *content: bytes | memoryview) -> None:

@@ -114,7 +114,7 @@ def require_number(name: str, value: Any, **bounds: Any) -> Any:
 def require_kind(name: str, value: Any, kind: type) -> Any:
     """An instance of a class or protocol (and not the class itself)."""
     if isinstance(value, type) or not isinstance(value, kind):
-        raise ArgumentError(name, f"be {_article(kind.__name__)}", value)
+        raise ArgumentError(name, f"be {article(kind.__name__)}", value)
     return value
 
 
@@ -150,7 +150,8 @@ def as_array(value: Any) -> np.ndarray:
         return np.array(value, dtype=object)
 
 
-def _article(noun: str) -> str:
+def article(noun: str) -> str:
+    """A noun with its article."""
     return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"
 
 

@@ -105,7 +105,7 @@ def _log(file: str, **columns: str | None) -> Any:
 
 
 def _parameters(settings: list[str]) -> dict[str, Any]:
-    """`key=value` with TOML's values and dotted keys; a bare word is a string."""
+    """`key=value` with TOML's values, numbers such as .5 and dotted keys; a bare word is a string."""
     lines = []
     for setting in settings:
         key, separator, value = setting.partition("=")
@@ -114,12 +114,20 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
         if not _is_toml(f"{key} = 0"):
             raise InputError(f"--set must have a KEY of letters, digits, '_' and dots, got {key!r}")
         if not _is_toml(f"value = {value}"):
-            value = json.dumps(value.strip(), ensure_ascii=False)
+            value = _number(value) or json.dumps(value.strip(), ensure_ascii=False)
         lines.append(f"{key} = {value}")
     try:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"--set must give each parameter once, got {settings}: {error}") from None
+
+
+def _number(value: str) -> str | None:
+    """A number that TOML writes otherwise, such as .5, in its way."""
+    try:
+        return repr(float(value))
+    except ValueError:
+        return None
 
 
 def _is_toml(line: str) -> bool:

@@ -65,7 +65,8 @@ def _run(
         look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
         chosen = _engine(engine, workers, address, device)
         from driftwise.analysis.finished import FinishedStudy
-        from driftwise.simulation.files import locked, output_folder, remove_leftovers
+        from driftwise.base.files import remove_leftovers
+        from driftwise.simulation.files import locked, output_folder
 
         with blaming_out(out):
             study = check(grown, Path(out), study)

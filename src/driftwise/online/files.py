@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -10,13 +11,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
 from driftwise.base.arrays import map_tree
-from driftwise.base.files import replace_file, require_regular
-from driftwise.base.validation import ArgumentError
+from driftwise.base.files import Mark, behind_links, mark, replace_seen, require_regular
+from driftwise.base.validation import ArgumentError, article
+from driftwise.online.soundness import require_sums
 
 FORMAT = 3  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
@@ -25,6 +27,8 @@ COUNTED_BITS = 62  # of what agents have counted
 TYPES = ("BOOL", "U8", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
 
 Tensors = dict[str, np.ndarray]
+Source = str | os.PathLike[str] | bytes  # a path, or the content itself
+T = TypeVar("T")
 
 
 class AgentFile(NamedTuple):
@@ -32,6 +36,14 @@ class AgentFile(NamedTuple):
 
     description: dict[str, Any]  # plain values, with the `kind` of agent
     tensors: Tensors
+    seen: Seen | None = None  # where it was read
+
+
+class Seen(NamedTuple):
+    """A file as it was when an agent loaded or saved it."""
+
+    path: Path  # behind all links
+    mark: Mark | None
 
 
 LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent that a description names
@@ -43,21 +55,54 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     `features` are for an `EpisodicAgent` whose map no file can describe: those it was made with. A file that
     is damaged, not an agent's, or of another format is a `ValueError`.
     """
-    content = read(path)
+    return _restored(path, features)
+
+
+def from_bytes(content: bytes, *, features: Any = None) -> Any:
+    """The agent of `to_bytes`; all else is as for `load`."""
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise ArgumentError("content", "be bytes", content, f"a {type(content).__name__}")
+    return _restored(bytes(content), features)
+
+
+def require_own(kind: type[T], agent: Any, name: str) -> T:
+    """An agent of a class; one of another class is refused by the name of the argument that it came in."""
+    if not isinstance(agent, kind):
+        found = f"one of {article(type(agent).__name__)}"
+        raise ArgumentError(name, f"be of {article(kind.__name__)}", agent, found)
+    return agent
+
+
+def _restored(source: Source, features: Any) -> Any:
+    content = read(source)
     kind = content.description.get("kind")
     if not isinstance(kind, str) or kind not in LOADERS:
-        raise _refused(path, f"it is of a {kind!r}, and known are {', '.join(LOADERS)}")
+        raise _refused(source, f"it is of a {kind!r}, and known are {', '.join(LOADERS)}")
     try:
         with np.errstate(all="ignore"):
             return LOADERS[kind](content, features)
     except Exception as error:  # whatever a description and numbers that do not belong together lead to
         if isinstance(error, ArgumentError) and error.argument == "features" and error.value is features:
             raise ArgumentError("features", error.expected, features, _short(error.got)) from None
-        raise _refused(path, f"the agent in it cannot be made ({_short(error)})") from error
+        raise _refused(source, f"the agent in it cannot be made ({_short(error)})") from error
 
 
-def write(path: str | os.PathLike[str], content: AgentFile) -> None:
-    """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete."""
+def write(path: str | os.PathLike[str], content: AgentFile) -> Seen:
+    """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete.
+
+    A `FileExistsError` if it is not any more as the agent saw it last: somebody else saves there too.
+    """
+    place, seen = behind_links(Path(path)), content.seen
+    before = seen.mark if seen is not None and seen.path == place else None
+    return Seen(place, replace_seen(Path(path), *_whole(content), seen=before))
+
+
+def to_bytes(content: AgentFile) -> bytes:
+    """The content of a file."""
+    return b"".join(_whole(content))
+
+
+def _whole(content: AgentFile) -> list[bytes | memoryview]:
     from driftwise.base.provenance import versions
 
     described = json.dumps(content.description, sort_keys=True, allow_nan=False)
@@ -69,13 +114,13 @@ def write(path: str | os.PathLike[str], content: AgentFile) -> None:
         "description": described,
         "checksum": _checksum(described, tensors),
     }
-    replace_file(Path(path), *_pieces(tensors, metadata))
+    return _pieces(tensors, metadata)
 
 
-def read(path: str | os.PathLike[str]) -> AgentFile:
+def read(path: Source) -> AgentFile:
     """The content that `write` has written; any other file is refused, and by its header if that tells."""
-    from safetensors import safe_open
-
+    place = None if isinstance(path, bytes) else behind_links(Path(path))
+    seen = None if place is None else Seen(place, mark(place))  # before it is read: it may be replaced
     header = _header(path)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or metadata.get("product") != PRODUCT:
@@ -87,8 +132,7 @@ def read(path: str | os.PathLike[str]) -> AgentFile:
     for unknown in (each for each in types if each not in TYPES):
         raise _refused(path, f"it has a tensor of type {unknown!r}, and known are {', '.join(TYPES)}")
     try:
-        with safe_open(path, framework="np") as file:  # which checks all sizes against the file
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no mapping
+        tensors = _tensors(path)
         described = metadata["description"]
         fits = metadata["checksum"] == _checksum(described, tensors)
         description = json.loads(described)
@@ -98,7 +142,18 @@ def read(path: str | os.PathLike[str]) -> AgentFile:
         raise _refused(path, "its checksum does not fit its content")
     if not isinstance(description, dict):
         raise _refused(path, f"its description is no table: {_short(description)}")
-    return AgentFile(description, tensors)
+    return AgentFile(description, tensors, seen)
+
+
+def _tensors(source: Source) -> Tensors:
+    """All tensors; safetensors checks their sizes against the file."""
+    from safetensors import safe_open
+    from safetensors.numpy import load
+
+    if isinstance(source, bytes):
+        return {name: each.copy() for name, each in load(source).items()}
+    with safe_open(source, framework="np") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no mapping
 
 
 def _pieces(tensors: Tensors, metadata: dict[str, str]) -> list[bytes | memoryview]:
@@ -127,12 +182,13 @@ def _raw(array: np.ndarray) -> memoryview:
     return array.astype(array.dtype.newbyteorder("<"), copy=False).reshape(-1).view(np.uint8).data
 
 
-def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _header(path: Source) -> dict[str, Any]:
     """The header of a safetensors file: a table of its tensors, and the metadata."""
     try:
-        require_regular(path)
-        with Path(path).open("rb") as file:
-            length, room = int.from_bytes(file.read(8), "little"), os.fstat(file.fileno()).st_size - 8
+        with _opened(path) as file:
+            room = file.seek(0, io.SEEK_END) - 8
+            file.seek(0)
+            length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(room, LARGEST_HEADER):
                 raise _damaged(path, f"a header of {length} bytes, where there are {max(room, 0)}")
             content = file.read(length)
@@ -147,6 +203,13 @@ def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise _damaged(path, "a header that is no table")
     return header
+
+
+def _opened(source: Source) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    require_regular(source)
+    return Path(source).open("rb")
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,7 +227,9 @@ def to_tensors(name: str, tree: Any) -> Tensors:
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
     """The tree that `to_tensors` wrote, which is as `like` but for its numbers."""
     numbers = count()
-    return map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
+    read = map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
+    require_sums(read)
+    return read
 
 
 def checked_tensor(tensors: Tensors, name: str, like: Any) -> np.ndarray:
@@ -251,12 +316,15 @@ def with_leaves(like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> An
     return map_tree(fitting, like)
 
 
-def _refused(path: str | os.PathLike[str], why: str) -> ArgumentError:
-    given = os.fspath(path)
+def _refused(source: Source, why: str) -> ArgumentError:
+    if isinstance(source, bytes):
+        expected, found = "be an agent's, and whole", f"{len(source)} bytes: {why}"
+        return ArgumentError("content", expected, source, found)
+    given = os.fspath(source)
     return ArgumentError("path", "be an agent's file that is whole", given, f"{given!r}: {why}")
 
 
-def _damaged(path: str | os.PathLike[str], reason: Any) -> ArgumentError:
+def _damaged(path: Source, reason: Any) -> ArgumentError:
     return _refused(path, f"it is truncated, damaged or no safetensors file ({_short(reason)})")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,16 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.memory import free_memory, in_words, require_room
 from driftwise.base.types import FeatureTable, Key
-from driftwise.base.validation import ArgumentError, require_number
+from driftwise.base.validation import ArgumentError, as_array, require_number
 
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 
 
 def require_reward(reward: Any) -> float:
-    """A single reward within the limits, as a float."""
+    """A single reward within the limits, as a float; booleans are 0 and 1."""
+    if isinstance(reward, (bool, np.bool_)):
+        return float(reward)
     return float(require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
 
 
@@ -36,6 +39,13 @@ def require_range(reward_range: Any) -> tuple[float, float]:
     if not low < high:
         raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
     return low, high
+
+
+def as_numbers(values: Any) -> Any:
+    """Values in which booleans are 0 and 1, as `pandas.get_dummies` has them among numbers."""
+    array = as_array(values)
+    mixed = array.dtype.kind == "O" and all(isinstance(each, (Real, np.bool_)) for each in array.flat)
+    return array.astype(np.float64) if mixed or array.dtype.kind == "b" else values
 
 
 def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:

@@ -6,18 +6,15 @@ import contextlib
 import errno
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from driftwise.base.extras import needed_by
-from driftwise.base.files import HOST, behind_links, ensure_folder, replaceable, stage, temporary
+from driftwise.base.files import behind_links, ensure_folder, replaceable, stage, temporary
 
 with needed_by("writing a folder", "cli"):
     from filelock import FileLock, Timeout
-
-SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
 
 
 @contextlib.contextmanager
@@ -78,27 +75,6 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
         for path in paths:
             temporary(path).unlink(missing_ok=True)
     return [folder / name for name in contents]
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove files that killed processes left half-written in the folder."""
-    for leftover in folder.glob(".*.part"):
-        *_, host, pid, _ = leftover.name.rsplit(".", 3)
-        with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
-            ended = not _lives(int(pid)) and host == HOST
-            if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
-                leftover.unlink()
-
-
-def _lives(pid: int) -> bool:
-    """Whether there is another process of this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is somebody else's
-        return True
-    return pid != os.getpid()
 
 
 def json_bytes(value: Any) -> bytes:

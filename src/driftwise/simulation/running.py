@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from driftwise.base.files import ensure_folder
+from driftwise.base.files import ensure_folder, remove_leftovers
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, simulate_from
 from driftwise.simulation.chunks import Chunk, Chunks
-from driftwise.simulation.files import remove_leftovers
 from driftwise.simulation.results import Result
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task

@@ -34,6 +34,7 @@ from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,
+    as_numbers,
     require_range,
     require_reward,
     require_within,
@@ -150,7 +151,7 @@ class Bandit:
             self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed, self.num_draws)
         self._lowest, self._highest = require_range(reward_range)
         self.reward_range, self.outside = reward_range, require_choice("outside", outside, OUTSIDE)
-        self._gauge = Gauge()
+        self._gauge, self._seen = Gauge(), None
         self._lock, self._writing = threading.RLock(), threading.Lock()
         with _forking:
             _BANDITS.add(self)
@@ -227,7 +228,29 @@ class Bandit:
         return min(max(reward, self._lowest), self._highest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was."""
+        """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was.
+
+        A `FileExistsError` if somebody else has replaced it since this bandit loaded or saved it.
+        """
+        with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
+            self._seen = files.write(path, self._content())
+
+    def to_bytes(self) -> bytes:
+        """The content of its file, say for a database; `pickle` and `copy.deepcopy` take it too."""
+        with self._writing:
+            content = self._content()
+        return files.to_bytes(content)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Bandit:
+        """The bandit of `to_bytes`."""
+        return files.require_own(cls, files.from_bytes(content), "content")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bandit.from_bytes, (self.to_bytes(),)
+
+    def _content(self) -> files.AgentFile:
+        """All that is needed to go on; one thread asks for it at a time, and holds `_writing`."""
         description = {
             "kind": KIND,
             "algorithm": self.algorithm,
@@ -241,16 +264,15 @@ class Bandit:
             "reward_range": self.reward_range,
             "outside": self.outside,
         }
-        with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
+        with self._lock:
+            state = files.to_tensors("state", self._decider.state)
+            gauge, pending = self._gauge.to_array(), self._pending.freeze()
+        try:
+            tensors = {**state, "gauge": gauge, **pending.to_tensors()}
+        finally:
             with self._lock:
-                state = files.to_tensors("state", self._decider.state)
-                gauge, pending = self._gauge.to_array(), self._pending.freeze()
-            try:
-                tensors = {**state, "gauge": gauge, **pending.to_tensors()}
-            finally:
-                with self._lock:
-                    self._pending.thaw()
-            files.write(path, files.AgentFile(description, tensors))
+                self._pending.thaw()
+        return files.AgentFile(description, tensors, self._seen)
 
     @classmethod
     def restored(cls, file: files.AgentFile, features: None = None) -> Bandit:
@@ -266,7 +288,7 @@ class Bandit:
         like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
         bandit._pending.restore(tensors, like)
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
-        bandit._gauge = Gauge.from_array(tensors["gauge"])
+        bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
         return bandit
 
 
@@ -287,7 +309,7 @@ def _checked_arms(features: Any, dim: int) -> np.ndarray:
         flat, shape = features.ravel(), features.shape  # the usual case, seen at a glance:
         if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
             return features
-    arms = require_array("features", features, (None, dim))
+    arms = require_array("features", as_numbers(features), (None, dim))
     if not len(arms):
         raise ArgumentError("features", "offer at least one arm", arms.shape, f"the shape {arms.shape}")
     return require_within("features", arms, LARGEST_FEATURE)

@@ -131,7 +131,7 @@ class EpisodicAgent:
         with within_memory(agent):
             self._state = first_state(agent, self._table)
         self._open: OpenEpisode | None = None
-        self._gauge = Gauge()
+        self._gauge, self._seen = Gauge(), None
         self.plan: Any = None  # of the episode under way, or else of the last one
         self.num_episodes = 0  # that it has learnt from
 
@@ -204,7 +204,22 @@ class EpisodicAgent:
         self._learn(episode, num_predicted=len(episode.steps) - 1)  # no action followed the last one
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that is needed to go on with the next episode; `path` is replaced at once, or stays."""
+        """Write all that is needed to go on with the next episode; `path` is replaced at once, or stays.
+
+        A `FileExistsError` if somebody else has replaced it since this agent loaded or saved it.
+        """
+        self._seen = files.write(path, self._content())
+
+    def to_bytes(self) -> bytes:
+        """The content of its file, say for a database."""
+        return files.to_bytes(self._content())
+
+    @classmethod
+    def from_bytes(cls, content: bytes, *, features: FeatureMap | None = None) -> EpisodicAgent:
+        """The agent of `to_bytes`; `features` are as for `load`."""
+        return files.require_own(cls, files.from_bytes(content, features=features), "content")
+
+    def _content(self) -> files.AgentFile:
         if self._open is not None:
             raise RuntimeError("save must come between episodes, and one is under way; see end()")
         description = {
@@ -224,21 +239,17 @@ class EpisodicAgent:
         }
         if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
             tensors |= files.to_tensors("plan", _plan_of(None, self.plan))
-        files.write(path, files.AgentFile(description, tensors))
+        return files.AgentFile(description, tensors, self._seen)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> EpisodicAgent:
         """The agent saved at `path`; `features` are for maps that no file can describe, see `online.load`."""
-        agent = files.load(path, features=features)
-        if not isinstance(agent, cls):
-            found = f"one of a {type(agent).__name__}"
-            raise ArgumentError("path", f"be the file of an {KIND}", agent, found)
-        return agent
+        return files.require_own(cls, files.load(path, features=features), "path")
 
     @classmethod
     def restored(cls, file: files.AgentFile, features: FeatureMap | None = None) -> EpisodicAgent:
         """The agent of a file."""
-        (description, tensors), made = file, cls.__new__(cls)
+        (description, tensors, seen), made = file, cls.__new__(cls)
         agent = require_kind("agent", from_config(description["agent"]), Agent)
         spec = agent.spec
         files.require_numbers(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
@@ -252,7 +263,7 @@ class EpisodicAgent:
             like = _plan_of(None, agent.plan(made._state, made._table, random.key(0)))
             made.plan = _plan_of(agent, files.from_tensors("plan", like, tensors))
         made._state = files.from_tensors("state", made._state, tensors)
-        made._gauge = Gauge.from_array(tensors["gauge"])
+        made._gauge, made._seen = Gauge.from_array(tensors["gauge"]), seen
         return made
 
     def _learn(self, played: OpenEpisode, num_predicted: int) -> None:

@@ -203,6 +203,7 @@ class Log:
         column: Any = _plain(batch.column(name))
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
+            column = _as_numbers(column)
         try:
             numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         except pa.ArrowNotImplementedError:
@@ -239,3 +240,11 @@ def _words(column: Any) -> np.ndarray:
         column = pc.if_else(finite, column, None)  # pyright: ignore[reportAttributeAccessIssue]
     words = ((word or "").strip() or None for word in pc.cast(column, pa.string()).to_pylist())
     return np.array([*words, None], dtype=object)[:-1]
+
+
+def _as_numbers(words: Any) -> Any:
+    """Words in which `True` and `False` are 1 and 0, as data frames write them."""
+    for word, number in (("true", "1"), ("false", "0")):
+        said = pc.equal(pc.utf8_lower(words), word)  # pyright: ignore[reportAttributeAccessIssue]
+        words = pc.if_else(said, number, words)  # pyright: ignore[reportAttributeAccessIssue]
+    return words
