@@ -117,11 +117,10 @@ class DecisionLog:
         with self._lock:
             if self._file is None:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            size = os.fstat(self._file).st_size
-            if (
-                size and os.pread(self._file, 1, size - 1) != b"\n"
-            ):  # a kill or a full disk tore the last line
-                text = b"\n" + text
+            if os.fstat(self._file).st_size:
+                os.lseek(self._file, -1, os.SEEK_END)
+                torn = os.read(self._file, 1) != b"\n"  # by a kill or a full disk
+                text = b"\n" * torn + text
             if os.write(self._file, text) != len(text):
                 raise OSError(f"{self.path}: the disk did not take the whole line")
             if self._sync:
