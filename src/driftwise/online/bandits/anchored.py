@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.base.arrays import inverse_or_nan
 
-LARGE = 100  # dimensions from which on an anchor is faster
+LARGE = 150  # dimensions from which on an anchor is faster
 LONGEST = 128  # changes of the gram before the anchor is set anew
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
 

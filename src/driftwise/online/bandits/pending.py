@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from itertools import repeat
+from itertools import islice, repeat
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,22 +59,21 @@ class Frozen(NamedTuple):
 
     def to_tensors(self) -> Tensors:
         """All decisions as arrays."""
-        entries = [*_slowly(self.waiting.values())]
-        choices = [each.choice for each in _slowly(entries)]
-        num, dim = len(choices), len(choices[0].features) if choices else 0
-        expired = [id for id, outcome in _slowly(self.gone.items()) if outcome is Outcome.EXPIRED]
+        num, entries = len(self.waiting), self.waiting.values()  # a list would take long to be freed
+        first = next(iter(entries)).choice if num else None
+        dim = 0 if first is None else len(first.features)
         tensors = {
             "pending.counts": np.array(self.counts, dtype=np.int64),
             "pending.gone": _text(self.gone),
-            "pending.expired": _text(expired),
+            "pending.expired": _text(id for id, fate in self.gone.items() if fate is Outcome.EXPIRED),
             "pending.ids": _text(self.waiting),
             "pending.rounds": np.fromiter((each.number for each in _slowly(entries)), np.int64, num),
             "pending.times": np.fromiter((each.time for each in _slowly(entries)), np.float64, num),
-            "pending.numbers": _rows((each[:3] for each in _slowly(choices)), num, 3),
-            "pending.features": _rows((each.features for each in _slowly(choices)), num, dim),
+            "pending.numbers": _rows((each.choice[:3] for each in _slowly(entries)), num, 3),
+            "pending.features": _rows((each.choice.features for each in _slowly(entries)), num, dim),
         }
-        if choices and choices[0].planned is not None:
-            plans = (leaves(each.planned) for each in _slowly(choices))
+        if first is not None and first.planned is not None:
+            plans = (leaves(each.choice.planned) for each in _slowly(entries))
             for i, column in enumerate(zip(*plans, strict=True)):
                 tensors |= pack(f"plans.{i}", column)
         return tensors
@@ -238,5 +237,6 @@ def _rows(rows: Iterable[Any], num: int, length: int) -> np.ndarray:
 
 
 def _text(ids: Iterable[str]) -> np.ndarray:
-    listed = ",".join(json.dumps(id) for id in _slowly(ids))
-    return np.frombuffer(f"[{listed}]".encode(), dtype=np.uint8)
+    slowly = _slowly(ids)
+    parts = iter(lambda: json.dumps([*islice(slowly, AT_ONCE)])[1:-1], "")
+    return np.frombuffer(f"[{','.join(parts)}]".encode(), dtype=np.uint8)

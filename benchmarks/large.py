@@ -1,0 +1,85 @@
+"""Cost of a decision and its reward with many dimensions, and of a decision while an agent is saved.
+
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.large
+
+The table has means over rounds in which several anchors are set (see `Anchored`), against hand-written NumPy
+that makes the inverse anew in every round, in turns and within one run; `benchmarks.online` has few
+dimensions. Then 200,000 decisions wait, and the longest decision while the agent is saved stands beside the
+longest one else. The collector of garbage is told to leave alone what waits, as docs/production.md advises:
+it would be measured instead.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.online import HandWritten, Learner, Ours, offers
+from driftwise.online import Bandit
+
+NUM_ARMS, TURN = 20, 10
+LIMITS = {200: 0.8, 500: 0.4, 1000: 0.3}  # of the ratio to hand-written code
+ROUNDS = 260
+WAITING, LONGEST = 200_000, 5.0  # decisions; milliseconds
+
+
+def means(dim: int) -> tuple[float, float, float]:
+    """Milliseconds for a decision and its reward: hand-written, ours, and the longest of ours."""
+    learners: list[Learner] = [HandWritten(dim, NUM_ARMS), Ours(dim, NUM_ARMS)]
+    times: list[list[float]] = [[], []]
+    for _ in range(ROUNDS // TURN):
+        rounds = offers(dim, NUM_ARMS, TURN)
+        for learner, taken in zip(learners, times, strict=True):
+            for arms, rewards in rounds:
+                started = time.perf_counter()
+                arm = learner.decide(arms)
+                learner.learn(arm, rewards[arm])
+                taken.append(1e3 * (time.perf_counter() - started))
+    return float(np.mean(times[0])), float(np.mean(times[1])), max(times[1])
+
+
+def longest_decisions() -> tuple[float, float]:
+    """Milliseconds of the longest decision while an agent is saved, and while it is not."""
+    bandit = Bandit("d_lin_ucb", dim=10, rate=0.99, noise_scale=0.1, max_pending=WAITING)
+    arms = np.random.default_rng(0).normal(size=(NUM_ARMS, 10)) / 10
+    for _ in range(WAITING):
+        bandit.decide(arms)
+    gc.collect()
+    gc.freeze()
+
+    def longest(other: threading.Thread) -> float:
+        taken = [0.0]
+        other.start()
+        while other.is_alive():
+            started = time.perf_counter()
+            bandit.decide(arms)
+            taken.append(1e3 * (time.perf_counter() - started))
+            time.sleep(5e-4)
+        return max(taken)
+
+    with tempfile.TemporaryDirectory() as folder:
+        saving = threading.Thread(target=bandit.save, args=(Path(folder) / "agent.safetensors",))
+        return longest(saving), longest(threading.Thread(target=time.sleep, args=(1.0,)))
+
+
+def main() -> int:
+    failures = 0
+    print("| dimension | hand-written, ms | driftwise, ms | ratio | longest, ms |\n|---|---|---|---|---|")
+    for dim, limit in LIMITS.items():
+        plain, ours, longest = means(dim)
+        failures += ours > limit * plain
+        print(f"| {dim} | {plain:.3f} | {ours:.3f} | {ours / plain:.2f} | {longest:.1f} |")
+    saving, idle = longest_decisions()
+    failures += saving > max(LONGEST, 2 * idle)
+    print(f"\nlongest decision with {WAITING:,} waiting: {saving:.1f} ms while saving, {idle:.1f} ms else")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
