@@ -236,6 +236,8 @@ CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "a gauge of two": instead("gauge", [1.0, 2.0]),
     "a gauge without numbers": put("gauge", np.nan),
     "a gauge of fewer than none": put("gauge", -1.0),
+    "samples below 0": put("samples", -1),
+    "samples that are fractions": instead("samples", 0.5),
     "counts below 0": put("pending.counts", -5),
     "counts of one": instead("pending.counts", np.array([25])),
     "counts that are fractions": instead("pending.counts", [25.5, 0.5]),

@@ -92,6 +92,7 @@ class Summary:
     rewards: int
     pending: int  # decisions that wait for their rewards
     expired: int  # decisions that had none in time
+    samples: int  # rewards that were learnt from without a decision
     recent_error: float  # mean |reward − prediction| of the last 50 rewards or so
     recent_bonus: float  # mean exploration in the index, of the same decisions
     drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed

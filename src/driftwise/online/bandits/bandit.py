@@ -31,6 +31,7 @@ from driftwise.online import files
 from driftwise.online.bandits import mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
+from driftwise.online.bandits.samples import samples_of, takes_weights
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,
@@ -151,7 +152,7 @@ class Bandit:
             self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed, self.num_draws)
         self._lowest, self._highest = require_range(reward_range)
         self.reward_range, self.outside = reward_range, require_choice("outside", outside, OUTSIDE)
-        self._gauge, self._seen = Gauge(), None
+        self._gauge, self._seen, self._num_samples = Gauge(), None, 0
         self._lock, self._writing = threading.RLock(), threading.Lock()
         with _forking:
             _BANDITS.add(self)
@@ -177,6 +178,7 @@ class Bandit:
                 rewards=decisions - expired - pending,
                 pending=pending,
                 expired=expired,
+                samples=self._num_samples,
                 outside=int(self._gauge.outside),
                 **watched(self.agent, self._decider.state, self._gauge, missing=math.nan),
             )
@@ -192,8 +194,8 @@ class Bandit:
             arms = _checked_arms(features, self._dim)
             if id is not None:
                 id = self._pending.require_new(id)
-            offer = self._decider.offer(arms, self._pending.num_made).with_floor(self.epsilon)
-            arm = self._decider.draws.arm(offer.policy, self._pending.num_made)
+            offer = self._decider.offer(arms, self._round).with_floor(self.epsilon)
+            arm = self._decider.draws.arm(offer.policy, self._round)
             choice = self._decider.choice(offer, arm)
             id, chances = self._pending.add(choice, id), offer.chances
         return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores)
@@ -219,6 +221,46 @@ class Bandit:
             self._pending.rewarded(id)
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
             return Outcome.LEARNT
+
+    def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0) -> None:
+        """Take in the reward of features `[dim]` that somebody else chose, or of many: `[n, dim]` and `[n]`.
+
+        It is as if an arm with these features had been the only one and had been rewarded; no decision is
+        counted. A reward of `weight` w, one for all or `[n]`, counts as the mean of w rewards that came at
+        once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights.
+        """
+        rows, rewards, weights = samples_of(features, reward, weight, self._dim)
+        if (weights != 1).any() and not takes_weights(self.agent):
+            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", weight)
+        with np.errstate(all="ignore"), self._lock:
+            earnings = [
+                each if self._lowest <= each <= self._highest else self._within_range(each)
+                for each in rewards.tolist()
+            ]
+            for row, earned, root in zip(rows, earnings, np.sqrt(weights).tolist(), strict=True):
+                choice = self._decider.choice(self._decider.offer(root * row[None], self._round), 0)
+                self._decider.learn(choice, root * earned)
+                self._num_samples += 1
+                if root:
+                    error = root * earned - (choice.value - choice.bonus)
+                    self._gauge.observe(error / root, choice.bonus / root)
+
+    def scores(self, features: Any) -> np.ndarray:
+        """Indices of the arms `[num_arms, dim]` in the next decision: `[num_arms]`. Nothing is decided."""
+        with np.errstate(all="ignore"), self._lock:
+            return self._decider.offer(_checked_arms(features, self._dim), self._round).scores
+
+    def top(self, features: Any, k: int) -> list[int]:
+        """The `k` arms of the highest scores, the best first. Nothing is decided."""
+        scores = self.scores(features)
+        if require_count("k", k) > len(scores):
+            raise ArgumentError("k", f"be at most the {len(scores)} arms that there are", k)
+        return np.argsort(-scores, kind="stable")[:k].tolist()
+
+    @property
+    def _round(self) -> int:
+        """Number of the next round: decisions and samples have draws of their own."""
+        return self._pending.num_made + self._num_samples
 
     def _within_range(self, reward: float) -> float:
         self._gauge.outside += 1
@@ -267,8 +309,9 @@ class Bandit:
         with self._lock:
             state = files.to_tensors("state", self._decider.state)
             gauge, pending = self._gauge.to_array(), self._pending.freeze()
+            samples = np.array(self._num_samples)
         try:
-            tensors = {**state, "gauge": gauge, **pending.to_tensors()}
+            tensors = {**state, "gauge": gauge, "samples": samples, **pending.to_tensors()}
         finally:
             with self._lock:
                 self._pending.thaw()
@@ -288,6 +331,7 @@ class Bandit:
         like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
         bandit._pending.restore(tensors, like)
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
+        bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
         bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
         return bandit
 

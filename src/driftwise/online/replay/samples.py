@@ -19,6 +19,7 @@ class Samples(NamedTuple):
     rewards: np.ndarray  # [n]
     actions: tuple[str, ...]  # all that there are
     skipped: int  # rows with a value that is missing or not finite
+    encoding: Encoding  # which makes features of later contexts and actions
 
 
 def read_samples(log: Log, *, shared: bool = False) -> Samples:
@@ -38,7 +39,7 @@ def read_samples(log: Log, *, shared: bool = False) -> Samples:
         rewards[rows] = events.rewards
     if first != seen.rows:
         raise log.changed()
-    return Samples(features, rewards, tuple(seen.actions), seen.skipped)
+    return Samples(features, rewards, tuple(seen.actions), seen.skipped, encoding)
 
 
 def fitted_encoding(log: Log, seen: Survey, shared: bool) -> Encoding:

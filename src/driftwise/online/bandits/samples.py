@@ -1,0 +1,45 @@
+"""Samples that a bandit learns from without having decided."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.agent import Agent
+from driftwise.base.validation import ArgumentError, as_array, require_array
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers, require_within
+from driftwise.parts.least_squares import LeastSquares
+
+LARGEST_WEIGHT = 1e6
+
+
+class Samples(NamedTuple):
+    """Features, rewards and weights."""
+
+    features: np.ndarray  # [n, d]
+    rewards: np.ndarray  # [n]
+    weights: np.ndarray  # [n]
+
+
+def samples_of(features: Any, reward: Any, weight: Any, dim: int) -> Samples:
+    """One sample, or many, checked."""
+    rows, single = as_numbers(features), as_array(features).ndim == 1
+    rows = require_array("features", rows, (dim,) if single else (None, dim)).reshape(-1, dim)
+    shape = () if single else (len(rows),)
+    rewards = require_array("reward", as_numbers(reward), shape)
+    weights = require_array("weight", weight, () if as_array(weight).ndim == 0 else shape)
+    if not len(rows):
+        raise ArgumentError("features", "have at least one row", rows.shape, f"the shape {rows.shape}")
+    require_within("features", rows, LARGEST_FEATURE)
+    require_within("reward", rewards, LARGEST_REWARD)
+    if weights.min() < 0:
+        raise ArgumentError("weight", "be at least 0", weights.min().item())
+    require_within("weight", weights, LARGEST_WEIGHT)
+    return Samples(rows, rewards.reshape(-1), np.broadcast_to(weights, len(rows)))
+
+
+def takes_weights(agent: Agent) -> bool:
+    """Whether a sample of weight w is one whose features and reward are √w times as large."""
+    return isinstance(agent.base if isinstance(agent, MixtureOfMemories) else agent, LeastSquares)

@@ -1,0 +1,109 @@
+"""Learning without deciding: samples, weights, scores, and a warm start from a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftwise.online import Bandit, load
+from driftwise.online.replay import Log, read_samples
+from tests.online.streams import bits, make
+
+RNG = np.random.default_rng(0)
+ROWS, REWARDS = RNG.normal(size=(12, 3)) / 2, RNG.normal(size=12)
+NAMES = ["d_lin_ucb", "adaptive_lin_ucb", "sw_lin_ucb", "d_lin_ts", "bob", "change_detection"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sample_is_a_decision_with_one_arm_that_is_not_counted(name):
+    decided, single, batch = make(name), make(name), make(name)
+    for row, reward in zip(ROWS, REWARDS, strict=True):
+        decided.learn(decided.decide([row]).id, reward)
+        single.learn_from(row, reward)
+    batch.learn_from(ROWS, REWARDS)
+    assert bits(decided.state) == bits(single.state) == bits(batch.state)
+    assert (batch.summary().decisions, batch.summary().samples, batch.pending()) == (0, 12, [])
+    assert decided.decide(np.eye(3)).arm == batch.decide(np.eye(3)).arm
+    assert decided.summary().recent_error == batch.summary().recent_error
+
+
+@pytest.mark.parametrize("name", ["lin_ucb", "sw_lin_ucb", "lin_ts"])
+def test_a_weight_of_two_is_a_sample_twice_in_the_sums(name):
+    once, twice = make(name), make(name)
+    once.learn_from(ROWS[:2], REWARDS[:2], weight=[2.0, 1.0])
+    twice.learn_from(ROWS[[0, 0, 1]], REWARDS[[0, 0, 1]])
+    np.testing.assert_allclose(once.state.gram, twice.state.gram, rtol=1e-12)
+    np.testing.assert_allclose(once.state.cross, twice.state.cross, rtol=1e-12)
+
+
+def test_at_weight_zero_only_time_passes():
+    bandit = make("d_lin_ucb")
+    bandit.learn_from(ROWS, REWARDS)
+    before = bandit.state
+    bandit.learn_from(ROWS[0], REWARDS[0], weight=0)
+    np.testing.assert_allclose(bandit.state.cross, 0.9 * before.cross, rtol=1e-12)
+    assert bandit.state.tick == before.tick + 1
+
+
+def test_scores_are_those_of_the_next_decision_and_leave_nothing_behind():
+    bandit = make("d_lin_ts")
+    bandit.learn_from(ROWS, REWARDS)
+    before = bits(bandit.state), bandit.summary()
+    scores, best = bandit.scores(ROWS), bandit.top(ROWS, 3)
+    assert (bits(bandit.state), bandit.summary()) == before
+    assert best == np.argsort(-scores)[:3].tolist()
+    decision = bandit.decide(ROWS)
+    assert (decision.arm, decision.index) == (best[0], scores.max())
+
+
+def test_samples_are_counted_in_files_too(tmp_path: Path):
+    bandit = make("d_lin_ts")
+    bandit.learn_from(ROWS, REWARDS)
+    bandit.save(tmp_path / "agent.safetensors")
+    restored = load(tmp_path / "agent.safetensors")
+    assert restored.summary() == bandit.summary()
+    assert restored.scores(ROWS).tolist() == bandit.scores(ROWS).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 0.2], 1.0), r"features must have shape \(3\), got \(2,\)"),
+        ((ROWS, REWARDS[:3]), r"reward must have shape \(12\), got \(3,\)"),
+        ((ROWS, 1.0), r"reward must have shape \(12\), got \(\)"),
+        ((ROWS[:0], []), "features must have at least one row"),
+        ((ROWS[0], np.nan), "reward must be finite"),
+        ((10**7 * ROWS, REWARDS), r"features must lie between ±1e\+06"),
+        ((ROWS, REWARDS, -1.0), "weight must be at least 0, got -1"),
+        ((ROWS, REWARDS, [1.0, 2.0]), r"weight must have shape \(12\)"),
+    ],
+)
+def test_samples_that_are_wrong_change_nothing(arguments, message):
+    bandit = make()
+    before = bits(bandit.state), bandit.summary()
+    features, reward, *weight = arguments
+    with pytest.raises(ValueError, match=message):
+        bandit.learn_from(features, reward, **dict(zip(["weight"], weight, strict=False)))
+    assert (bits(bandit.state), bandit.summary()) == before
+
+
+def test_agents_without_weights_and_too_many_arms_are_told():
+    with pytest.raises(ValueError, match="weight must be 1 for change_detection, which has no weights"):
+        make("change_detection").learn_from(ROWS, REWARDS, weight=2.0)
+    with pytest.raises(ValueError, match="k must be at most the 12 arms that there are, got 13"):
+        make().top(ROWS, 13)
+
+
+def test_a_log_warms_an_agent_up(tmp_path: Path):
+    rng, lines = np.random.default_rng(1), ["x,arm,clicked"]
+    for x, arm in zip(rng.uniform(-1, 1, 300), rng.integers(2, size=300), strict=True):
+        lines.append(f"{x},{'ab'[arm]},{(x > 0) == arm}")
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    samples = read_samples(Log(tmp_path / "log.csv", action="arm", reward="clicked", features=("x",)))
+    bandit = Bandit("lin_ucb", dim=samples.encoding.dim, radius=0.1)
+    bandit.learn_from(samples.features, samples.rewards)
+    for x, best in ((-0.8, "a"), (0.8, "b")):
+        (context,) = samples.encoding.contexts(np.array([[x]]))
+        assert samples.actions[bandit.top(samples.encoding.actions(context), 1)[0]] == best
