@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.base.agent import Agent
+from driftwise.base.part import part
+from driftwise.base.types import Moments, Sample, Spec
 from driftwise.online import Bandit, load
 from driftwise.online.bandits.anchored import LARGE, LONGEST, Anchored
+from driftwise.online.bandits.bandit import decider_of
 from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import ExponentialWeights
 from tests.online.streams import bits
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
@@ -53,8 +60,29 @@ def test_the_error_stays_within_its_bound(rate, length, ridge):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_with_many_dimensions_decisions_are_those_of_plans(name):
-    bandit = Bandit(name, dim=LARGE, noise_scale=0.1, seed=3, **ALGORITHMS[name])
-    direct, planned = bandit._decider, Planned(bandit.agent, Draws(3))
+    require_as_planned(Bandit(name, dim=LARGE, noise_scale=0.1, **ALGORITHMS[name]).agent)
+
+
+@part
+class Halving:
+    """A forgetting of somebody else's, which drops half of the past in every round."""
+
+    def weights(self, tick: int) -> np.ndarray:
+        return 0.5 ** np.arange(tick - 1, -1, -1.0)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        return ExponentialWeights(0.5).update(moments, sample)
+
+
+def test_with_many_dimensions_any_forgetting_may_come():
+    require_as_planned(bandit_agent(Spec.bandit(dim=LARGE, num_arms=1), Halving(), Ucb(0.3)))
+
+
+def require_as_planned(agent: Agent) -> None:
+    direct, planned = decider_of(agent, 3), Planned(agent, Draws(3))
     assert isinstance(direct, Direct)
     for t, (arms, reward) in enumerate(offers(NUM)):
         fast, slow = direct.offer(arms, t), planned.offer(arms, t)

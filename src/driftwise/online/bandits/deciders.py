@@ -19,12 +19,20 @@ from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radi
 from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh
 from driftwise.online.limits import finite_plan, first_state, not_finite
 from driftwise.parts.exploration import Ucb, tie_tolerance
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, SlidingWindow
+from driftwise.parts.forgetting import (
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
 from driftwise.parts.least_squares import LeastSquares
 
 ONLY_STATE = np.zeros(1, dtype=np.int32)  # of a bandit, once
 ONCE = np.ones(1)
 TIE = tie_tolerance(np.dtype(np.float64))
+# Of others nobody knows what they do to the gram.
+FOLLOWED = ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow
 NUMBERS = {"ridge": float, "tick": int, "weight": float, "weight_sq": float, "epoch": int}  # of moments
 
 
@@ -175,7 +183,8 @@ class Direct:
         rate = agent.forgetting.rate if isinstance(agent.forgetting, ExponentialWeights) else 1.0
         dim = agent.spec.dim
         self._large = dim >= LARGE
-        self._inverse = Anchored(dim, agent.ridge) if self._large else Fresh()
+        followed = self._large and isinstance(agent.forgetting, FOLLOWED)
+        self._inverse = Anchored(dim, agent.ridge) if followed else Fresh()
         self._rate, self._rates = rate, np.array([rate, rate * rate])[:, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
         if not self._large:  # then whole matrices are faster
