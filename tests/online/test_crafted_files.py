@@ -309,6 +309,17 @@ def test_features_that_the_caller_should_not_have_given_are_named_in_one_line(pa
         load(path, features=np.zeros((100, 100)))
 
 
+def test_more_memories_than_a_file_has_sums_of_are_refused_before_they_take_memory(path):
+    def longer(config: Any) -> Any:
+        if isinstance(config, dict):
+            return {name: longer(each) for name, each in config.items()}
+        return 1000 * config if isinstance(config, list) else config
+
+    saved(path, "adaptive_lin_ucb")
+    resealed(path, lambda description, _: description.update(agent=longer(description["agent"])))
+    refused(path, r".*sizes must be those of the \d+ numbers in the file")
+
+
 NO_SUMS = {
     "a ridge below 0": ("d_lin_ucb", "ridge", -1.0),
     "a ridge below 0 in a block": ("bob", "ridge", -1.0),

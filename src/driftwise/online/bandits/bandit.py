@@ -17,7 +17,7 @@ from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.base.part import from_config, require_single, to_config
+from driftwise.base.part import from_config, grid_shape, require_single, to_config
 from driftwise.base.types import Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -326,7 +326,8 @@ class Bandit:
         bandit, tensors = object.__new__(cls), file.tensors
         agent = require_kind("agent", from_config(given["agent"]), Agent)
         require_kind("algorithm", given["algorithm"], str)
-        files.require_numbers(tensors, agent.spec.dim**2)
+        memories = math.prod(grid_shape(agent.base)) if isinstance(agent, MixtureOfMemories) else 1
+        files.require_numbers(tensors, memories * agent.spec.dim**2)
         bandit._start(**given | {"agent": agent})
         like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
         bandit._pending.restore(tensors, like)
