@@ -6,7 +6,6 @@ import copy
 import math
 import os
 import threading
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.base.part import from_config, grid_shape, require_single, to_config
+from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -30,8 +29,9 @@ from driftwise.base.validation import (
 from driftwise.online import files
 from driftwise.online.bandits import mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
+from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
-from driftwise.online.bandits.samples import samples_of, takes_weights
+from driftwise.online.bandits.samples import num_memories, samples_of, takes_weights
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,
@@ -154,8 +154,11 @@ class Bandit:
         self.reward_range, self.outside = reward_range, require_choice("outside", outside, OUTSIDE)
         self._gauge, self._seen, self._num_samples = Gauge(), None, 0
         self._lock, self._writing = threading.RLock(), threading.Lock()
-        with _forking:
-            _BANDITS.add(self)
+        survives_forks(self)
+
+    def _begin_in_child(self) -> None:
+        self._writing = threading.Lock()  # the thread that may hold the old one is not here
+        self._pending.begin_life()  # its parent goes on with the old one
 
     def __repr__(self) -> str:
         with self._lock:
@@ -326,8 +329,7 @@ class Bandit:
         bandit, tensors = object.__new__(cls), file.tensors
         agent = require_kind("agent", from_config(given["agent"]), Agent)
         require_kind("algorithm", given["algorithm"], str)
-        memories = math.prod(grid_shape(agent.base)) if isinstance(agent, MixtureOfMemories) else 1
-        files.require_numbers(tensors, memories * agent.spec.dim**2)
+        files.require_numbers(tensors, num_memories(agent) * agent.spec.dim**2)
         bandit._start(**given | {"agent": agent})
         like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
         bandit._pending.restore(tensors, like)
@@ -361,32 +363,3 @@ def _checked_arms(features: Any, dim: int) -> np.ndarray:
 
 
 files.LOADERS[KIND] = Bandit.restored
-
-_BANDITS: weakref.WeakSet[Bandit] = weakref.WeakSet()  # all there are
-_forking = threading.RLock()  # held by who forks, or adds one of them
-_held: list[Bandit] = []  # those whose locks are held while this process forks
-
-
-def _hold_all() -> None:
-    """Wait until no thread is inside a bandit: a child has the memory of this moment, and not the threads."""
-    _forking.acquire()
-    for bandit in list(_BANDITS):
-        bandit._lock.acquire()
-        _held.append(bandit)
-
-
-def _release_all() -> None:
-    while _held:
-        _held.pop()._lock.release()
-    _forking.release()
-
-
-def _release_in_child() -> None:
-    for bandit in _held:
-        bandit._writing = threading.Lock()  # the thread that may hold the old one is not here
-        bandit._pending.begin_life()  # its parent goes on with the old one
-    _release_all()
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no forks
-    os.register_at_fork(before=_hold_all, after_in_parent=_release_all, after_in_child=_release_in_child)

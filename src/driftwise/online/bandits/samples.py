@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
+from driftwise.base.part import grid_shape
 from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers, require_within
 from driftwise.parts.least_squares import LeastSquares
@@ -43,3 +45,8 @@ def samples_of(features: Any, reward: Any, weight: Any, dim: int) -> Samples:
 def takes_weights(agent: Agent) -> bool:
     """Whether a sample of weight w is one whose features and reward are √w times as large."""
     return isinstance(agent.base if isinstance(agent, MixtureOfMemories) else agent, LeastSquares)
+
+
+def num_memories(agent: Agent) -> int:
+    """Number of regressions that learn at once."""
+    return math.prod(grid_shape(agent.base)) if isinstance(agent, MixtureOfMemories) else 1
