@@ -14,7 +14,7 @@ import pytest
 from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, opt_wlsvi, swucrl2_cw, ucbvi, uniform
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
-from driftwise.base.arguments import signature, with_defaults
+from driftwise.base.arguments import call_text, signature, with_defaults
 from driftwise.base.types import Spec
 from tests.examples import BANDIT, SPEC
 
@@ -115,9 +115,9 @@ def test_an_algorithm_may_be_registered_from_anywhere(monkeypatch):
 def test_help_shows_the_signatures_of_both_forms_and_what_they_do() -> None:
     text = pydoc.plain(pydoc.render_doc(opt_wlsvi))
     for piece in (
-        f"opt_wlsvi{inspect.signature(opt_wlsvi)}",
+        call_text("opt_wlsvi", opt_wlsvi),
         "Optimistic weighted least-squares value iteration.",
-        f"opt_wlsvi.tuned{inspect.signature(opt_wlsvi.tuned)}",
+        call_text("opt_wlsvi.tuned", opt_wlsvi.tuned),
         "The rate of Corollary 1",
     ):
         assert piece in text

@@ -45,6 +45,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "epsilon": 0.1,
     "exploration": {"type": "Ucb", "radius": 0.4},
     "forgetting": {"type": "ExponentialWeights", "rate": 0.99},
+    "gamma": 50.0,
     "knots": [250, 750],
     "length": 200,
     "lower": 0.0,
@@ -60,6 +61,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "rounds": EPISODES,
     "scale": 0.1,
     "start": 0.0,
+    "temperature": 0.1,
     "upper": 1.0,
     "weights": [0.0, 0.5, 1.0],
 }
