@@ -40,6 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.name, len(TOGETHER)))
 
 
+@pytest.fixture(autouse=True)
+def any_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as they like: test workers are told 80 columns, and the processes they start."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def pytest_unconfigure() -> None:
     if own_folder is not None:
         shutil.rmtree(own_folder, ignore_errors=True)

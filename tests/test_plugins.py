@@ -33,6 +33,7 @@ REGISTRIES: list[Any] = [
     *(ALGORITHMS, ENVIRONMENTS, PARTS, CONFIGURABLE, MAKERS, gymnasium.registry),
     *(plugins._versions, plugins._folders),
 ]
+MODULES = ("mylab", "test_mylab", "broken")
 SMALL = """
 name = "small"
 summary = "Small"
@@ -51,13 +52,15 @@ radius = 0.4
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Registries, modules and paths are left as they were found."""
+    for name in MODULES:
+        sys.modules.pop(name, None)
     before = [dict(registry) for registry in REGISTRIES]
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for registry, content in zip(REGISTRIES, before, strict=True):
         registry.clear()
         registry.update(content)
-    for name in ("mylab", "test_mylab", "broken"):
+    for name in MODULES:
         sys.modules.pop(name, None)
     plugins._load_installed.cache_clear()
 

@@ -334,7 +334,7 @@ NO_SUMS = {
 
 def spoilt(state: Any, name: str, value: Any) -> Any:
     """A state whose first field of that name, at any depth, has other numbers."""
-    if not isinstance(state, tuple) or not hasattr(state, "_fields"):
+    if not hasattr(state, "_fields"):
         return state
     first, _, rest = name.partition(".")
     for field in state._fields:
