@@ -20,7 +20,7 @@ def test_examples_run_in_order_and_give_what_their_comments_say() -> None:
     for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(block, names)
         shapes.append(names["result"].cumulative_regret.shape)
-    assert shapes == [(32, 1000)] + [(2, 3, 8, 200)] * 4
+    assert shapes == [(8, 1000)] + [(2, 3, 8, 200)] * 4
     assert names["result"].axes == ("radius", "rate", "run", "episode")
     assert names["best"].num_runs == 6
     assert names["decision"].arm in range(3)
