@@ -12,6 +12,7 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.online import Bandit, DecisionLog
+from driftwise.online.decision_log import Rewarded
 from driftwise.online.replay import Log, replay
 from tests.online.test_replay import write_csv
 
@@ -120,6 +121,16 @@ def test_the_command_line_replays_a_log_as_it_is(
     assert "--action, --features must name columns of log.csv" in capsys.readouterr().err
 
 
+def test_events_come_in_the_order_in_which_they_were_logged(logged: tuple[Path, list[dict]]) -> None:
+    path, happened = logged
+    log, expected = DecisionLog(path), []
+    for each in happened:
+        expected += [each["decision"].id] * (1 if each["reward"] is None else 2)
+    assert [event.id for event in log.events()] == expected
+    earned = [event.reward for event in log.events() if isinstance(event, Rewarded)]
+    assert earned == [each["reward"] for each in happened if each["reward"] is not None]
+
+
 def test_a_torn_line_costs_itself_alone(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     write(path, 9)
@@ -158,7 +169,7 @@ BAD = {
     "no reward": (LINE, "all 1 lack a reward"),
     "no JSON": ("a,b\n1,2", "it has none"),
     "one arm": (
-        '{"id":"a","time":1,"arm":0,"probabilities":[1],"arms":[[1]]}\n{"id":"a","reward":1}',
+        '{"id":"a","time":1,"arm":0,"probabilities":[1],"arms":[[1]]}\n{"id":"a","time":2,"reward":1}',
         "some decision must have at least two arms",
     ),
     "no arm": (LINE.replace('"arm":0,', ""), "line 1: arm is missing"),
@@ -171,7 +182,7 @@ BAD = {
     "other arms": (LINE.replace("[2.0]", "[2.0, 3.0]"), "line 1: arms must be"),
     "not finite": (LINE.replace("[2.0]", "[NaN]"), "line 1: arms must be"),
     "the same id": (f"{LINE}\n{LINE}", "line 2: id 'a' must be of one decision"),
-    "a word as a reward": (f'{LINE}\n{{"id":"a","reward":"x"}}', "line 2: reward must be"),
+    "a word as a reward": (f'{LINE}\n{{"id":"a","time":2,"reward":"x"}}', "line 2: reward must be"),
     "another dimension": (
         LINE + "\n" + LINE.replace('"a"', '"b"').replace("[1.0],[2.0]", "[1.0,1.0],[2.0,1.0]"),
         "arms must have 1 features in all decisions, got 2 at decision 'b'",

@@ -6,9 +6,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from driftwise.online.bandits.pending import as_id
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
 
 SUFFIX = ".jsonl"
+T = TypeVar("T")
 
 
 class Logged(NamedTuple):
@@ -30,6 +31,14 @@ class Logged(NamedTuple):
     arm: int
     probabilities: np.ndarray  # [num_arms]
     reward: float | None  # None while there is none
+
+
+class Rewarded(NamedTuple):
+    """A reward that was logged."""
+
+    id: str
+    time: float  # seconds since 1970
+    reward: float
 
 
 class DecisionLog:
@@ -89,12 +98,18 @@ class DecisionLog:
                 os.close(self._file)
             self._file = None
 
+    def events(self) -> Iterator[Logged | Rewarded]:
+        """All decisions, their rewards left out, and all rewards, in the order of the file."""
+        for number, line in self._lines():
+            yield self._checked(number, _reward_of if "reward" in line else _decision_of, line)
+
     def decisions(self) -> Iterator[Logged]:
         """All decisions in the order of the file, each with its reward; that takes memory for the rewards."""
         rewards: dict[str, float] = {}
         for number, line in self._lines():
             if "reward" in line:
-                rewards.setdefault(*self._checked(number, _reward_of, line))
+                rewarded = self._checked(number, _reward_of, line)
+                rewards.setdefault(rewarded.id, rewarded.reward)
         seen = set[str]()
         for number, line in self._lines():
             if "reward" not in line:
@@ -141,7 +156,7 @@ class DecisionLog:
         except OSError as error:
             raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
-    def _checked(self, number: int, read: Any, line: dict[str, Any]) -> Any:
+    def _checked(self, number: int, read: Callable[[dict[str, Any]], T], line: dict[str, Any]) -> T:
         try:
             return read(line)
         except KeyError as error:
@@ -154,8 +169,8 @@ def _moment(given: float | None) -> float:
     return time.time() if given is None else float(require_number("time", given))
 
 
-def _reward_of(line: dict[str, Any]) -> tuple[str, float]:
-    return as_id(line["id"]), require_reward(line["reward"])
+def _reward_of(line: dict[str, Any]) -> Rewarded:
+    return Rewarded(as_id(line["id"]), _moment(line["time"]), require_reward(line["reward"]))
 
 
 def _decision_of(line: dict[str, Any]) -> Logged:
