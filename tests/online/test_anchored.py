@@ -14,8 +14,8 @@ from driftwise.base.part import part
 from driftwise.base.types import Moments, Sample, Spec
 from driftwise.online import Bandit, load
 from driftwise.online.bandits.anchored import LARGE, LONGEST, Anchored
-from driftwise.online.bandits.bandit import decider_of
 from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from driftwise.online.bandits.fastest import decider_of
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from tests.online.streams import bits

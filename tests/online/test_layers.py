@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftwise.online import load
-from driftwise.online.bandits import pending
+from driftwise.online.bandits import pending_files
 from driftwise.online.bandits.layers import Layers
 from tests.online.streams import make
 
@@ -53,16 +53,16 @@ def test_a_key_that_left_may_come_back_while_it_is_frozen():
 def test_a_file_is_of_one_moment_although_decisions_and_rewards_go_on(tmp_path, monkeypatch):
     bandit = make(max_pending=4)
     decisions = [bandit.decide(np.eye(3)) for _ in range(4)]
-    slowly = pending._slowly
+    slowly = pending_files._slowly
 
     def meanwhile(values):
-        monkeypatch.setattr(pending, "_slowly", slowly)
+        monkeypatch.setattr(pending_files, "_slowly", slowly)
         bandit.learn(decisions[2].id, 0.5)
         bandit.decide(np.eye(3))
         bandit.decide(np.eye(3))  # the oldest expires
         return slowly(values)
 
-    monkeypatch.setattr(pending, "_slowly", meanwhile)
+    monkeypatch.setattr(pending_files, "_slowly", meanwhile)
     bandit.save(tmp_path / "agent.safetensors")
     restored = load(tmp_path / "agent.safetensors")
     assert [each.id for each in restored.pending()] == [each.id for each in decisions]

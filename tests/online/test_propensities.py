@@ -93,7 +93,7 @@ def test_no_arm_falls_below_the_floor_and_what_is_above_it_is_the_algorithms():
 
 def test_an_algorithm_with_an_epsilon_of_its_own_is_given_it():
     bandit = Bandit("epsilon_greedy", dim=3, epsilon=0.4)
-    assert (bandit.epsilon, bandit.agent.exploration.epsilon) == (0.0, 0.4)  # pyright: ignore[reportAttributeAccessIssue]
+    assert (bandit.settings.epsilon, bandit.agent.exploration.epsilon) == (0.0, 0.4)  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(ValueError, match="epsilon"):
         Bandit("lin_ucb", dim=3, noise_scale=0.3, epsilon=1.5)
     with pytest.raises(ValueError, match="num_draws must be"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from driftwise.online import features
 from driftwise.online.backtesting import Backtest, backtest
-from driftwise.online.bandits.bandit import Bandit, Decision
+from driftwise.online.bandits.bandit import Bandit
+from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.pending import Outcome, Waiting
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.episodes.agent import EpisodicAgent

@@ -14,7 +14,7 @@ import numpy as np
 
 from driftwise.base.files import require_regular
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_number
-from driftwise.online.bandits.bandit import Decision
+from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.pending import as_id
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
 

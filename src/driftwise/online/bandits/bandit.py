@@ -6,60 +6,29 @@ import copy
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.base.part import from_config, require_single, to_config
+from driftwise.base.part import from_config, require_single
 from driftwise.base.types import Spec
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_count,
-    require_kind,
-    require_number,
-)
+from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
-from driftwise.online.bandits import mixed, sampled
-from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned, looks_at_arms
+from driftwise.online.bandits import pending_files
+from driftwise.online.bandits.decision import Decision
+from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
-from driftwise.online.bandits.samples import num_memories, samples_of, takes_weights
-from driftwise.online.limits import (
-    LARGEST_FEATURE,
-    LARGEST_REWARD,
-    as_numbers,
-    require_range,
-    require_reward,
-    require_within,
-    within_memory,
-)
+from driftwise.online.bandits.samples import arms_of, num_memories, samples_of, takes_weights
+from driftwise.online.bandits.settings import BanditSettings
+from driftwise.online.limits import LARGEST_REWARD, require_range, require_reward, within_memory
 from driftwise.online.summary import Gauge, Summary, watched
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.least_squares import LeastSquares
 
 KIND = "bandit"  # in files
-OUTSIDE = ("refuse", "clip")  # what is done to rewards outside their range
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A chosen arm, and the index that it was chosen by."""
-
-    arm: int
-    id: str  # to be given back with the reward
-    index: float  # by which the arm was chosen
-    bonus: float  # the part of the index that is exploration
-    probability: float  # with which this arm was taken: its propensity
-    probabilities: np.ndarray = field(compare=False)  # [num_arms] of all arms, after every mixing
-    scores: np.ndarray = field(compare=False)  # [num_arms] the indices of all arms
 
 
 class Bandit:
@@ -114,44 +83,26 @@ class Bandit:
             parameters["epsilon"], epsilon = epsilon, None
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
-        exploring, metadata = (epsilon or 0.0, num_draws), {} if metadata is None else metadata
-        self._start(
-            algorithm, agent, seed, max_pending, expire_after, *exploring, metadata, reward_range, outside
+        settings = BanditSettings(
+            algorithm=algorithm,
+            agent=agent,
+            seed=seed,
+            max_pending=max_pending,
+            expire_after=expire_after,
+            epsilon=epsilon or 0.0,
+            num_draws=num_draws,
+            reward_range=reward_range,
+            outside=outside,
         )
+        self._start(settings, {} if metadata is None else metadata)
 
-    def _start(
-        self,
-        algorithm: str,
-        agent: Agent,
-        seed: int,
-        max_pending: int,
-        expire_after: int | None,
-        epsilon: float,
-        num_draws: int,
-        metadata: Mapping[str, Any],
-        reward_range: Sequence[float] | None,
-        outside: str,
-    ) -> None:
-        if agent.needs:
-            found = f"{algorithm!r}, which needs {' and '.join(agent.needs)}"
-            raise ArgumentError("algorithm", "learn from what it earns alone", algorithm, found)
-        with within_memory(agent):
-            known_by_features = looks_at_arms(agent)
-        if not known_by_features:
-            found = f"{algorithm!r}, which does not"
-            raise ArgumentError("algorithm", "know arms by their features", algorithm, found)
-        self.algorithm, self.agent = algorithm, agent
-        self.seed = require_count("seed", seed, at_least=0)
+    def _start(self, settings: BanditSettings, metadata: Mapping[str, Any]) -> None:
+        self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
         self.metadata = files.require_plain("metadata", metadata)
-        if expire_after is not None:
-            expire_after = require_count("expire_after", expire_after)
-        self.epsilon = require_number("epsilon", epsilon, at_least=0, at_most=1)
-        self.num_draws = require_count("num_draws", num_draws)
-        self._pending = Pending(require_count("max_pending", max_pending), expire_after)
-        with within_memory(agent):
-            self._dim, self._decider = agent.spec.dim, decider_of(agent, self.seed, self.num_draws)
-        self._lowest, self._highest = require_range(reward_range)
-        self.reward_range, self.outside = reward_range, require_choice("outside", outside, OUTSIDE)
+        self._pending = Pending(settings.max_pending, settings.expire_after)
+        with within_memory(self.agent):
+            self._decider = decider_of(self.agent, settings.seed, settings.num_draws)
+        self._dim, (self._lowest, self._highest) = self.agent.spec.dim, require_range(settings.reward_range)
         self._gauge, self._seen, self._num_samples = Gauge(), None, 0
         self._lock, self._writing = threading.RLock(), threading.Lock()
         survives_forks(self)
@@ -194,10 +145,10 @@ class Bandit:
     def decide(self, features: Any, *, id: str | int | None = None) -> Decision:
         """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision."""
         with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
-            arms = _checked_arms(features, self._dim)
+            arms = arms_of(features, self._dim)
             if id is not None:
                 id = self._pending.require_new(id)
-            offer = self._decider.offer(arms, self._round).with_floor(self.epsilon)
+            offer = self._decider.offer(arms, self._round).with_floor(self.settings.epsilon)
             arm = self._decider.draws.arm(offer.policy, self._round)
             choice = self._decider.choice(offer, arm)
             id, chances = self._pending.add(choice, id), offer.chances
@@ -251,7 +202,7 @@ class Bandit:
     def scores(self, features: Any) -> np.ndarray:
         """Indices of the arms `[num_arms, dim]` in the next decision: `[num_arms]`. Nothing is decided."""
         with np.errstate(all="ignore"), self._lock:
-            return self._decider.offer(_checked_arms(features, self._dim), self._round).scores
+            return self._decider.offer(arms_of(features, self._dim), self._round).scores
 
     def top(self, features: Any, k: int) -> list[int]:
         """The `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -267,7 +218,7 @@ class Bandit:
 
     def _within_range(self, reward: float) -> float:
         self._gauge.outside += 1
-        if self.outside == "refuse":
+        if self.settings.outside == "refuse":
             low, high = self._lowest, self._highest
             raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
         return min(max(reward, self._lowest), self._highest)
@@ -296,25 +247,14 @@ class Bandit:
 
     def _content(self) -> files.AgentFile:
         """All that is needed to go on; one thread asks for it at a time, and holds `_writing`."""
-        description = {
-            "kind": KIND,
-            "algorithm": self.algorithm,
-            "agent": to_config(self.agent),
-            "seed": self.seed,
-            "max_pending": self._pending.max_pending,
-            "expire_after": self._pending.expire_after,
-            "epsilon": self.epsilon,
-            "num_draws": self.num_draws,
-            "metadata": files.require_plain("metadata", self.metadata),
-            "reward_range": self.reward_range,
-            "outside": self.outside,
-        }
+        metadata = files.require_plain("metadata", self.metadata)
+        description = {"kind": KIND, **self.settings.described(), "metadata": metadata}
         with self._lock:
             state = files.to_tensors("state", self._decider.state)
             gauge, pending = self._gauge.to_array(), self._pending.freeze()
             samples = np.array(self._num_samples)
         try:
-            tensors = {**state, "gauge": gauge, "samples": samples, **pending.to_tensors()}
+            tensors = {**state, "gauge": gauge, "samples": samples, **pending_files.to_tensors(pending)}
         finally:
             with self._lock:
                 self._pending.thaw()
@@ -325,41 +265,17 @@ class Bandit:
         """The bandit of a file; it has no features of its own."""
         if features is not None:
             raise ArgumentError("features", f"be left out for a {KIND}", features)
-        given = {name: value for name, value in file.description.items() if name != "kind"}
-        bandit, tensors = object.__new__(cls), file.tensors
-        agent = require_kind("agent", from_config(given["agent"]), Agent)
-        require_kind("algorithm", given["algorithm"], str)
+        given, tensors, bandit = dict(file.description), file.tensors, object.__new__(cls)
+        del given["kind"]
+        metadata, agent = given.pop("metadata"), require_kind("agent", from_config(given.pop("agent")), Agent)
         files.require_numbers(tensors, num_memories(agent) * agent.spec.dim**2)
-        bandit._start(**given | {"agent": agent})
+        bandit._start(BanditSettings(agent=agent, **given), metadata)
         like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
-        bandit._pending.restore(tensors, like)
+        pending_files.restore(bandit._pending, tensors, like)
         bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
         bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
         bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
         return bandit
-
-
-def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
-    """The fastest decider that leads this agent."""
-    draws = Draws(seed)
-    if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
-        return Direct(agent, agent.exploration, draws)
-    if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
-        return mixed.Mixed(agent, draws)
-    if num_draws > 1 and isinstance(agent, LeastSquares) and sampled.fits(agent):
-        return sampled.Sampled(agent, draws, num_draws)
-    return Planned(agent, draws, num_draws)
-
-
-def _checked_arms(features: Any, dim: int) -> np.ndarray:
-    if type(features) is np.ndarray and features.dtype == np.float64 and features.flags.c_contiguous:
-        flat, shape = features.ravel(), features.shape  # the usual case, seen at a glance:
-        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
-            return features
-    arms = require_array("features", as_numbers(features), (None, dim))
-    if not len(arms):
-        raise ArgumentError("features", "offer at least one arm", arms.shape, f"the shape {arms.shape}")
-    return require_within("features", arms, LARGEST_FEATURE)
 
 
 files.LOADERS[KIND] = Bandit.restored

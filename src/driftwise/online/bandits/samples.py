@@ -1,4 +1,4 @@
-"""Samples that a bandit learns from without having decided."""
+"""Features that a bandit is given: the arms of a decision, and samples that it did not decide on."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ class Samples(NamedTuple):
     features: np.ndarray  # [n, d]
     rewards: np.ndarray  # [n]
     weights: np.ndarray  # [n]
+
+
+def arms_of(features: Any, dim: int) -> np.ndarray:
+    """The arms of a decision, checked."""
+    if type(features) is np.ndarray and features.dtype == np.float64 and features.flags.c_contiguous:
+        flat, shape = features.ravel(), features.shape  # the usual case, seen at a glance:
+        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
+            return features
+    arms = require_array("features", as_numbers(features), (None, dim))
+    if not len(arms):
+        raise ArgumentError("features", "offer at least one arm", arms.shape, f"the shape {arms.shape}")
+    return require_within("features", arms, LARGEST_FEATURE)
 
 
 def samples_of(features: Any, reward: Any, weight: Any, dim: int) -> Samples:

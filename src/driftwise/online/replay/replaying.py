@@ -14,8 +14,9 @@ from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.online.bandits.bandit import Bandit, decider_of
+from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Decider
+from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logs import Log
@@ -130,8 +131,8 @@ def replay(
     own = {name: value for name, value in parameters.items() if name not in exploring}
     build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **own)  # a bandit has more options
     bandit = Bandit(algorithm, dim=rows.dim, seed=seed, **parameters)
-    decider = decider_of(bandit.agent, bandit.seed, bandit.num_draws)
-    replayer = _Replayer(rows, decider, bandit.epsilon, frozen)
+    decider = decider_of(bandit.agent, seed, bandit.settings.num_draws)
+    replayer = _Replayer(rows, decider, bandit.settings.epsilon, frozen)
     so_far, window = Tally(), Tally()
     windows, done, coming = [], 0, rows.read()
     while some := list(islice(coming, ROWS_AT_ONCE)):

@@ -1,0 +1,22 @@
+"""The choice among deciders."""
+
+from __future__ import annotations
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.agent import Agent
+from driftwise.online.bandits import mixed, sampled
+from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.least_squares import LeastSquares
+
+
+def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
+    """The fastest decider that leads this agent."""
+    draws = Draws(seed)
+    if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
+        return Direct(agent, agent.exploration, draws)
+    if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
+        return mixed.Mixed(agent, draws)
+    if num_draws > 1 and isinstance(agent, LeastSquares) and sampled.fits(agent):
+        return sampled.Sampled(agent, draws, num_draws)
+    return Planned(agent, draws, num_draws)
