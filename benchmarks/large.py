@@ -5,8 +5,8 @@
 The table has means over rounds in which several anchors are set (see `Anchored`), against hand-written NumPy
 that makes the inverse anew in every round, in turns and within one run; `benchmarks.online` has few
 dimensions. Then 200,000 decisions wait, and the longest decision while the agent is saved stands beside the
-longest one else. The collector of garbage is told to leave alone what waits, as docs/production.md advises:
-it would be measured instead.
+longest one else. The collector of garbage is told to leave alone what waits, as docs/online-bandits.md
+advises: it would be measured instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What docs/production.md says is so."""
+"""What the pages on production say is so."""
 
 from __future__ import annotations
 
@@ -11,50 +11,74 @@ import pytest
 
 from driftwise.online import Bandit, Summary
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD
+from tests.online.streams import bits
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE = (DOCS / "production.md").read_text(encoding="utf-8")
+PRODUCTION, BANDITS, SKLEARN = (
+    (DOCS / name).read_text(encoding="utf-8")
+    for name in ("production.md", "online-bandits.md", "scikit-learn.md")
+)
 
 
-@pytest.fixture(scope="module")
-def names() -> dict[str, Any]:
-    """What its blocks leave behind."""
+def names_of(page: str) -> dict[str, Any]:
+    """What the blocks of a page leave behind."""
     found: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(block, found)
     return found
 
 
-def test_its_examples_run_and_give_what_they_say(names):
-    assert names["summary"].rewards == 305
-    assert names["summary"].pending == 1
-    assert names["restored"].summary().pending == 0
+def heading(line: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+
+
+def test_the_service_recovers_bit_for_bit_and_loses_nothing():
+    names = names_of(PRODUCTION)
+    service, restarted = names["service"].bandit, names["restarted"].bandit
+    assert bits(service.state) == bits(restarted.state)
+    assert service.summary().decisions == 121
+    assert [each[:2] for each in service.pending()] == [each[:2] for each in restarted.pending()]
+
+
+def test_the_examples_of_bandits_online_give_what_they_say():
+    names = names_of(BANDITS)
+    assert names["restored"].summary().pending == names["bandit"].summary().pending - 1 == 0
+    with pytest.raises(ValueError, match="was rewarded already"):
+        names["bandit"].learn(names["waiting"][1].id, 0.3)
+
+
+def test_the_examples_with_scikit_learn_give_what_they_say():
+    names = names_of(SKLEARN)
     assert names["found"]["forgetting"] != 1.0
     assert names["mean"].shape == names["std"].shape == (5,)
     assert names["arms"].tolist() == [2, 0]
 
 
-def test_a_message_that_comes_twice_is_an_error_that_can_be_counted(names):
-    with pytest.raises(ValueError, match="was rewarded already"):
-        names["bandit"].learn(names["waiting"][1].id, 0.3)
-
-
-def test_it_explains_every_number_of_a_summary():
-    cells = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+def test_production_explains_every_number_of_a_summary():
+    cells = [line.split("|")[1] for line in PRODUCTION.splitlines() if line.startswith("| `")]
     assert set(re.findall(r"`(\w+)`", " ".join(cells))) == {field.name for field in fields(Summary)}
 
 
-def test_limits_and_defaults_are_as_it_says():
+def test_limits_and_defaults_are_as_bandits_online_says():
     assert (LARGEST_FEATURE, LARGEST_REWARD) == (1e6, 1e100)
-    assert "Features beyond ±1e6 and rewards beyond ±1e100 are refused" in PAGE
+    assert "Features beyond ±1e6 and rewards beyond ±1e100 are refused" in BANDITS
     bandit = Bandit("greedy", dim=2)
     for _ in range(10_001):
         bandit.decide([[1.0, 0.0]])
     assert bandit.summary().pending == 10_000
 
 
-def test_what_it_links_to_exists():
-    links = re.findall(r"\]\(([^)#]+)", PAGE)
-    assert len(links) > 4
-    for link in links:
-        assert (DOCS / link).exists(), link
+def test_links_between_pages_reach_a_page_and_a_heading():
+    for page in DOCS.glob("*.md"):
+        for link, anchor in re.findall(
+            r"\]\(((?!http)[^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")
+        ):
+            target = (page.parent / link) if link else page
+            assert target.exists(), (page.name, link)
+            if anchor:
+                lines = target.read_text(encoding="utf-8").splitlines()
+                assert anchor in map(heading, (each for each in lines if each.startswith("#"))), (
+                    page.name,
+                    anchor,
+                )
