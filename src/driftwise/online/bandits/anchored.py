@@ -11,6 +11,7 @@ from driftwise.base.arrays import inverse_or_nan
 LARGE = 150  # dimensions from which on an anchor is faster
 LONGEST = 128  # changes of the gram before the anchor is set anew
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
+ROUGH = 200.0  # growth up to which no refinement is needed
 
 
 class Inverse(Protocol):
@@ -65,8 +66,8 @@ class Anchored:
 
     Rounding costs the identity a relative error of about $\varepsilon R^2$, where
     $R = \mathrm{tr}\,G D G^\top$ says how much was learnt of directions that the anchor did not know.
-    One step of refinement, $y + \Lambda^{-1}(x - \Lambda y)$, squares it.
-    An anchor lives for `LONGEST` changes, and as long as $R$ is at most `STRETCH`: so the
+    One step of refinement, $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above
+    `ROUGH`. An anchor lives for `LONGEST` changes, and as long as $R$ is at most `STRETCH`: so the
     error stays below $10^{-11}$, on top of the $\varepsilon\,\kappa(\Lambda)$ of any inverse.
     An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$ once per anchor.
     """
@@ -85,7 +86,8 @@ class Anchored:
         inverse = 1 / (self._kept * self._spectrum + self._ridge)  # D
         scaled = rows * inverse
         grown = scaled.dot(rows.T)  # G D Gᵀ
-        if grown.trace() > STRETCH:
+        growth = grown.trace()  # R
+        if growth > STRETCH:
             self.reset()
             return self.map(gram, arms)
         inner = inverse_or_nan(np.diag(signs) + grown)
@@ -97,7 +99,8 @@ class Anchored:
             return turned.dot(self._vectors.T)
 
         mapped = approximate(arms)
-        mapped += approximate(arms - mapped.dot(gram))
+        if growth > ROUGH:
+            mapped += approximate(arms - mapped.dot(gram))
         return mapped
 
     def shrunk(self, rate: float) -> None:
