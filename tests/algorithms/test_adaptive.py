@@ -218,7 +218,9 @@ def test_agents_that_count_are_mixed_too():
 
 
 def test_what_forecasts_nothing_is_refused():
-    with pytest.raises(ValueError, match="base must be an agent on least squares, or one that counts"):
+    with pytest.raises(
+        ValueError, match="base must forecast: be on least squares or mirror descent, or count"
+    ):
         adaptive(q_ucb(SPEC, scale=0.1))
     with pytest.raises(ValueError, match=r"shortest must be an integer of at least 2, got 1"):
         adaptive_opt_wlsvi(SPEC, shortest=1)

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, can_be_copied
-from driftwise.base.agent import Agent
+from driftwise.base.agent import Agent, Forecaster
 from driftwise.base.arguments import with_defaults
 from driftwise.base.part import grid_of, numbers, points, stack
 from driftwise.base.types import Numeric, Spec
@@ -91,7 +90,8 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
     ```
 
     Args:
-      base: an agent on least squares, or one that counts (`ucbvi`). If it holds a grid, its points are the
+      base: an agent on least squares, on mirror descent (`d_glb_omd`), or one that counts (`ucbvi`). If it
+        holds a grid, its points are the
         candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
         replaced by exponential weights of all lengths. Its exploration stays as it is.
       shortest, longest: of the lengths $1/(1-\eta)$ of candidates, each twice the one before; 8 and 4096
@@ -103,8 +103,8 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
     There is no paper.
     """
     candidates = base if isinstance(base, Sequence) and base else [base]
-    if not all(isinstance(each, LeastSquares | CountingValueIteration) for each in candidates):
-        raise ArgumentError("base", "be an agent on least squares, or one that counts", base)
+    if not all(isinstance(each, Forecaster) for each in candidates):
+        raise ArgumentError("base", "forecast: be on least squares or mirror descent, or count", base)
     return mixture(stack(candidates) if len(candidates) > 1 else candidates[0], **mixing)
 
 

@@ -118,25 +118,27 @@ class MixtureOfMemories(Wrapper):
             origin = xp.where(state.tick == 0, constant_weights(features, episode.rewards[0]), origin)
         episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
 
-        def learn(agent: Forecaster, each: Any) -> tuple[Forecast, Any]:
-            return agent.forecast(each, features, plan, episode), agent.update(each, features, plan, episode)
+        def learn(agent: Forecaster, each: Any) -> tuple[Forecast, Any, Array]:
+            forecast = agent.forecast(each, features, plan, episode)
+            learnt = agent.update(each, features, plan, episode)  # which may consume the state
+            return forecast, learnt, agent.memory(learnt)
 
-        forecast, base = over_stacked(learn, self.base, state.base, like)
-        scores, tick = self.noise.relative_score(state.noise, forecast), state.tick + 1  # [J, H]
+        learnt = over_stacked(learn, self.base, state.base, like)
+        return self.weighed(state._replace(origin=origin), *learnt)
+
+    def weighed(self, state: MixtureState, forecast: Forecast, base: Any, held: Array) -> MixtureState:
+        """The state after forecasts `[J, H]`, with the memories' new states; they hold `[J]` episodes."""
+        xp, tick = namespace(held), state.tick + 1
+        scores = self.noise.relative_score(state.noise, forecast)  # [J, H]
         scores = xp.sum(scores, axis=-1) if self.weighing == "together" else scores.T
         log_weights = self.sharing.update(state.log_weights, scores, tick)
         if self.fresh == "at_alarm":
-            base = self._renewed(base, log_weights, tick)
+            weights = overall(log_weights)
+            alarm, heaviest = self.alarm(weights, held, tick), weights.argmax()
+            base = map_tree(lambda leaf: write(leaf, -1, xp.where(alarm, leaf[heaviest], leaf[-1])), base)
         squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
-        return MixtureState(base, log_weights, tick, origin, noise)
-
-    def _renewed(self, base: Any, log_weights: Array, tick: Array) -> Any:
-        """The states of the memories, the last a copy of the heaviest one if there is an alarm."""
-        xp, weights = namespace(log_weights), overall(log_weights)
-        held = over_stacked(lambda agent, each: agent.memory(each), self.base, base, weights)
-        alarm, heaviest = self.alarm(weights, held, tick), weights.argmax()
-        return map_tree(lambda leaf: write(leaf, -1, xp.where(alarm, leaf[heaviest], leaf[-1])), base)
+        return MixtureState(base, log_weights, tick, state.origin, noise)
 
     def alarm(self, weights: Array, held: Array, tick: Array) -> Array:
         """Whether the last memory, of weights `[J]` that hold so many episodes `[J]`, is to start anew."""
