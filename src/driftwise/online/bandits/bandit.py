@@ -16,7 +16,7 @@ from driftwise.algorithms.registry import lookup
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config, require_single
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_count, require_kind, require_number
 from driftwise.online import files
 from driftwise.online.bandits import pending_files
 from driftwise.online.bandits.decision import Decision
@@ -142,14 +142,21 @@ class Bandit:
         with self._lock:
             return self._pending.listed()
 
-    def decide(self, features: Any, *, id: str | int | None = None) -> Decision:
-        """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision."""
+    def decide(self, features: Any, *, id: str | int | None = None, arm: int | None = None) -> Decision:
+        """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision.
+
+        If somebody else has chosen already, a log that is replayed or a person who overrules the agent, it
+        is told the `arm` that was taken; the probabilities are the agent's all the same.
+        """
         with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
             arms = arms_of(features, self._dim)
             if id is not None:
                 id = self._pending.require_new(id)
             offer = self._decider.offer(arms, self._round).with_floor(self.settings.epsilon)
-            arm = self._decider.draws.arm(offer.policy, self._round)
+            if arm is None:
+                arm = self._decider.draws.arm(offer.policy, self._round)
+            else:
+                arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
             choice = self._decider.choice(offer, arm)
             id, chances = self._pending.add(choice, id), offer.chances
         return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores)
