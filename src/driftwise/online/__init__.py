@@ -8,6 +8,7 @@ from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.pending import Outcome, Waiting
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.encoding import Encoder
 from driftwise.online.episodes.agent import EpisodicAgent
 from driftwise.online.episodes.training import Training, train
 from driftwise.online.files import load
@@ -18,6 +19,7 @@ __all__ = [
     "Bandit",
     "Decision",
     "DecisionLog",
+    "Encoder",
     "EpisodicAgent",
     "EpisodicSummary",
     "Outcome",
