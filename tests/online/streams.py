@@ -40,8 +40,9 @@ def rounds(num: int, seed: int) -> Iterator[tuple[np.ndarray, float]]:
 
 
 def numbered(bandit: Bandit, arms: Any) -> Decision:
-    """A decision whose id is its number."""
-    return bandit.decide(arms, id=bandit._pending.num_made)
+    """A decision whose id, and time, is its number."""
+    number = bandit._pending.num_made
+    return bandit.decide(arms, id=number, time=number)
 
 
 def lead(bandit: Bandit, num: int, seed: int) -> list[Decision]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from driftwise.base import times
 from driftwise.online import Bandit, EpisodicAgent, Outcome, load
-from driftwise.online.bandits import pending
 from tests.online.streams import bits, make
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
@@ -74,7 +74,7 @@ def test_an_id_of_the_callers_own_is_text_and_of_one_decision() -> None:
 
 def test_what_waits_is_listed_with_the_time_of_its_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     bandit, clock = make(), iter([100.0, 160.0, 161.5])
-    monkeypatch.setattr(pending.time, "time", lambda: next(clock))
+    monkeypatch.setattr(times.clock, "time", lambda: next(clock))
     made = [bandit.decide(ARMS) for _ in range(3)]
     bandit.learn(made[1].id, 0.5)
     waits = [(made[0].id, made[0].arm, 100.0), (made[2].id, made[2].arm, 161.5)]

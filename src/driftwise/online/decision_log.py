@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from driftwise.base.files import require_regular
+from driftwise.base.times import Moment, moment_of
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_number
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.pending import as_id
@@ -66,7 +66,7 @@ class DecisionLog:
         self._lock = threading.Lock()
 
     def decided(
-        self, decision: Decision, *, arms: Any = None, features: Any = None, time: float | None = None
+        self, decision: Decision, *, arms: Any = None, features: Any = None, time: Moment | None = None
     ) -> None:
         """Add a decision.
 
@@ -75,7 +75,7 @@ class DecisionLog:
           arms: `[num_arms, dim]`, what it was decided on; or else
           features: `[p]` of the context, where each arm has weights of its own: `arms` is then
             `np.kron(np.eye(num_arms), features)`.
-          time: of the decision, in seconds since 1970; now unless given.
+          time: of the decision, in seconds since 1970 or as a `datetime`; its own unless given.
         """
         number = len(decision.probabilities)
         if (arms is None) == (features is None):
@@ -85,11 +85,13 @@ class DecisionLog:
         )
         offered = require_within(name, require_array(name, value, shape), LARGEST_FEATURE)
         chosen = {"arm": decision.arm, "probabilities": decision.probabilities.tolist()}
-        self._append({"id": decision.id, "time": _moment(time), **chosen, name: offered.tolist()})
+        moment = moment_of("time", decision.time if time is None else time)
+        self._append({"id": decision.id, "time": moment, **chosen, name: offered.tolist()})
 
-    def rewarded(self, id: str | int, reward: float, *, time: float | None = None) -> None:
-        """Add the reward of a decision; of several for one decision, the first counts."""
-        self._append({"id": as_id(id), "time": _moment(time), "reward": require_reward(reward)})
+    def rewarded(self, id: str | int, reward: float, *, time: Moment | None = None) -> None:
+        """Add the reward of a decision, now unless a time is given; of several for one, the first counts."""
+        rewarded = require_reward(reward)
+        self._append({"id": as_id(id), "time": moment_of("time", time), "reward": rewarded})
 
     def close(self) -> None:
         """Close the file; writing opens it again."""
@@ -165,12 +167,8 @@ class DecisionLog:
             raise ValueError(f"{self.path}: line {number}: {error}") from None
 
 
-def _moment(given: float | None) -> float:
-    return time.time() if given is None else float(require_number("time", given))
-
-
 def _reward_of(line: dict[str, Any]) -> Rewarded:
-    return Rewarded(as_id(line["id"]), _moment(line["time"]), require_reward(line["reward"]))
+    return Rewarded(as_id(line["id"]), moment_of("time", line["time"]), require_reward(line["reward"]))
 
 
 def _decision_of(line: dict[str, Any]) -> Logged:
@@ -185,4 +183,4 @@ def _decision_of(line: dict[str, Any]) -> Logged:
     if not chances[int(arm)] > 0:
         raise ArgumentError("probabilities", "be above 0 for the arm that was taken", line["probabilities"])
     require_within("arms", arms, LARGEST_FEATURE)
-    return Logged(as_id(line["id"]), _moment(line["time"]), arms, int(arm), chances, None)
+    return Logged(as_id(line["id"]), moment_of("time", line["time"]), arms, int(arm), chances, None)

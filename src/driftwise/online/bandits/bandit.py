@@ -13,17 +13,17 @@ import numpy as np
 
 from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
-from driftwise.base.agent import Agent
-from driftwise.base.part import from_config, require_single
+from driftwise.base.part import require_single
+from driftwise.base.times import Duration, Moment, moment_of, seconds_of
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_kind, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import files
-from driftwise.online.bandits import pending_files
+from driftwise.online.bandits import saving
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
-from driftwise.online.bandits.samples import arms_of, num_memories, samples_of, takes_weights
+from driftwise.online.bandits.samples import arms_of, samples_of, takes_weights
 from driftwise.online.bandits.settings import BanditSettings
 from driftwise.online.limits import LARGEST_REWARD, require_range, require_reward, within_memory
 from driftwise.online.summary import Gauge, Summary, watched
@@ -46,7 +46,8 @@ class Bandit:
     Its draws are those of run 0 of a simulation with the same seed, so that both give the same numbers when
     they meet the same arms and rewards. Rewards may come late, in any order, or never; agents count time in
     rewards. Of the decisions that wait, the oldest expires when they are more than `max_pending`, or when
-    more than `expire_after` others were made since; its reward is then refused.
+    more than `expire_after` others were made since, or one more than `expire_after_seconds` later; its reward
+    is then refused.
 
     An id is never given twice, whatever was lost in a crash; or `decide` is told the caller's own. `metadata`
     is the caller's too: a dictionary of plain values, such as how far a log was read, saved with the agent.
@@ -72,6 +73,7 @@ class Bandit:
         seed: int = 0,
         max_pending: int = 10_000,
         expire_after: int | None = None,
+        expire_after_seconds: Duration | None = None,
         epsilon: float | None = None,
         num_draws: int = 1,
         metadata: Mapping[str, Any] | None = None,
@@ -83,12 +85,15 @@ class Bandit:
             parameters["epsilon"], epsilon = epsilon, None
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
+        age = expire_after_seconds
+        age = None if age is None else seconds_of("expire_after_seconds", age)
         settings = BanditSettings(
             algorithm=algorithm,
             agent=agent,
             seed=seed,
             max_pending=max_pending,
             expire_after=expire_after,
+            expire_after_seconds=age,
             epsilon=epsilon or 0.0,
             num_draws=num_draws,
             reward_range=reward_range,
@@ -99,7 +104,7 @@ class Bandit:
     def _start(self, settings: BanditSettings, metadata: Mapping[str, Any]) -> None:
         self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
         self.metadata = files.require_plain("metadata", metadata)
-        self._pending = Pending(settings.max_pending, settings.expire_after)
+        self._pending = Pending(settings.max_pending, settings.expire_after, settings.expire_after_seconds)
         with within_memory(self.agent):
             self._decider = decider_of(self.agent, settings.seed, settings.num_draws)
         self._dim, (self._lowest, self._highest) = self.agent.spec.dim, require_range(settings.reward_range)
@@ -142,24 +147,34 @@ class Bandit:
         with self._lock:
             return self._pending.listed()
 
-    def decide(self, features: Any, *, id: str | int | None = None, arm: int | None = None) -> Decision:
+    def decide(
+        self,
+        features: Any,
+        *,
+        id: str | int | None = None,
+        arm: int | None = None,
+        time: Moment | None = None,
+    ) -> Decision:
         """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision.
+
+        The `time` is in seconds since 1970 or a `datetime`, now unless given.
 
         If somebody else has chosen already, a log that is replayed or a person who overrules the agent, it
         is told the `arm` that was taken; the probabilities are the agent's all the same.
         """
         with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
-            arms = arms_of(features, self._dim)
+            arms, moment = arms_of(features, self._dim), moment_of("time", time)
             if id is not None:
                 id = self._pending.require_new(id)
-            offer = self._decider.offer(arms, self._round).with_floor(self.settings.epsilon)
+            offer = self._decider.offer(arms, self._round, moment).with_floor(self.settings.epsilon)
             if arm is None:
                 arm = self._decider.draws.arm(offer.policy, self._round)
             else:
                 arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
             choice = self._decider.choice(offer, arm)
-            id, chances = self._pending.add(choice, id), offer.chances
-        return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores)
+            id, chances = self._pending.add(choice, id, moment), offer.chances
+        value, bonus = choice.value, choice.bonus
+        return Decision(arm, id, value, bonus, chances.item(arm), chances, offer.scores, moment)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Take in the reward of a decision; each decision has one.
@@ -171,26 +186,27 @@ class Bandit:
         if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             reward = require_reward(reward)
         with self._lock:
-            choice = self._pending.get(id)
-            if isinstance(choice, Outcome):
+            found = self._pending.get(id)
+            if isinstance(found, Outcome):
                 if strict:
-                    raise self._pending.refused(id, choice)
-                return choice
+                    raise self._pending.refused(id, found)
+                return found
+            choice = found.choice
             if not self._lowest <= reward <= self._highest:
                 reward = self._within_range(reward)
-            self._decider.learn(choice, reward)
+            self._decider.learn(choice, reward, found.time)
             self._pending.rewarded(id)
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
             return Outcome.LEARNT
 
-    def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0) -> None:
+    def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Take in the reward of features `[dim]` that somebody else chose, or of many: `[n, dim]` and `[n]`.
 
         It is as if an arm with these features had been the only one and had been rewarded; no decision is
         counted. A reward of `weight` w, one for all or `[n]`, counts as the mean of w rewards that came at
         once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights.
         """
-        rows, rewards, weights = samples_of(features, reward, weight, self._dim)
+        rows, rewards, weights, times = samples_of(features, reward, weight, time, self._dim)
         if (weights != 1).any() and not takes_weights(self.agent):
             raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", weight)
         with np.errstate(all="ignore"), self._lock:
@@ -198,22 +214,25 @@ class Bandit:
                 each if self._lowest <= each <= self._highest else self._within_range(each)
                 for each in rewards.tolist()
             ]
-            for row, earned, root in zip(rows, earnings, np.sqrt(weights).tolist(), strict=True):
-                choice = self._decider.choice(self._decider.offer(root * row[None], self._round), 0)
-                self._decider.learn(choice, root * earned)
+            roots, moments = np.sqrt(weights).tolist(), times.tolist()
+            for row, earned, root, moment in zip(rows, earnings, roots, moments, strict=True):
+                offer = self._decider.offer(root * row[None], self._round, moment)
+                choice = self._decider.choice(offer, 0)
+                self._decider.learn(choice, root * earned, moment)
                 self._num_samples += 1
                 if root:
                     error = root * earned - (choice.value - choice.bonus)
                     self._gauge.observe(error / root, choice.bonus / root)
 
-    def scores(self, features: Any) -> np.ndarray:
+    def scores(self, features: Any, *, time: Moment | None = None) -> np.ndarray:
         """Indices of the arms `[num_arms, dim]` in the next decision: `[num_arms]`. Nothing is decided."""
         with np.errstate(all="ignore"), self._lock:
-            return self._decider.offer(arms_of(features, self._dim), self._round).scores
+            arms, moment = arms_of(features, self._dim), moment_of("time", time)
+            return self._decider.offer(arms, self._round, moment).scores
 
-    def top(self, features: Any, k: int) -> list[int]:
+    def top(self, features: Any, k: int, *, time: Moment | None = None) -> list[int]:
         """The `k` arms of the highest scores, the best first. Nothing is decided."""
-        scores = self.scores(features)
+        scores = self.scores(features, time=time)
         if require_count("k", k) > len(scores):
             raise ArgumentError("k", f"be at most the {len(scores)} arms that there are", k)
         return np.argsort(-scores, kind="stable")[:k].tolist()
@@ -253,35 +272,15 @@ class Bandit:
         return Bandit.from_bytes, (self.to_bytes(),)
 
     def _content(self) -> files.AgentFile:
-        """All that is needed to go on; one thread asks for it at a time, and holds `_writing`."""
-        metadata = files.require_plain("metadata", self.metadata)
-        description = {"kind": KIND, **self.settings.described(), "metadata": metadata}
-        with self._lock:
-            state = files.to_tensors("state", self._decider.state)
-            gauge, pending = self._gauge.to_array(), self._pending.freeze()
-            samples = np.array(self._num_samples)
-        try:
-            tensors = {**state, "gauge": gauge, "samples": samples, **pending_files.to_tensors(pending)}
-        finally:
-            with self._lock:
-                self._pending.thaw()
-        return files.AgentFile(description, tensors, self._seen)
+        return saving.content_of(self, KIND)
 
     @classmethod
     def restored(cls, file: files.AgentFile, features: None = None) -> Bandit:
         """The bandit of a file; it has no features of its own."""
         if features is not None:
             raise ArgumentError("features", f"be left out for a {KIND}", features)
-        given, tensors, bandit = dict(file.description), file.tensors, object.__new__(cls)
-        del given["kind"]
-        metadata, agent = given.pop("metadata"), require_kind("agent", from_config(given.pop("agent")), Agent)
-        files.require_numbers(tensors, num_memories(agent) * agent.spec.dim**2)
-        bandit._start(BanditSettings(agent=agent, **given), metadata)
-        like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
-        pending_files.restore(bandit._pending, tensors, like)
-        bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
-        bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
-        bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
+        bandit = object.__new__(cls)
+        saving.restore(bandit, file)
         return bandit
 
 

@@ -95,16 +95,19 @@ class Decider(Protocol):
     draws: Draws
     state: Any
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
-        """The arms `[num_arms, d]` of a round of that number, under `np.errstate(all="ignore")`."""
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+        """The arms `[num_arms, d]` of a round of that number, under `np.errstate(all="ignore")`.
+
+        The time, in seconds, is there for agents that forget by the clock; others count rounds.
+        """
         ...
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         """The choice of an arm."""
         ...
 
-    def learn(self, choice: Choice, reward: float) -> None:
-        """Take in the reward of a choice."""
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
+        """Take in the reward of a choice that was made at that time."""
         ...
 
 
@@ -137,7 +140,7 @@ class Planned:
         self.agent, self.draws, self._num_draws = agent, draws, num_draws
         self.state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         table, key = FeatureTable(arms.copy()), self.draws.key(number)
         keys = [key] if self._num_draws == 1 else random.fold(key, np.arange(self._num_draws))
         plans = [finite_plan(self.agent, self.state, table, each) for each in keys]
@@ -157,7 +160,7 @@ class Planned:
         plan = max(plans, key=lambda each: each.policy[0, 0, arm])  # one that would have taken the arm
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), table.values[arm], (table, plan))
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         taken = np.array([choice.arm], dtype=np.int32)
         episode = Episode(ONLY_STATE, taken, choice.features[None], np.array([reward]), ONLY_STATE)
         assert choice.planned is not None
@@ -213,7 +216,7 @@ class Direct:
         self._rates, self._refills = self._rates[:num], self._refills[:num]
         self._refilled = grams.reshape(num, 1, -1)[:, :, :: dim + 1] if self._large else grams
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         try:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
@@ -233,7 +236,7 @@ class Direct:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         state, features = self._state, choice.features
         if not self._shrinks:
             sample = Sample(features[None], np.array([reward]), ONLY_STATE, ONCE)

@@ -18,3 +18,4 @@ class Decision:
     probability: float  # with which this arm was taken: its propensity
     probabilities: np.ndarray = field(compare=False)  # [num_arms] of all arms, after every mixing
     scores: np.ndarray = field(compare=False)  # [num_arms] the indices of all arms
+    time: float = field(compare=False)  # in seconds since 1970

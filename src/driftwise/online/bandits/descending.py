@@ -114,13 +114,13 @@ class Descending:
     def state(self, state: Moments) -> None:
         self._moments = map_tree(lambda leaf: np.asarray(leaf)[None], state)
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         return self._descents.offer(self.agent, self._moments, 0, arms, linked=False)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         return _choice(offer, arm)
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         self._moments = self._descents.learnt(self._moments, choice.features, reward)
 
 
@@ -135,14 +135,14 @@ class DescendingMixture:
         self.state: MixtureState = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
         self._descents = Descents([at(agent.base, j) for j in range(len(self.state.log_weights))])
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         heaviest = int(self.state.log_weights.argmax())
         return self._descents.offer(self.agent, self.state.base, heaviest, arms, linked=True)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         return _choice(offer, arm)
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         forecast = self._descents.forecast(self.state.base, choice.features, reward)
         learnt = self._descents.learnt(self.state.base, choice.features, reward)
         self.state = self.agent.weighed(self.state, forecast, learnt, learnt.weight)

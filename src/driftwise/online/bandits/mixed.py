@@ -94,7 +94,7 @@ class Mixed:
         flat = moments._replace(gram=count[:, 0], cross=squares[:, 0])
         self._errors = NoiseSums(flat, self._total)
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         heaviest = int(self._state.log_weights.argmax())
         try:
             radius = self._radius(heaviest)
@@ -118,7 +118,7 @@ class Mixed:
         index, bonus = offer.scores.item(arm), offer.bonus.item(arm)
         return Choice(arm, index, bonus, table.values[arm], (table, None))
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         state, features, tick = self._state, choice.features, self._state.tick
         if self.agent.origin == "first" and not tick:
             assert choice.planned is not None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from enum import StrEnum
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from driftwise.base.times import LATEST
 from driftwise.base.validation import ArgumentError
 from driftwise.online.bandits.deciders import Choice
 from driftwise.online.bandits.layers import Layers
@@ -35,17 +35,19 @@ class Waiting(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A choice that waits, with the number of its decision and the Unix time of it."""
+    """A choice that waits."""
 
     choice: Choice
-    number: int
-    time: float
+    number: int  # of its decision
+    time: float  # Unix time of its decision, as the caller says
+    since: float  # the latest time of any decision until then, from which its age counts
 
 
 class Frozen(NamedTuple):
     """Decisions at one moment, which nobody changes."""
 
     counts: tuple[int, int]  # made, expired
+    latest: float
     waiting: Mapping[str, Entry]
     gone: Mapping[str, Outcome]
 
@@ -58,13 +60,21 @@ class Pending:
     crash.
 
     Beyond `max_pending` of them the oldest expires, and so does each that is older than `expire_after`
-    decisions (None: no age is too old). The fates of the newest `max_pending` that are gone are remembered.
+    decisions or than `expire_after_seconds` (None: no age is too old). The fates of the newest `max_pending`
+    that are gone are remembered.
+
+    Both ages are looked at when a decision is made. Seconds count between the latest times that decisions
+    had until then: a clock that jumps backwards makes nothing older, and nothing that comes after it.
     """
 
-    def __init__(self, max_pending: int, expire_after: int | None) -> None:
-        self.max_pending, self.expire_after = max_pending, expire_after
+    def __init__(
+        self, max_pending: int, expire_after: int | None = None, expire_after_seconds: float | None = None
+    ) -> None:
+        self.max_pending = max_pending
+        self.expire_after, self.expire_after_seconds = expire_after, expire_after_seconds
         self.num_made = 0
         self.num_expired = 0
+        self.latest = -LATEST  # time of any decision
         self.waiting: Layers[str, Entry] = Layers()
         self.gone: Layers[str, Outcome] = Layers()
         self.begin_life()
@@ -81,24 +91,27 @@ class Pending:
             raise ArgumentError("id", "be of no other decision", id, f"{id!r}: {fate}")
         return id
 
-    def add(self, choice: Choice, id: str | None = None) -> str:
+    def add(self, choice: Choice, id: str | None, time: float) -> str:
         """Let a decision wait, under an id that is new."""
         number = self.num_made
         if id is None:
             id = f"{self._life}-{number}"
-        self.waiting[id] = Entry(choice, number, time.time())
+        self.latest = max(self.latest, time)
+        self.waiting[id] = Entry(choice, number, time, self.latest)
         self.num_made += 1
         if len(self.waiting) > self.max_pending:
             self._expire()
         if self.expire_after is not None:
-            while self.waiting and self._oldest() < number - self.expire_after:
+            while self._oldest().number < number - self.expire_after:
+                self._expire()
+        if self.expire_after_seconds is not None:
+            while self._oldest().since < self.latest - self.expire_after_seconds:
                 self._expire()
         return id
 
-    def get(self, id: str) -> Choice | Outcome:
+    def get(self, id: str) -> Entry | Outcome:
         """The decision of an id, which stays until it is rewarded, or the fate of one that does not wait."""
-        entry = self.waiting.get(id)
-        return self.gone.get(id, Outcome.UNKNOWN) if entry is None else entry.choice
+        return self.waiting.get(id) or self.gone.get(id, Outcome.UNKNOWN)
 
     def rewarded(self, id: str) -> None:
         """Let a decision wait no longer."""
@@ -110,7 +123,7 @@ class Pending:
         why = {
             Outcome.REPEATED: "it was rewarded already",
             Outcome.EXPIRED: f"it has expired (max_pending={self.max_pending}, "
-            f"expire_after={self.expire_after})",
+            f"expire_after={self.expire_after}, expire_after_seconds={self.expire_after_seconds})",
         }.get(outcome, "it was never made here, was lost in a crash, or is gone for long")
         return ArgumentError("id", "be of a decision that waits for its reward", id, f"{id!r}: {why}")
 
@@ -120,15 +133,16 @@ class Pending:
 
     def freeze(self) -> Frozen:
         """These decisions as they are now, until `thaw`."""
-        return Frozen((self.num_made, self.num_expired), self.waiting.freeze(), self.gone.freeze())
+        counts = self.num_made, self.num_expired
+        return Frozen(counts, self.latest, self.waiting.freeze(), self.gone.freeze())
 
     def thaw(self) -> None:
         """Let what is frozen follow what has happened since."""
         self.waiting.thaw()
         self.gone.thaw()
 
-    def _oldest(self) -> int:
-        return self.waiting[next(iter(self.waiting))].number
+    def _oldest(self) -> Entry:
+        return self.waiting[next(iter(self.waiting))]
 
     def _expire(self) -> None:
         self._remember(self.waiting.pop_oldest(), Outcome.EXPIRED)

@@ -31,7 +31,8 @@ def to_tensors(frozen: Frozen) -> Tensors:
         "pending.expired": _text(id for id, fate in frozen.gone.items() if fate is Outcome.EXPIRED),
         "pending.ids": _text(frozen.waiting),
         "pending.rounds": np.fromiter((each.number for each in _slowly(entries)), np.int64, num),
-        "pending.times": np.fromiter((each.time for each in _slowly(entries)), np.float64, num),
+        "pending.times": _rows((each[2:] for each in _slowly(entries)), num, 2),
+        "pending.latest": np.array(frozen.latest),
         "pending.numbers": _rows((each.choice[:3] for each in _slowly(entries)), num, 3),
         "pending.features": _rows((each.choice.features for each in _slowly(entries)), num, dim),
     }
@@ -62,19 +63,22 @@ def restore(pending: Pending, tensors: Tensors, like: Choice) -> None:
         raise ArgumentError("pending.counts", "not be more than were made", pending.num_expired)
     pending.gone.update(zip(gone, repeat(Outcome.REPEATED)))
     pending.gone.update(zip(expired, repeat(Outcome.EXPIRED)))
-    times = require_array("pending.times", tensors["pending.times"], (len(ids),))
+    times = require_array("pending.times", tensors["pending.times"], (len(ids), 2))
+    pending.latest = require_array("pending.latest", tensors["pending.latest"], ()).item()
+    if not (times <= pending.latest).all() or not (np.diff(times[:, 1]) >= 0).all():
+        raise ArgumentError("pending.times", f"ascend to at most {pending.latest}", times)
     numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
     features = tensors["pending.features"].reshape(-1, len(like.features))
     features = require_array("pending.features", features, (len(ids), None))
     columns = [unpack(f"plans.{i}", tensors) for i in range(len(leaves(like.planned)) if len(ids) else 0)]
     told = zip(ids, rounds.tolist(), times.tolist(), numbers.tolist(), strict=True)
-    for place, (id, number, since, (arm, index, bonus)) in enumerate(told):
+    for place, (id, number, moments, (arm, index, bonus)) in enumerate(told):
         arrays = [column[place] for column in columns]
         num_arms = len(arrays[0]) if arrays else LARGEST_ARM  # the first are the features of all
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
         planned = with_leaves(like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[place].copy(), planned)
-        pending.waiting[id] = Entry(choice, number, since)
+        pending.waiting[id] = Entry(choice, number, *moments)
 
 
 def _ids(name: str, tensors: Tensors, most: int) -> list[str]:

@@ -34,7 +34,7 @@ class Sampled:
         self._scale = agent.exploration.scale
         self.state: Moments = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
 
-    def offer(self, arms: np.ndarray, number: int) -> Offer:
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         moments, dim = self.state, self.agent.spec.dim
         gram = moments.gram if moments.gram_sq is None else moments.gram_sq
         try:
@@ -53,7 +53,7 @@ class Sampled:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)
 
-    def learn(self, choice: Choice, reward: float) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         features, taken = choice.features[None], np.zeros(1, dtype=np.int32)
         episode = Episode(ONLY_STATE, taken, features, np.array([reward]), ONLY_STATE)
         plan: Any = None  # what has no noise to learn looks at no plan

@@ -10,6 +10,7 @@ import numpy as np
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.part import grid_shape
+from driftwise.base.times import moment_of, moments_of
 from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers, require_within
 from driftwise.parts.least_squares import LeastSquares
@@ -18,11 +19,12 @@ LARGEST_WEIGHT = 1e6
 
 
 class Samples(NamedTuple):
-    """Features, rewards and weights."""
+    """Features, rewards, weights and times."""
 
     features: np.ndarray  # [n, d]
     rewards: np.ndarray  # [n]
     weights: np.ndarray  # [n]
+    times: np.ndarray  # [n] in seconds since 1970
 
 
 def arms_of(features: Any, dim: int) -> np.ndarray:
@@ -37,13 +39,17 @@ def arms_of(features: Any, dim: int) -> np.ndarray:
     return require_within("features", arms, LARGEST_FEATURE)
 
 
-def samples_of(features: Any, reward: Any, weight: Any, dim: int) -> Samples:
+def samples_of(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> Samples:
     """One sample, or many, checked."""
     rows, single = as_numbers(features), as_array(features).ndim == 1
     rows = require_array("features", rows, (dim,) if single else (None, dim)).reshape(-1, dim)
     shape = () if single else (len(rows),)
     rewards = require_array("reward", as_numbers(reward), shape)
     weights = require_array("weight", weight, () if as_array(weight).ndim == 0 else shape)
+    if time is None or as_array(time).ndim == 0:
+        times = np.array(moment_of("time", time))
+    else:
+        times = moments_of("time", time, shape)
     if not len(rows):
         raise ArgumentError("features", "have at least one row", rows.shape, f"the shape {rows.shape}")
     require_within("features", rows, LARGEST_FEATURE)
@@ -51,7 +57,8 @@ def samples_of(features: Any, reward: Any, weight: Any, dim: int) -> Samples:
     if weights.min() < 0:
         raise ArgumentError("weight", "be at least 0", weights.min().item())
     require_within("weight", weights, LARGEST_WEIGHT)
-    return Samples(rows, rewards.reshape(-1), np.broadcast_to(weights, len(rows)))
+    weights, times = (np.broadcast_to(each, len(rows)) for each in (weights, times))
+    return Samples(rows, rewards.reshape(-1), weights, times)
 
 
 def takes_weights(agent: Agent) -> bool:

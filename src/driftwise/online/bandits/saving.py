@@ -1,0 +1,49 @@
+"""A bandit as the content of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftwise.base.agent import Agent
+from driftwise.base.part import from_config
+from driftwise.base.validation import require_kind
+from driftwise.online import files
+from driftwise.online.bandits import pending_files
+from driftwise.online.bandits.samples import num_memories
+from driftwise.online.bandits.settings import BanditSettings
+from driftwise.online.summary import Gauge
+
+if TYPE_CHECKING:
+    from driftwise.online.bandits.bandit import Bandit
+
+
+def content_of(bandit: Bandit, kind: str) -> files.AgentFile:
+    """All that is needed to go on; one thread asks for it at a time, and holds `_writing`."""
+    metadata = files.require_plain("metadata", bandit.metadata)
+    description = {"kind": kind, **bandit.settings.described(), "metadata": metadata}
+    with bandit._lock:
+        state = files.to_tensors("state", bandit._decider.state)
+        gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
+        samples = np.array(bandit._num_samples)
+    try:
+        tensors = {**state, "gauge": gauge, "samples": samples, **pending_files.to_tensors(pending)}
+    finally:
+        with bandit._lock:
+            bandit._pending.thaw()
+    return files.AgentFile(description, tensors, bandit._seen)
+
+
+def restore(bandit: Bandit, file: files.AgentFile) -> None:
+    """Make a bandit, which is nothing yet, the one of a file."""
+    given, tensors = dict(file.description), file.tensors
+    del given["kind"]
+    metadata, agent = given.pop("metadata"), require_kind("agent", from_config(given.pop("agent")), Agent)
+    files.require_numbers(tensors, num_memories(agent) * agent.spec.dim**2)
+    bandit._start(BanditSettings(agent=agent, **given), metadata)
+    like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
+    pending_files.restore(bandit._pending, tensors, like)
+    bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
+    bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
+    bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
