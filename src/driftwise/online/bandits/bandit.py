@@ -16,13 +16,14 @@ from driftwise.algorithms.registry import lookup
 from driftwise.base.part import require_single
 from driftwise.base.times import Duration, Moment, moment_of, seconds_of
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.validation import ArgumentError, as_array, require_count, require_number
 from driftwise.online import files
 from driftwise.online.bandits import saving
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
+from driftwise.online.bandits.renewal import renewed
 from driftwise.online.bandits.samples import arms_of, samples_of, takes_weights
 from driftwise.online.bandits.settings import BanditSettings
 from driftwise.online.limits import LARGEST_REWARD, require_range, require_reward, within_memory
@@ -236,6 +237,25 @@ class Bandit:
         if require_count("k", k) > len(scores):
             raise ArgumentError("k", f"be at most the {len(scores)} arms that there are", k)
         return np.argsort(-scores, kind="stable")[:k].tolist()
+
+    def renew(self, coordinates: Any) -> int:
+        """Let the weights of some coordinates of the features begin anew, as for an arm that takes a place.
+
+        The other weights stay as they are, and as sure as they are. Waiting decisions whose features are not
+        0 at these coordinates expire, since their rewards would teach what is no more; their number is
+        returned. An algorithm whose sums do not allow it is a `ValueError`.
+        """
+        given = as_array(coordinates)
+        block = np.unique(given)
+        if given.dtype.kind not in "iu" or not len(block) or block[0] < 0 or block[-1] >= self._dim:
+            raise ArgumentError("coordinates", f"be integers from 0 to {self._dim - 1}", coordinates)
+        with np.errstate(all="ignore"), self._lock:
+            self._decider.state = renewed(self._decider.state, block)
+            waiting = self._pending.waiting.items()
+            gone = [id for id, entry in waiting if entry.choice.features[block].any()]
+            for id in gone:
+                self._pending.expire(id)
+        return len(gone)
 
     @property
     def _round(self) -> int:

@@ -118,6 +118,12 @@ class Pending:
         del self.waiting[id]
         self._remember(id, Outcome.REPEATED)
 
+    def expire(self, id: str) -> None:
+        """Let a decision wait no longer, whose reward would be of no use."""
+        del self.waiting[id]
+        self._remember(id, Outcome.EXPIRED)
+        self.num_expired += 1
+
     def refused(self, id: str, outcome: Outcome) -> ArgumentError:
         """The error of a reward for a decision that does not wait."""
         why = {

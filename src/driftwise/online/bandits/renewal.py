@@ -1,0 +1,125 @@
+"""Weights that begin anew: what the sums know of a block of coordinates is taken out, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms.bandits.dynamic_lin_ucb import PoolState
+from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
+from driftwise.algorithms.unknown_variation.mixture import MixtureState
+from driftwise.algorithms.unknown_variation.multi_scale import MasterState
+from driftwise.algorithms.unknown_variation.restarting import RestartingState
+from driftwise.base.arrays import map_tree
+from driftwise.base.types import Moments
+from driftwise.base.validation import ArgumentError, article
+from driftwise.parts.forgetting import WindowMemory
+from driftwise.parts.weighted_likelihood import Likelihood
+
+# States around others, and where these are: all else in them knows nothing of coordinates.
+AROUND = {
+    BlockState: "base",
+    MasterState: "bases",
+    MixtureState: "base",
+    PoolState: "models",
+    RestartingState: "base",
+}
+
+
+def renewed(state: Any, block: np.ndarray) -> Any:
+    r"""The state in which the weights of a block of coordinates K begin anew.
+
+    The others, R, keep what they know: the block is marginalised,
+
+    $$\Lambda' = \Lambda_{RR} - G\Lambda_{KR}, \qquad b' = b_R - Gb_K, \qquad
+      \tilde\Lambda' = (I, -G)\,\tilde\Lambda\,(I, -G)^\top, \qquad G = \Lambda_{RK}\Lambda_{KK}^{-1},$$
+
+    and $\lambda I$ takes its place. Since $(I, -G)\Lambda = (\Lambda', 0)$, the estimate
+    $x^\top\Lambda^{-1}b$ and the norms of $\Lambda^{-1}$ and of $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$
+    stay as they are for every x that is 0 in K. Without forgetting, and with restarts, it is then for ever as
+    if the block had been kept beside the others. Exponential weights forget the marginalised sums as they
+    are. The bounds are then never narrower than with a block that is kept, and forgets too: the marginal of
+    $\eta\Lambda + (1-\eta)\lambda I$ is at least $\eta\Lambda' + (1-\eta)\lambda I$. A radius that is made of
+    $\log\det\Lambda$ loses the share of the block.
+
+    Agents that keep samples, in windows or for likelihoods, can begin a block anew that no sample shares with
+    others; all else is an `ArgumentError`.
+    """
+    if isinstance(state, Moments):
+        return _marginal(state, block)
+    if type(state) not in AROUND:
+        raise _refused(state, f"one with {article(type(state).__name__)}, of which nobody knows")
+    name = AROUND[type(state)]
+    made = state._replace(**{name: renewed(getattr(state, name), block)})
+    if isinstance(made, MixtureState):
+        made = made._replace(origin=_cleared(made.origin, block))
+    return made
+
+
+def _marginal(moments: Moments, block: np.ndarray) -> Moments:
+    shared = _shared(moments, block)  # all that the block stands beside: others are not touched
+    memory = _renewed_memory(moments, block, shared)
+    across, inside = (moments.gram[..., rows[:, None], block] for rows in (shared, block))
+    gain = np.swapaxes(np.linalg.solve(inside, np.swapaxes(across, -1, -2)), -1, -2)  # G
+    unit = np.broadcast_to(np.eye(len(shared)), (*gain.shape[:-1], len(shared)))
+    ridge = np.asarray(moments.ridge)[(..., *[None] * (moments.gram.ndim - 1 - np.ndim(moments.ridge)))]
+    projection, both = np.concatenate([unit, -gain], axis=-1), np.concatenate([shared, block])
+
+    def marginal(gram: np.ndarray) -> np.ndarray:
+        """`(I, −G) M (I, −G)ᵀ`, which for Λ is the Schur complement, and λI for the block."""
+        inner = projection @ gram[..., both[:, None], both] @ np.swapaxes(projection, -1, -2)
+        made = _without(gram, block)
+        made[..., shared[:, None], shared] = (inner + np.swapaxes(inner, -1, -2)) / 2
+        made[..., block, block] = ridge
+        return made
+
+    cross = moments.cross.copy()
+    cross[..., shared, :] = projection @ moments.cross[..., both, :]
+    cross[..., block, :] = 0
+    gram_sq = None if moments.gram_sq is None else marginal(moments.gram_sq)
+    return moments._replace(gram=marginal(moments.gram), gram_sq=gram_sq, cross=cross, memory=memory)
+
+
+def _shared(moments: Moments, block: np.ndarray) -> np.ndarray:
+    """Coordinates outside of the block that some sample had together with it."""
+    dim = moments.gram.shape[-1]
+    beside = np.zeros(dim, dtype=bool)
+    for gram in (moments.gram, moments.gram_sq):
+        if gram is not None:
+            beside |= (gram[..., block] != 0).reshape(-1, dim, len(block)).any(axis=(0, 2))
+    beside[block] = False
+    return np.flatnonzero(beside)
+
+
+def _renewed_memory(moments: Moments, block: np.ndarray, shared: np.ndarray) -> Any:
+    memory, sizes = moments.memory, list[int]()
+    map_tree(lambda leaf: sizes.append(np.ndim(leaf)), memory)
+    if all(size <= moments.gram.ndim - 2 for size in sizes):
+        return memory  # numbers that know nothing of coordinates
+    if len(shared) or not isinstance(memory, (WindowMemory, Likelihood)):
+        raise _refused(memory, "one that keeps samples, which have these weights and others")
+    if isinstance(memory, Likelihood):
+        return Likelihood(*(_cleared(each, block) for each in memory))
+    samples = memory.samples._replace(features=_cleared(memory.samples.features, block))
+    cross = memory.recent_cross.copy()
+    cross[..., block, :] = 0
+    return WindowMemory(samples, _without(memory.recent_gram, block), cross)
+
+
+def _cleared(array: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """A copy with zeros for a block of the last axis."""
+    made = np.array(array)
+    made[..., block] = 0
+    return made
+
+
+def _without(gram: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """A copy with zeros for a block of rows and of columns."""
+    made = _cleared(gram, block)
+    made[..., block, :] = 0
+    return made
+
+
+def _refused(state: Any, found: str) -> ArgumentError:
+    return ArgumentError("algorithm", "keep sums that weights can be taken out of", state, found)
