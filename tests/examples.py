@@ -97,6 +97,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "change_detection": dict(
         base=BANDIT_BASE, detector=Cusum(warmup=4, slack=0.05, threshold=0.5), watch="rewards"
     ),
+    "cw_oful": dict(corruption=2.0, noise_scale=0.3),
     "d_glb_omd": dict(rate=0.9, norm_bound=2.0, ridge=0.5, radius_scale=0.1),
     "d_lin_ts": dict(rate=0.9, scale=0.4, ridge=0.5),
     "d_lin_ucb": dict(rate=0.9, noise_scale=0.3),
@@ -113,6 +114,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "oracle_restart": dict(changes=(7, 20), noise_scale=0.3),
     "random_restart": dict(base=BANDIT_BASE, probability=0.1),
     "restart_lin_ucb": dict(period=6, noise_scale=0.3),
+    "robust_weight_ucb": dict(rate=0.9, corruption=2.0, noise_scale=0.3, num_episodes=NUM_EPISODES),
     "square_cb": dict(gamma=20.0, rate=0.9),
     "sc_d_glucb": dict(rate=0.9, ridge=0.5, radius_scale=0.002, num_episodes=NUM_EPISODES),
     "sw_lin_ucb": dict(length=5, noise_scale=0.3),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import (
+    cw_oful,
     d_lin_ts,
     d_lin_ucb,
     d_rand_lin_ucb,
@@ -19,6 +20,7 @@ from driftwise.algorithms import (
     opt_wlsvi,
     oracle_restart,
     restart_lin_ucb,
+    robust_weight_ucb,
     square_cb,
     sw_lin_ucb,
     uniform,
@@ -71,6 +73,14 @@ PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
     "weight_ucb": (
         weight_ucb(SPEC, rate=0.9, **HORIZON),
         bandits.d_linucb(GIVEN, 0.9, NUM_ROUNDS, sandwich=False),
+    ),
+    "cw_oful": (
+        cw_oful(SPEC, corruption=0.5, alpha=0.4, **ASSUMED, information="determinant"),
+        bandits.cw_oful(GIVEN, alpha=0.4, corruption=0.5),
+    ),
+    "robust_weight_ucb": (
+        robust_weight_ucb(SPEC, rate=0.9, corruption=0.5, alpha=0.4, **HORIZON),
+        bandits.robust_weight_ucb(GIVEN, 0.9, NUM_ROUNDS, alpha=0.4, corruption=0.5),
     ),
 }
 
@@ -127,6 +137,12 @@ def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
         (d_lin_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
         (weight_ucb(SPEC, rate=1.0, confidence="published", **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
         (sw_lin_ucb(SPEC, length=NUM_ROUNDS, radius=0.4), lin_ucb(SPEC, radius=0.4)),
+        (cw_oful(SPEC, corruption=0.0, **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
+        (robust_weight_ucb(SPEC, rate=0.9, corruption=0.0, **HORIZON), weight_ucb(SPEC, rate=0.9, **HORIZON)),
+        (
+            robust_weight_ucb(SPEC, rate=1.0, corruption=3.0, confidence="published", **ASSUMED),
+            cw_oful(SPEC, corruption=3.0, **ASSUMED),
+        ),
         (restart_lin_ucb(SPEC, period=NUM_ROUNDS, **HORIZON), lin_ucb(SPEC, **ASSUMED)),
         (oracle_restart(SPEC, changes=(), **ASSUMED, information="count"), lin_ucb(SPEC, **ASSUMED)),
         (oracle_restart(SPEC, changes=(20, 40), radius=0.4), restart_lin_ucb(SPEC, period=20, radius=0.4)),

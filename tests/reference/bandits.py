@@ -41,6 +41,7 @@ class Textbook(NamedTuple):
     radius: Callable[[int, np.ndarray], float]  # β_t from t and V_t
     ridge: float
     sandwich: bool = False
+    alpha: float = math.inf  # of cautious weights
 
 
 def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: int = 0) -> Iterator[Round]:
@@ -81,18 +82,22 @@ def _count(uniform: float, mean: float) -> float:
 
 def play(textbook: Textbook, rounds: Iterable[Round]) -> Iterator[Step]:
     """Play all rounds; of tied arms the first."""
-    past: list[tuple[np.ndarray, float]] = []
+    past: list[tuple[np.ndarray, float, float]] = []
     for t, here in enumerate(rounds, start=1):
-        step = _decide(textbook, past, t, here)
-        past.append((here.features[step.arm], float(here.rewards[step.arm])))
+        v, step = _decide(textbook, past, t, here)
+        x = here.features[step.arm]
+        own = min(1.0, textbook.alpha / math.sqrt(x @ np.linalg.inv(v) @ x))
+        past.append((x, float(here.rewards[step.arm]), own))
         yield step
 
 
-def _decide(textbook: Textbook, past: list[tuple[np.ndarray, float]], t: int, here: Round) -> Step:
+def _decide(
+    textbook: Textbook, past: list[tuple[np.ndarray, float, float]], t: int, here: Round
+) -> tuple[np.ndarray, Step]:
     dim = here.features.shape[1]
     v, v_tilde, b = textbook.ridge * np.eye(dim), textbook.ridge * np.eye(dim), np.zeros(dim)
-    for tau, (x, reward) in enumerate(past, start=1):
-        weight = textbook.weight(t, tau)
+    for tau, (x, reward, own) in enumerate(past, start=1):
+        weight = own * textbook.weight(t, tau)
         v += weight * np.outer(x, x)
         v_tilde += weight**2 * np.outer(x, x)
         b += weight * reward * x
@@ -103,7 +108,7 @@ def _decide(textbook: Textbook, past: list[tuple[np.ndarray, float]], t: int, he
     for arm in np.flatnonzero(here.present):
         x = here.features[arm]
         indices[arm] = x @ estimate + beta * math.sqrt(x @ matrix @ x)
-    return Step(int(np.argmax(indices)), estimate, indices)
+    return v, Step(int(np.argmax(indices)), estimate, indices)
 
 
 class Assumptions(NamedTuple):
@@ -179,3 +184,17 @@ def d_linucb(given: Assumptions, rate: float, num_rounds: int, *, sandwich: bool
         return given.radius(math.log(num_rounds / given.delta), given.information(squares))
 
     return Textbook(lambda t, tau: rate ** (t - 1 - tau), radius, given.ridge, sandwich)
+
+
+def cw_oful(given: Assumptions, alpha: float, corruption: float) -> Textbook:
+    """He, Zhou, Zhang & Gu 2022, CW-OFUL."""
+    plain = oful(given)
+    return plain._replace(radius=lambda t, v: plain.radius(t, v) + alpha * corruption, alpha=alpha)
+
+
+def robust_weight_ucb(
+    given: Assumptions, rate: float, num_rounds: int, alpha: float, corruption: float
+) -> Textbook:
+    """The same weights on those of WeightUCB; `corruption` is what is left of it at half the rate."""
+    plain, wider = d_linucb(given, rate, num_rounds, sandwich=False), alpha * corruption / math.sqrt(rate)
+    return plain._replace(radius=lambda t, v: plain.radius(t, v) + wider, alpha=alpha)

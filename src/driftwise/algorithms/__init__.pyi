@@ -5,6 +5,8 @@ from driftwise.algorithms.average_reward.ucrl import ucrl2 as ucrl2
 from driftwise.algorithms.average_reward.ucrl import variation_ucrl as variation_ucrl
 from driftwise.algorithms.bandits.baselines import epsilon_greedy as epsilon_greedy
 from driftwise.algorithms.bandits.baselines import greedy as greedy
+from driftwise.algorithms.bandits.cw_oful import cw_oful as cw_oful
+from driftwise.algorithms.bandits.cw_oful import robust_weight_ucb as robust_weight_ucb
 from driftwise.algorithms.bandits.d_glb_omd import d_glb_omd as d_glb_omd
 from driftwise.algorithms.bandits.d_lin_ucb import d_lin_ucb as d_lin_ucb
 from driftwise.algorithms.bandits.d_lin_ucb import d_rand_lin_ucb as d_rand_lin_ucb

@@ -25,6 +25,8 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
+from driftwise.base.validation import ArgumentError
+from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, linear, matvec
@@ -43,7 +45,8 @@ class LeastSquares(Forecaster):
     `rewards="known"` takes the episode's rewards as known and learns transitions only.
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
-    on h. `noise` learns the noise's scale, and exploration is in units of it.
+    on h. `noise` learns the noise's scale, and exploration is in units of it. `caution` gives samples of
+    little-known directions less weight; no `Λ̃` is kept of such weights, so that widths are of `Λ⁻¹`.
     """
 
     spec: Spec = member(Spec)
@@ -57,6 +60,12 @@ class LeastSquares(Forecaster):
     successors: Literal["all", "features"] = choice("all", "features", default="all")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     noise: LearntNoise | None = member(LearntNoise, default=None)
+    caution: Caution | None = member(Caution, default=None)
+
+    def __post_init__(self) -> None:
+        if self.caution is not None and self.exploration.uses_gram_sq:
+            expected = "have norm='single', or none, where there is caution"
+            raise ArgumentError("exploration", expected, self.exploration)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -83,7 +92,7 @@ class LeastSquares(Forecaster):
         return moments._replace(noise=noise)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
-        moments = pooled(state) if self.steps == "shared" else state
+        moments = self._moments(state)
         inverse = spd_inverse(moments.gram)
         gram_sq = None if moments.gram_sq is None else after(moments.gram_sq, inverse)
         moments = Moments(after(moments.gram, inverse), gram_sq, *moments[2:])
@@ -94,8 +103,9 @@ class LeastSquares(Forecaster):
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
-        rewards = episode.rewards
-        count = namespace(rewards).ones(rewards.shape, dtype=rewards.dtype)
+        rewards, count = episode.rewards, namespace(episode.rewards).ones_like(episode.rewards)
+        if self.caution is not None:
+            count = self.caution.counts(self._moments(state).gram, episode.features)
         sample = Sample(episode.features, rewards, episode.successors, count)
         learnt = self.forgetting.update(state._replace(noise=None), sample)
         if self.noise is None:
@@ -104,7 +114,7 @@ class LeastSquares(Forecaster):
         return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, expected.squares))
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
-        moments = pooled(state) if self.steps == "shared" else state
+        moments = self._moments(state)
         cross, rewards, ahead = moments.cross, episode.rewards, plan.ahead
         if self.rewards == "known":
             cross = namespace(cross).concat([0 * cross[..., :1], cross[..., 1:]], axis=-1)
@@ -112,6 +122,9 @@ class LeastSquares(Forecaster):
         if self.successors == "features":
             ahead = matvec(features.projection, ahead)
         return forecast_episode(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+
+    def _moments(self, state: Moments) -> Moments:
+        return pooled(state) if self.steps == "shared" else state
 
     def policy(self, q: Array) -> Array:
         return self.exploration.policy(q)

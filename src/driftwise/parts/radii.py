@@ -16,13 +16,14 @@ from driftwise.theory.confidence import counted_information, ellipsoid_radius, l
 
 @part
 class ConfidenceRadius(Radius):
-    r"""$c(\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell})$, for the parameter of a linear bandit.
+    r"""$c(\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell} + w)$, for the parameter of a linear bandit.
 
     The information $\ell$ is $d\log(1 + \sum\omega^2/(\lambda d))$ for `information="count"`, where at least
     `samples` are counted from the start, or $\log(\det\Lambda/\lambda^d)$ for `"determinant"`: smaller, and
     valid where all weights are 0 or 1. $\delta' = \delta/N$ for a known number `shares` of rounds or epochs;
     `shares=0` is a schedule for runs of unknown length, over rounds or epochs as `spread` says. See
-    `driftwise.theory.confidence` for which of them holds when. `scale` is $c$.
+    `driftwise.theory.confidence` for which of them holds when. `scale` is $c$. `widening` is $w$, for
+    what corrupted rewards may have done to the estimate.
     """
 
     noise_scale: Numeric = number(at_least=0)
@@ -33,13 +34,14 @@ class ConfidenceRadius(Radius):
     shares: Numeric = number(at_least=0, default=0)
     samples: Numeric = number(at_least=0, default=0)
     scale: Numeric = number(at_least=0, default=1.0)
+    widening: Numeric = number(at_least=0, default=0.0)
 
     def at(self, moments: Moments) -> Array:
         gram, current = moments.gram, moments.tick if self.spread == "rounds" else moments.epoch
         counted = self.information == "count"
         seen = moments.weight_sq if counted else _log_determinant(moments)
         values: tuple = (seen, current + 1, moments.ridge, self.noise_scale, self.norm_bound)
-        values += (self.delta, self.shares, self.samples, self.scale)
+        values += (self.delta, self.shares, self.samples, self.scale, self.widening)
         xp: Any = Numbers  # of single numbers a radius is ten times as fast as of NumPy's arrays
         if not counted or type(current) is not int:
             xp = namespace(gram)
@@ -47,8 +49,8 @@ class ConfidenceRadius(Radius):
                 xp, values = Numbers, tuple(map(float, values))
             else:
                 values = tuple(xp.asarray(each, dtype=gram.dtype) for each in values)
-        seen, current, ridge, noise_scale, norm_bound, delta, shares, samples, scale = values
-        value = scale * ellipsoid_radius(
+        seen, current, ridge, noise_scale, norm_bound, delta, shares, samples, scale, widening = values
+        value = widening + ellipsoid_radius(
             counted_information(gram.shape[-1], xp.maximum(seen, samples), ridge, xp) if counted else seen,
             log_failure(delta, shares, current, xp),
             noise_scale=noise_scale,
@@ -56,7 +58,7 @@ class ConfidenceRadius(Radius):
             ridge=ridge,
             xp=xp,
         )
-        return namespace(gram).asarray(value, dtype=gram.dtype)
+        return namespace(gram).asarray(scale * value, dtype=gram.dtype)
 
 
 def _log_determinant(moments: Moments) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
+from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.radii import ConfidenceRadius
@@ -43,11 +44,16 @@ class SpreadConfidence(Confidence, total=False):
 
 
 def bandit_agent(
-    spec: Spec, forgetting: Forgetting, exploration: Exploration, ridge: Numeric = 1.0
+    spec: Spec,
+    forgetting: Forgetting,
+    exploration: Exploration,
+    ridge: Numeric = 1.0,
+    caution: Caution | None = None,
 ) -> LeastSquares:
     """Least squares for a bandit; other problems are refused."""
     require_bandit(spec)
-    return LeastSquares(spec, forgetting, exploration, ridge, clip="none")  # means may be above one
+    clip = "none"  # means may be above one
+    return LeastSquares(spec, forgetting, exploration, ridge, clip, caution=caution)
 
 
 def require_bandit(spec: Spec) -> None:
@@ -62,13 +68,14 @@ def confidence_radius(
     shares: Numeric | None = None,
     memory: Numeric = 0,
     information: Information = "count",
+    widening: Numeric = 0.0,
     **confidence: Unpack[SpreadConfidence],
 ) -> Numeric | Radius:
     """The `radius` that the user gave, else that of a confidence ellipsoid.
 
     δ is spread over the rounds, or over the epochs of `memory` rounds, of a known run, or over all there may
     be; a number of `shares` says how many there are. As published it is not spread, and the radius counts
-    `memory` samples from the start.
+    `memory` samples from the start. `widening` is for corrupted rewards.
     """
     given = with_defaults(SpreadConfidence, confidence)
     scale = require_numeric("radius_scale", given["radius_scale"], at_least=0)
@@ -93,6 +100,7 @@ def confidence_radius(
         shares=0 if shares is None else shares,
         samples=memory if published else 0,
         scale=scale,
+        widening=widening,
     )
 
 

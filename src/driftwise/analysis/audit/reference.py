@@ -57,14 +57,15 @@ def theory_radius(run: Snapshot) -> np.ndarray:
 
 
 def ellipsoid(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
-    """`c (√λ S + σ √(2 log(1/δ') + ℓ))`, `[H]`; ℓ counts samples, or is the determinant of `gram`."""
+    """`c (√λ S + σ √(2 log(1/δ') + ℓ) + w)`, `[H]`; ℓ counts samples, or is the determinant of `gram`."""
     ridge, dim = run.subject.ridge, run.subject.spec.dim
     information: np.ndarray | float = log_determinant(gram, ridge)
     if part.information == "count":
         information = counted_information(max(np.square(run.weights).sum(), part.samples), dim, ridge)
     failure = math.log(1 / run.subject.failure(part, run.t))
     deviation = part.noise_scale * np.sqrt(2 * failure + information)
-    return np.broadcast_to(part.scale * (math.sqrt(ridge) * part.norm_bound + deviation), len(gram))
+    whole = math.sqrt(ridge) * part.norm_bound + deviation + part.widening
+    return np.broadcast_to(part.scale * whole, len(gram))
 
 
 def radius_share(run: Snapshot) -> float:

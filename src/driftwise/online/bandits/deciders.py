@@ -238,6 +238,9 @@ class Direct:
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         state, features = self._state, choice.features
+        if self.agent.caution is not None:  # a sample of weight w is one that is √w times as large
+            root = math.sqrt(self._weight(features, self.agent.caution.alpha))
+            features, reward = root * features, root * reward
         if not self._shrinks:
             sample = Sample(features[None], np.array([reward]), ONLY_STATE, ONCE)
             leaving = self._leaving()
@@ -260,6 +263,11 @@ class Direct:
         gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory, _ = state
         counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
         self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)
+
+    def _weight(self, features: np.ndarray, alpha: float) -> float:
+        """`w = min{1, α/‖φ‖}` in the norm of `Λ⁻¹`, before the sample is in it."""
+        (mapped,) = self._inverse.map(self._gram, features[None])
+        return alpha / max(math.sqrt(max(mapped.dot(features).item(), 0.0)), alpha)
 
     def _leaving(self) -> np.ndarray | None:
         """Features of the sample that the next one puts out of a window."""

@@ -29,6 +29,7 @@ def fits(agent: Agent) -> bool:
         and isinstance(agent.base.forgetting, ExponentialWeights)
         and isinstance(agent.base.exploration, Ucb)
         and agent.base.noise is not None
+        and agent.base.caution is None
         and len({at(agent.base.noise, j) for j in range(len(agent.base.forgetting.rate))}) == 1
     )
 

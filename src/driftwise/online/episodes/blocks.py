@@ -152,4 +152,4 @@ def _separable(agent: LeastSquares) -> bool:
     plain = isinstance(exploration, Unperturbed) or (
         isinstance(exploration, Ucb) and not isinstance(exploration.radius, Radius)
     )
-    return plain and not agent.needs and agent.noise is None
+    return plain and not agent.needs and agent.noise is None and agent.caution is None
