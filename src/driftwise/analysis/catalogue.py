@@ -53,7 +53,7 @@ KINDS: dict[str, Callable[[], Table]] = {
     "environments": environments_table,
     **{
         kind: functools.partial(lambda kind: _described(kind, parts_of(singular(kind))), kind)
-        for kind in ("drifts", "paths", "arms", "forgettings", "explorations", "detectors")
+        for kind in ("drifts", "paths", "arms", "corruptions", "forgettings", "explorations", "detectors")
     },
 }
 

@@ -37,6 +37,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "anchors": [[1.0, 0.0], [0.0, 1.0]],
     "arms": {"type": "FreshArms", "num_arms": 20, "dim": 2},
     "at": [500],
+    "budget": 10.0,
     "centre": [0.5, 0.5],
     "dim": 2,
     "drift": {"type": "Abrupt", "at": [50]},
@@ -60,6 +61,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "regret_scale": 1.0,
     "rounds": EPISODES,
     "scale": 0.1,
+    "share": 0.01,
     "start": 0.0,
     "temperature": 0.1,
     "upper": 1.0,
@@ -152,7 +154,7 @@ def _in_a_file(key: str, table: dict[str, Any]) -> dict[str, Any]:
     """Where an experiment file has a part of this kind."""
     if key == "drift":
         return {"environment": {"drift": table}}
-    if key in ("path", "arms"):
+    if key in ("path", "arms", "corruption"):
         own = {name: VALUES[name] for name in ("arms", "path")} | {key: table}
         return {"environment": {"type": "linear_bandit", **own}}
     if key == "detector":

@@ -25,7 +25,7 @@ class Carry(NamedTuple):
     """The state of a run between two episodes."""
 
     state: Any  # the agent's
-    position: Array | None = None  # where it stands, if there are no episodes
+    position: Array | None = None  # where the world itself stands, if it remembers anything
 
 
 class Played(NamedTuple):

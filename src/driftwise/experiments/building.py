@@ -27,6 +27,7 @@ MEMBERS = {
     "drift": "mixture",
     "path": "theta",
     "arms": "sampler",
+    "corruption": "corrupt",
     "detector": "detect",
     "forgetting": "weights",
     "exploration": "perturb",

@@ -104,7 +104,8 @@ def _free(task: Task) -> int:
 
 
 def _bytes(tree: Any) -> int:
-    return sum(size_of(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in jax.tree.leaves(tree))
+    leaves = jax.tree.leaves(jax.eval_shape(lambda each: each, tree))  # numbers of parts too
+    return sum(size_of(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in leaves)
 
 
 @contextlib.contextmanager

@@ -94,10 +94,14 @@ def audit_agent(
     if agent.needs:
         why = f"its regression is another one: it needs {' and '.join(agent.needs)}"
         return (), (Skipped(*where, "", why),)
+    if learner.caution is not None:
+        return (), (Skipped(*where, "", "its samples have weights that no statement is about"),)
     if not isinstance(environment, LinearMdp | LinearBandit):
         return (), (Skipped(*where, "", f"the true models of {environment.name} are not known"),)
     if isinstance(environment, LinearBandit) and environment.link != "identity":
         return (), (Skipped(*where, "", f"the means of {environment.name} are not linear"),)
+    if isinstance(environment, LinearBandit) and environment.corruption is not None:
+        return (), (Skipped(*where, "", f"the rewards of {environment.name} are corrupted"),)
     if isinstance(agent, MixtureOfMemories):
         if beta_scale is not None:
             return (), (Skipped(*where, "", "theory knows no radius of a mixture"),)

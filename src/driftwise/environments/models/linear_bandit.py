@@ -13,6 +13,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
+from driftwise.base.part import require_single
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
@@ -22,13 +23,14 @@ from driftwise.base.validation import (
     require_number,
 )
 from driftwise.environments.arms import Arms, Sampler
+from driftwise.environments.corruption import Corruption
 from driftwise.environments.environment import Carry, Environment, Played, Record
 from driftwise.environments.models.sizes import require_path
 from driftwise.environments.paths import ParameterPath
 from driftwise.environments.registry import register
 from driftwise.parts.links import Link, LinkName, link_of
 
-ARMS, NOISE = 0, 1  # below the purpose of the environment
+ARMS, NOISE, CORRUPTION = 0, 1, 2  # below the purpose of the environment
 RewardKind = Literal["gaussian", "bernoulli", "poisson"]
 LARGEST_MEAN = 50.0  # of a count
 LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
@@ -43,9 +45,11 @@ class LinearBanditWorld(NamedTuple):
     coin_rewards: Array  # whether rewards are coins of the mean's bias; noise comes on top
     link: Link
     log_factorials: Array | None  # of 0, 1, …, if rewards are counts
+    corruption: Corruption | None
 
     def begin(self, agent: Agent) -> Carry:
-        return Carry(agent.init(self.example))
+        state = agent.init(self.example)
+        return Carry(state) if self.corruption is None else Carry(state, 0 * self.noise_scale)
 
     def inputs(self, path: Array) -> Array:
         return path
@@ -68,9 +72,14 @@ class LinearBanditWorld(NamedTuple):
             reward = xp.sum(xp.astype(luck[2] >= poisson_cdf(mean, self.log_factorials), dtype))
 
         best = xp.max(means if arms.present is None else xp.where(arms.present, means, -xp.inf))
+        spent = carry.position
+        if self.corruption is not None:
+            chance = random.uniform(random.fold(for_environment, CORRUPTION), 1, dtype)[0]
+            seen = self.corruption.corrupt(reward, mean >= best, spent, chance)
+            reward, spent = seen, spent + xp.abs(seen - reward)
         record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
         episode = Episode(start[None], arm[None], features[None], reward[None], start[None])
-        learnt = Carry(agent.update(carry.state, arms, plan, episode))
+        learnt = Carry(agent.update(carry.state, arms, plan, episode), spent)
         return Played(carry.state, arms, plan, episode, record, learnt)
 
 
@@ -100,6 +109,7 @@ class LinearBandit(Environment):
       link: μ: `"identity"`, `"logistic"` (clicks) or `"log"` (counts, `‖θ‖ ≤ log 50`).
       name: what tables and files call it.
       config: how it was made, for manifests.
+      corruption: an adversary of `driftwise.environments.corruption` who changes rewards on their way.
     """
 
     arms: Arms
@@ -109,12 +119,15 @@ class LinearBandit(Environment):
     name: str = "linear_bandit"
     config: Mapping[str, Any] = field(default_factory=dict)
     link: LinkName = "identity"
+    corruption: Corruption | None = None
 
     def __post_init__(self) -> None:
         require_kind("arms", self.arms, Arms)
         require_kind("path", self.path, ParameterPath)
         require_choice("rewards", self.rewards, get_args(RewardKind))
         link_of(self.link)
+        if self.corruption is not None:
+            require_single(require_kind("corruption", self.corruption, Corruption))
         scale = require_number("noise_scale", self.noise_scale, at_least=0)
         object.__setattr__(self, "noise_scale", scale)
         if self.path.dim != self.arms.dim:
@@ -181,12 +194,15 @@ class LinearBandit(Environment):
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
             link=link_of(self.link),
             log_factorials=_log_factorials(dtype) if self.rewards == "poisson" else None,
+            corruption=self.corruption,
         )
 
     def digest(self) -> str:
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
         if self.link != "identity":
             text += f" {self.link}"
+        if self.corruption is not None:
+            text += f" {self.corruption!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -202,6 +218,7 @@ def linear_bandit(
     rewards: RewardKind = "gaussian",
     noise_scale: float = 1.0,
     link: LinkName = "identity",
+    corruption: Corruption | None = None,
 ) -> LinearBandit:
     """Arms of `dw.arms`, a parameter's path of `dw.paths`, a link, and noise, coins or counts."""
-    return LinearBandit(arms, path, rewards, noise_scale, link=link)
+    return LinearBandit(arms, path, rewards, noise_scale, link=link, corruption=corruption)

@@ -1,0 +1,99 @@
+"""Bandits for corrupted rewards: their numbers, and what they save."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import cw_oful, lin_ucb, robust_weight_ucb, weight_ucb
+from driftwise.base.agent import Agent
+from driftwise.base.types import Spec
+from driftwise.environments import LinearBandit
+from driftwise.environments.arms import orthogonal_arms
+from driftwise.environments.corruption import SignFlips
+from driftwise.environments.paths import abrupt_path
+from driftwise.parts.caution import Caution
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.radii import ConfidenceRadius
+from driftwise.simulation.play import play
+
+SPEC = Spec.bandit(dim=4, num_arms=7)
+TOLD: dict[str, Any] = dict(noise_scale=0.5, norm_bound=2.0)
+
+
+def test_alpha_and_the_width_for_corruption_are_those_of_theory():
+    spread = 0.5 * math.sqrt(4) + math.sqrt(0.25) * 2.0  # σ√d + √λS
+    agent = cw_oful(SPEC, corruption=8.0, ridge=0.25, **TOLD)
+    assert agent.caution == Caution(spread / 8)
+    assert isinstance(agent.exploration, Ucb)
+    assert agent.exploration.radius == ConfidenceRadius(0.5, 2.0, spread="epochs", shares=1, widening=spread)
+    agent = robust_weight_ucb(SPEC, rate=0.81, corruption=8.0, alpha=[0.1, 0.2], ridge=0.25, **TOLD)
+    assert agent.caution == Caution((0.1, 0.2))
+    np.testing.assert_allclose(agent.exploration.radius.widening, (0.8 / 0.9, 1.6 / 0.9))  # pyright: ignore
+
+
+def test_unknown_corruption_is_taken_to_be_the_root_of_the_rounds_it_is_remembered_for():
+    run: dict[str, Any] = dict(num_episodes=10_000, **TOLD)
+    agent = cw_oful.tuned(SPEC, **run)
+    assert agent == cw_oful(SPEC, corruption=100.0, ridge=0.0625, **TOLD)
+    assert cw_oful.tuned(SPEC, corruption=3.0, **run) == cw_oful(SPEC, corruption=3.0, ridge=0.0625, **TOLD)
+    forgetful = robust_weight_ucb.tuned(SPEC, variation=4.0, **run)
+    rate = forgetful.forgetting.rate  # pyright: ignore[reportAttributeAccessIssue]
+    plain = weight_ucb.tuned(SPEC, variation=4.0, **run)
+    assert (plain.forgetting, plain.ridge) == (forgetful.forgetting, forgetful.ridge)
+    remembered = 1 / (1 - math.sqrt(rate))
+    assert forgetful == robust_weight_ucb(
+        SPEC, rate=rate, ridge=4.0, corruption=math.sqrt(remembered), num_episodes=10_000, **TOLD
+    )
+    still = robust_weight_ucb.tuned(SPEC, variation=0.0, **run)
+    assert still == robust_weight_ucb(
+        SPEC, rate=1.0, ridge=4.0, corruption=100.0, num_episodes=10_000, **TOLD
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (cw_oful, dict(corruption=-1.0, **TOLD), "corruption must be a number of at least 0, got -1.0"),
+        (cw_oful, dict(corruption=1.0, alpha=0.0, **TOLD), "alpha must be a number above 0, got 0.0"),
+        (
+            cw_oful,
+            dict(corruption=1.0, radius=1.0),
+            "alpha must be a number above 0 where no noise_scale is given, got None",
+        ),
+        (
+            cw_oful,
+            dict(corruption=1.0, noise_scale=-0.5),
+            "noise_scale must be a number of at least 0, got -0.5",
+        ),
+        (robust_weight_ucb, dict(rate=0.0, corruption=1.0, **TOLD), "rate must be a number in (0, 1], got 0"),
+        (
+            cw_oful.tuned,
+            dict(num_episodes=9, noise_scale=0.0),
+            "noise_scale must be a number above 0, got 0.0",
+        ),
+    ],
+)
+def test_bad_numbers_are_refused_in_one_sentence(make, given, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        make(SPEC, **given)
+
+
+def regret(agent: Agent, environment: LinearBandit, num: int) -> float:
+    return sum(float(one.record.optimal - one.record.value) for one in play(agent, environment, num))
+
+
+def test_an_adversary_who_spoils_the_best_arm_ruins_a_plain_agent_and_not_a_robust_one():
+    """The plain one gives the arm up for good, at 0.4 a round: 120. The robust ones lose 25 to 35 in any run;
+    half of 120 is far from all of them."""
+    path = abrupt_path(((0.8, 0.4, 0.2),), ())
+    spoilt = LinearBandit(orthogonal_arms(3), path, noise_scale=0.1, corruption=SignFlips(3.0))
+    told: dict[str, Any] = dict(noise_scale=0.1, ridge=0.1)
+    assert regret(lin_ucb(spoilt.spec, **told), spoilt, 300) > 0.9 * 120
+    told |= dict(corruption=3.0)
+    assert regret(cw_oful(spoilt.spec, **told), spoilt, 300) < 0.5 * 120
+    assert regret(robust_weight_ucb(spoilt.spec, rate=0.999, **told), spoilt, 300) < 0.5 * 120
