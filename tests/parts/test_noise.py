@@ -92,7 +92,7 @@ def test_a_relative_score_is_that_beyond_the_best_there_could_be():
     *_, (_, sums) = scored(agent, noise, NoForgetting(), rounds(9))
     forecast, best = Forecast(np.array([0.7, -3.0]), np.array([0.2, 0.0])), Forecast(np.zeros(1), np.zeros(1))
     np.testing.assert_allclose(
-        noise.relative_score(sums, forecast), noise.score(sums, forecast) - noise.score(sums, best)
+        noise.relative_score(sums.errors, forecast), noise.score(sums, forecast) - noise.score(sums, best)
     )
 
 

@@ -39,14 +39,16 @@ class Backend(NamedTuple):
 
 
 def namespace(array: Array) -> Any:
-    """The array library that `array` belongs to."""
-    return np if type(array) is np.ndarray else array.__array_namespace__()
+    """The array library that `array` belongs to, or `Numbers` for a float."""
+    if type(array) is np.ndarray:
+        return np
+    return Numbers if type(array) is float else array.__array_namespace__()
 
 
 class Numbers:
     """The functions of an array library that formulas use, for Python's numbers."""
 
-    log, log1p, sqrt, maximum = math.log, math.log1p, math.sqrt, max
+    log, log1p, sqrt, maximum, minimum = math.log, math.log1p, math.sqrt, max, min
 
     @staticmethod
     def where(condition: bool, first: float, second: float) -> float:
@@ -78,11 +80,28 @@ def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
         return np.full_like(matrix, np.nan)
 
 
+def mapped_or_nan(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """`M⁻¹x` of each row `[n, d]` for one small symmetric NumPy matrix, NaN if it has no inverse."""
+    if _umath_linalg is not None and len(rows) < len(matrix):  # few are faster without the inverse
+        return _umath_linalg.solve(matrix, rows.T).T
+    return rows.dot(inverse_or_nan(matrix))
+
+
 def solution_or_nan(matrices: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """`M⁻¹x` of small NumPy matrices `[J, d, d]`, NaN where there is none; faster than `np.linalg.solve`."""
     if _umath_linalg is not None:
         return _umath_linalg.solve1(matrices, vector)
     return inverse_or_nan(matrices) @ vector
+
+
+def cholesky_or_nan(matrices: np.ndarray) -> np.ndarray:
+    """Factors `L` of NumPy matrices `LLᵀ`, of which lower halves are read; NaN where there is none."""
+    if _umath_linalg is not None:
+        return _umath_linalg.cholesky_lo(matrices)
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrices, np.nan)
 
 
 def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:

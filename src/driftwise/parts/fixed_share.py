@@ -32,6 +32,10 @@ class FixedShare:
         last = xp.astype(xp.arange(num) == num - 1, like.dtype)
         return (1 - self.favour) / num + self.favour * last
 
+    def prior_of_last(self, num: int) -> Array:
+        """`π` of the last of so many experts."""
+        return (1 - self.favour) / num + self.favour
+
     def share_at(self, tick: Array) -> Array:
         """`α_t` after `tick` rounds."""
         return self.share + (self.share == 0) / (tick + 1.0)

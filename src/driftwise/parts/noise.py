@@ -25,6 +25,23 @@ class NoiseSums(NamedTuple):
     moments: Moments  # of their regression on the feature 1: n = Σω and q = Σω e²/(1+v)
     total: Array  # [H] nothing forgotten
 
+    @property
+    def errors(self) -> Errors:
+        """The numbers that the noise follows from, for each step."""
+        moments, total = self
+        xp = namespace(total)
+        held, squares = (xp.maximum(each[..., 0, 0], 0) for each in (moments.gram, moments.cross))
+        return Errors(held, squares, total, moments.tick)  # a window may round below 0
+
+
+class Errors(NamedTuple):
+    """Sums of squared errors as arrays `[H]`, or of one step as Python's numbers, which are faster."""
+
+    held: Array  # n = Σω
+    squares: Array  # q = Σω e²/(1+v)
+    total: Array  # the same with nothing forgotten
+    seen: Array  # how many there were
+
 
 def forecast_episode(
     gram: Array, cross: Array, features: Array, rewards: Array, ahead: Array, successors: Array
@@ -74,13 +91,16 @@ class LearntNoise:
 
     def degrees(self, sums: NoiseSums) -> Array:
         """`ν₀ + n` for each step."""
-        return self.count + namespace(sums.total).maximum(sums.moments.gram[..., 0, 0], 0)
+        return self.count + sums.errors.held
 
     def variance(self, sums: NoiseSums) -> Array:
         """`s²` for each step; 1 before anything was seen."""
-        xp, (moments, total), degrees = namespace(sums.total), sums, self.degrees(sums)
-        squares, seen = xp.maximum(moments.cross[..., 0, 0], 0), moments.tick  # a window may round below 0
-        told = 1.0 * (self.scale > 0)
+        return self.variance_of(sums.errors)
+
+    def variance_of(self, errors: Errors) -> Array:
+        """`s²`."""
+        held, squares, total, seen = errors
+        xp, told, degrees = namespace(total), 1.0 * (self.scale > 0), self.count + held
         sum_before = (
             told * (self.count * self.scale * self.scale - squares) + total + (1 - told) * (seen == 0)
         )
@@ -94,21 +114,21 @@ class LearntNoise:
 
     def score(self, sums: NoiseSums, forecast: Forecast) -> Array:
         """`log t_ν(y; m, s²(1+v))` of what came, `[..., H]`; 0 as long as every error was 0."""
-        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums)
+        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums.errors)
         known = variance > 0
         top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(known, variance, 1.0))
-        return xp.where(known, top, 0.0) + self.relative_score(sums, forecast)
+        return xp.where(known, top, 0.0) + self.relative_score(sums.errors, forecast)
 
-    def relative_score(self, sums: NoiseSums, forecast: Forecast) -> Array:
+    def relative_score(self, errors: Errors, forecast: Forecast) -> Array:
         """The score less what it is for a forecast without error or doubt, `e = v = 0`."""
-        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums)
-        known, doubt = variance > 0, 1 + forecast.variance
-        away = forecast.error**2 / (degrees * xp.where(known, variance, 1.0) * doubt)
-        away = xp.minimum(away, WORST)
-        return known * -0.5 * (xp.log(doubt) + (degrees + 1) * xp.log1p(away))
+        variance, degrees = self.variance_of(errors), self._most_degrees(errors)
+        known, xp = variance > 0, namespace(forecast.error)
+        scale = degrees * namespace(errors.total).where(known, variance, 1.0)
+        away = xp.minimum(forecast.squares / scale, WORST)
+        return -0.5 * known * (xp.log(1 + forecast.variance) + (degrees + 1) * xp.log1p(away))
 
-    def _most_degrees(self, sums: NoiseSums) -> Array:
-        return namespace(sums.total).minimum(self.degrees(sums), self.max_degrees)
+    def _most_degrees(self, errors: Errors) -> Array:
+        return namespace(errors.total).minimum(self.count + errors.held, self.max_degrees)
 
 
 def log_gamma_step(x: Array) -> Array:

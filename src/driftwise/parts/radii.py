@@ -58,6 +58,8 @@ class ConfidenceRadius(Radius):
             ridge=ridge,
             xp=xp,
         )
+        if type(value) is float and type(current) is int:  # numbers in, a number out
+            return scale * value
         return namespace(gram).asarray(scale * value, dtype=gram.dtype)
 
 

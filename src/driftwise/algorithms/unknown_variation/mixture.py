@@ -129,7 +129,7 @@ class MixtureOfMemories(Wrapper):
     def weighed(self, state: MixtureState, forecast: Forecast, base: Any, held: Array) -> MixtureState:
         """The state after forecasts `[J, H]`, with the memories' new states; they hold `[J]` episodes."""
         xp, tick = namespace(held), state.tick + 1
-        scores = self.noise.relative_score(state.noise, forecast)  # [J, H]
+        scores = self.noise.relative_score(state.noise.errors, forecast)  # [J, H]
         scores = xp.sum(scores, axis=-1) if self.weighing == "together" else scores.T
         log_weights = self.sharing.update(state.log_weights, scores, tick)
         if self.fresh == "at_alarm":
@@ -143,7 +143,7 @@ class MixtureOfMemories(Wrapper):
     def alarm(self, weights: Array, held: Array, tick: Array) -> Array:
         """Whether the last memory, of weights `[J]` that hold so many episodes `[J]`, is to start anew."""
         share = namespace(weights).minimum(ALARM * self.sharing.share_at(tick), 1 / ALARM)
-        sunk = weights[-1] <= share * self.sharing.prior(weights)[-1]
+        sunk = weights[-1] <= share * self.sharing.prior_of_last(len(weights))
         return sunk & (held[-1] > ALARM * held[weights.argmax()])
 
     def _by_step(self, weights: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from driftwise.base.arrays import inverse_or_nan
+from driftwise.base.arrays import inverse_or_nan, mapped_or_nan
 
 LARGE = 150  # dimensions from which on an anchor is faster
 LONGEST = 128  # changes of the gram before the anchor is set anew
@@ -38,7 +38,7 @@ class Fresh:
     """The inverse, anew for every decision."""
 
     def map(self, gram: np.ndarray, arms: np.ndarray) -> np.ndarray:
-        return arms.dot(inverse_or_nan(gram))
+        return mapped_or_nan(gram, arms)
 
     def reset(self) -> None:
         pass
