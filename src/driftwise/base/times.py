@@ -40,6 +40,8 @@ def moment_of(name: str, moment: Any) -> float:
     """A moment in seconds since 1970; None is now, and a datetime without a time zone is local."""
     if moment is None:
         return clock.time()
+    if type(moment) is float and -LATEST <= moment <= LATEST:  # the usual case
+        return moment
     return moments_of(name, moment, ()).item()
 
 

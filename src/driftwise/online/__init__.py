@@ -5,7 +5,8 @@ from __future__ import annotations
 from driftwise.online import features
 from driftwise.online.backtesting import Backtest, backtest
 from driftwise.online.bandits.bandit import Bandit
-from driftwise.online.bandits.decision import Decision
+from driftwise.online.bandits.decision import Decision, NamedDecision
+from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.bandits.pending import Outcome, Waiting
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.encoding import Encoder
@@ -22,6 +23,8 @@ __all__ = [
     "Encoder",
     "EpisodicAgent",
     "EpisodicSummary",
+    "NamedBandit",
+    "NamedDecision",
     "Outcome",
     "Summary",
     "Training",

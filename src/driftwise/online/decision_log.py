@@ -13,12 +13,19 @@ import numpy as np
 
 from driftwise.base.files import require_regular
 from driftwise.base.times import Moment, moment_of
-from driftwise.base.validation import ArgumentError, require_array, require_choice, require_number
-from driftwise.online.bandits.decision import Decision
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_choice,
+    require_kind,
+    require_number,
+)
+from driftwise.online.bandits.decision import ArmBlocks, Decision, NamedDecision
 from driftwise.online.bandits.pending import as_id
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
 
 SUFFIX = ".jsonl"
+MOST_NUMBERS = 1_000_000  # of an arm that a line may ask for
 T = TypeVar("T")
 
 
@@ -31,6 +38,7 @@ class Logged(NamedTuple):
     arm: int
     probabilities: np.ndarray  # [num_arms]
     reward: float | None  # None while there is none
+    names: tuple[str, ...] | None = None  # of the arms, if they have some
 
 
 class Rewarded(NamedTuple):
@@ -66,27 +74,33 @@ class DecisionLog:
         self._lock = threading.Lock()
 
     def decided(
-        self, decision: Decision, *, arms: Any = None, features: Any = None, time: Moment | None = None
+        self,
+        decision: Decision | NamedDecision,
+        *,
+        arms: Any = None,
+        features: Any = None,
+        time: Moment | None = None,
     ) -> None:
         """Add a decision.
 
         Args:
-          decision: what a `Bandit` decided.
+          decision: what a `Bandit` decided; or a `NamedBandit`, whose decisions have their arms with them.
           arms: `[num_arms, dim]`, what it was decided on; or else
           features: `[p]` of the context, where each arm has weights of its own: `arms` is then
             `np.kron(np.eye(num_arms), features)`.
           time: of the decision, in seconds since 1970 or as a `datetime`; its own unless given.
         """
-        number = len(decision.probabilities)
-        if (arms is None) == (features is None):
-            raise ArgumentError("arms, features", "be given one or the other", arms, "both or none")
-        name, value, shape = (
-            ("features", features, (None,)) if arms is None else ("arms", arms, (number, None))
-        )
-        offered = require_within(name, require_array(name, value, shape), LARGEST_FEATURE)
-        chosen = {"arm": decision.arm, "probabilities": decision.probabilities.tolist()}
         moment = moment_of("time", decision.time if time is None else time)
-        self._append({"id": decision.id, "time": moment, **chosen, name: offered.tolist()})
+        if isinstance(decision, NamedDecision):
+            if arms is not None or features is not None:
+                raise ArgumentError("arms, features", "be left out where arms have names", arms, "some")
+            offered, names = _plain_blocks(decision.blocks), [*decision.probabilities]
+            offered, arm = {"names": names, **offered}, names.index(decision.arm)
+            chances = [*decision.probabilities.values()]
+        else:
+            offered, arm = _plain_arms(arms, features, len(decision.probabilities)), decision.arm
+            chances = decision.probabilities.tolist()
+        self._append({"id": decision.id, "time": moment, "arm": arm, "probabilities": chances, **offered})
 
     def rewarded(self, id: str | int, reward: float, *, time: Moment | None = None) -> None:
         """Add the reward of a decision, now unless a time is given; of several for one, the first counts."""
@@ -175,12 +189,59 @@ def _decision_of(line: dict[str, Any]) -> Logged:
     chances = require_array("probabilities", line["probabilities"], (None,))
     if not len(chances) or chances.min() < 0 or abs(chances.sum() - 1) > 1e-6:
         raise ArgumentError("probabilities", "be at least 0 and sum to 1", line["probabilities"])
-    if "features" in line:
-        arms = np.kron(np.eye(len(chances)), require_array("features", line["features"], (None,)))
-    else:
-        arms = require_array("arms", line["arms"], (len(chances), None))
+    arms = _arms_of(line, len(chances))
     arm = require_number("arm", line["arm"], at_least=0, at_most=len(chances) - 1, integer=True)
     if not chances[int(arm)] > 0:
         raise ArgumentError("probabilities", "be above 0 for the arm that was taken", line["probabilities"])
     require_within("arms", arms, LARGEST_FEATURE)
-    return Logged(as_id(line["id"]), moment_of("time", line["time"]), arms, int(arm), chances, None)
+    names = _names_of(line, len(chances)) if "names" in line else None
+    return Logged(as_id(line["id"]), moment_of("time", line["time"]), arms, int(arm), chances, None, names)
+
+
+def _plain_arms(arms: Any, features: Any, number: int) -> dict[str, Any]:
+    """Arms as they are logged: rows, or the context of all."""
+    if (arms is None) == (features is None):
+        raise ArgumentError("arms, features", "be given one or the other", arms, "both or none")
+    name, value, shape = ("features", features, (None,)) if arms is None else ("arms", arms, (number, None))
+    return {name: require_within(name, require_array(name, value, shape), LARGEST_FEATURE).tolist()}
+
+
+def _plain_blocks(blocks: ArmBlocks) -> dict[str, Any]:
+    """Arms in blocks as they are logged: no zeros of other slots, and one row where all are the same."""
+    parts = {"shared": blocks.shared, "own": blocks.own}
+    rows = {name: rows for name, rows in parts.items() if rows is not None}
+    logged = {name: (each[:1] if (each == each[0]).all() else each).tolist() for name, each in rows.items()}
+    return logged if blocks.own is None else logged | {"slots": blocks.slots, "num_slots": blocks.num_slots}
+
+
+def _arms_of(line: dict[str, Any], number: int) -> np.ndarray:
+    """Features `[num_arms, dim]` of logged arms."""
+    if "features" in line:
+        return np.kron(np.eye(number), require_array("features", line["features"], (None,)))
+    if "own" not in line and "shared" not in line:
+        return require_array("arms", line["arms"], (number, None))
+    shared, own = (_rows_of(name, line, number) for name in ("shared", "own"))
+    if own is None:
+        return ArmBlocks(shared, None, [], 0).features
+    most = MOST_NUMBERS // max(1, own.shape[1])
+    num_slots = require_number("num_slots", line["num_slots"], at_least=1, at_most=most, integer=True)
+    slots = require_array("slots", line["slots"], (number,)).tolist()
+    if not {*slots} <= {*range(num_slots)} or len({*slots}) < number:
+        raise ArgumentError("slots", f"be different ones of {num_slots}", slots)
+    return ArmBlocks(shared, own, [int(slot) for slot in slots], num_slots).features
+
+
+def _rows_of(name: str, line: dict[str, Any], number: int) -> np.ndarray | None:
+    if name not in line:
+        return None
+    rows = require_array(name, line[name], (None, None))
+    if len(rows) not in (1, number):
+        raise ArgumentError(name, f"be one row or {number} of them", line[name], f"{len(rows)}")
+    return rows.repeat(number // len(rows), axis=0)
+
+
+def _names_of(line: dict[str, Any], number: int) -> tuple[str, ...]:
+    names = tuple(as_id(name, "names") for name in require_kind("names", line["names"], list))
+    if len({*names}) != number or len(names) != number:
+        raise ArgumentError("names", f"be {number} different ones", line["names"])
+    return names

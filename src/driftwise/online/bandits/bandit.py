@@ -6,7 +6,7 @@ import copy
 import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -155,16 +155,20 @@ class Bandit:
         id: str | int | None = None,
         arm: int | None = None,
         time: Moment | None = None,
+        names: Sequence[str] | None = None,
     ) -> Decision:
         """Choose one of the arms `[num_arms, dim]`; an `id` of the caller's own is of no other decision.
 
         The `time` is in seconds since 1970 or a `datetime`, now unless given.
 
         If somebody else has chosen already, a log that is replayed or a person who overrules the agent, it
-        is told the `arm` that was taken; the probabilities are the agent's all the same.
+        is told the `arm` that was taken; the probabilities are the agent's all the same. With `names` of the
+        arms, the decision waits under the name of the one that was taken.
         """
         with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
             arms, moment = arms_of(features, self._dim), moment_of("time", time)
+            if names is not None and len(names) != len(arms):
+                raise ArgumentError("names", f"be those of the {len(arms)} arms", names, f"{len(names)}")
             if id is not None:
                 id = self._pending.require_new(id)
             offer = self._decider.offer(arms, self._round, moment).with_floor(self.settings.epsilon)
@@ -172,8 +176,11 @@ class Bandit:
                 arm = self._decider.draws.arm(offer.policy, self._round)
             else:
                 arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
-            choice = self._decider.choice(offer, arm)
-            id, chances = self._pending.add(choice, id, moment), offer.chances
+            choice, name = (
+                self._decider.choice(offer, arm),
+                None if names is None else as_id(names[arm], "names"),
+            )
+            id, chances = self._pending.add(choice, id, moment, name), offer.chances
         value, bonus = choice.value, choice.bonus
         return Decision(arm, id, value, bonus, chances.item(arm), chances, offer.scores, moment)
 

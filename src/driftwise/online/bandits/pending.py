@@ -30,7 +30,7 @@ class Waiting(NamedTuple):
     """A decision that waits for its reward."""
 
     id: str
-    arm: int
+    arm: int | str  # its number among those on offer, or its name
     since: float  # Unix time of the decision
 
 
@@ -41,6 +41,7 @@ class Entry(NamedTuple):
     number: int  # of its decision
     time: float  # Unix time of its decision, as the caller says
     since: float  # the latest time of any decision until then, from which its age counts
+    name: str | None = None  # of the arm, if arms have names
 
 
 class Frozen(NamedTuple):
@@ -91,13 +92,13 @@ class Pending:
             raise ArgumentError("id", "be of no other decision", id, f"{id!r}: {fate}")
         return id
 
-    def add(self, choice: Choice, id: str | None, time: float) -> str:
-        """Let a decision wait, under an id that is new."""
+    def add(self, choice: Choice, id: str | None, time: float, name: str | None = None) -> str:
+        """Let a decision wait, under an id that is new, for an arm that may have a name."""
         number = self.num_made
         if id is None:
             id = f"{self._life}-{number}"
         self.latest = max(self.latest, time)
-        self.waiting[id] = Entry(choice, number, time, self.latest)
+        self.waiting[id] = Entry(choice, number, time, self.latest, name)
         self.num_made += 1
         if len(self.waiting) > self.max_pending:
             self._expire()
@@ -135,7 +136,10 @@ class Pending:
 
     def listed(self) -> list[Waiting]:
         """All that wait, the oldest first."""
-        return [Waiting(id, entry.choice.arm, entry.time) for id, entry in self.waiting.items()]
+        return [
+            Waiting(id, entry.choice.arm if entry.name is None else entry.name, entry.time)
+            for id, entry in self.waiting.items()
+        ]
 
     def freeze(self) -> Frozen:
         """These decisions as they are now, until `thaw`."""
@@ -160,11 +164,11 @@ class Pending:
             self.gone.pop_oldest()
 
 
-def as_id(id: Any) -> str:
-    """An id as text; integers are written out, so that 7 and "7" are the same."""
-    if type(id) is str and 0 < len(id) <= LONGEST_ID:
-        return id
+def as_id(id: Any, argument: str = "id") -> str:
+    """An id as text, or a name; integers are written out, so that 7 and "7" are the same."""
+    if isinstance(id, str) and 0 < len(id) <= LONGEST_ID:
+        return str(id)
     if isinstance(id, Integral) and not isinstance(id, bool) and -(1 << 63) <= int(id) < 1 << 64:
         return str(int(id))
     expected = f"be an integer of 64 bits or text of 1 to {LONGEST_ID} characters"
-    raise ArgumentError("id", expected, id, repr(id)[:LONGEST_ID])
+    raise ArgumentError(argument, expected, id, repr(id)[:LONGEST_ID])

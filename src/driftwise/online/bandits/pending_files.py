@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import time as clock
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import Any, TypeVar
@@ -31,7 +31,8 @@ def to_tensors(frozen: Frozen) -> Tensors:
         "pending.expired": _text(id for id, fate in frozen.gone.items() if fate is Outcome.EXPIRED),
         "pending.ids": _text(frozen.waiting),
         "pending.rounds": np.fromiter((each.number for each in _slowly(entries)), np.int64, num),
-        "pending.times": _rows((each[2:] for each in _slowly(entries)), num, 2),
+        "pending.times": _rows((each[2:4] for each in _slowly(entries)), num, 2),
+        "pending.names": _text(each.name for each in entries),
         "pending.latest": np.array(frozen.latest),
         "pending.numbers": _rows((each.choice[:3] for each in _slowly(entries)), num, 3),
         "pending.features": _rows((each.choice.features for each in _slowly(entries)), num, dim),
@@ -71,14 +72,16 @@ def restore(pending: Pending, tensors: Tensors, like: Choice) -> None:
     features = tensors["pending.features"].reshape(-1, len(like.features))
     features = require_array("pending.features", features, (len(ids), None))
     columns = [unpack(f"plans.{i}", tensors) for i in range(len(leaves(like.planned)) if len(ids) else 0)]
-    told = zip(ids, rounds.tolist(), times.tolist(), numbers.tolist(), strict=True)
-    for place, (id, number, moments, (arm, index, bonus)) in enumerate(told):
+    names = require_kind("pending.names", json.loads(tensors["pending.names"].tobytes()), list)
+    told = zip(ids, rounds.tolist(), times.tolist(), names, numbers.tolist(), strict=True)
+    for place, (id, number, (time, since), name, (arm, index, bonus)) in enumerate(told):
         arrays = [column[place] for column in columns]
         num_arms = len(arrays[0]) if arrays else LARGEST_ARM  # the first are the features of all
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
         planned = with_leaves(like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[place].copy(), planned)
-        pending.waiting[id] = Entry(choice, number, *moments)
+        name = None if name is None else as_id(require_kind("pending.names", name, str), "pending.names")
+        pending.waiting[id] = Entry(choice, number, time, since, name)
 
 
 def _ids(name: str, tensors: Tensors, most: int) -> list[str]:
@@ -95,7 +98,7 @@ def _slowly(values: Iterable[T]) -> Iterator[T]:
     """The values; after every few of them other threads may run."""
     for number, value in enumerate(values):
         if number % AT_ONCE == 0:
-            time.sleep(0)
+            clock.sleep(0)
         yield value
 
 
@@ -106,7 +109,7 @@ def _rows(rows: Iterable[Any], num: int, length: int) -> np.ndarray:
     return made
 
 
-def _text(ids: Iterable[str]) -> np.ndarray:
+def _text(ids: Iterable[str | None]) -> np.ndarray:
     slowly = _slowly(ids)
     parts = iter(lambda: json.dumps([*islice(slowly, AT_ONCE)])[1:-1], "")
     return np.frombuffer(f"[{','.join(parts)}]".encode(), dtype=np.uint8)

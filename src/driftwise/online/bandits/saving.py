@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,16 +20,19 @@ if TYPE_CHECKING:
     from driftwise.online.bandits.bandit import Bandit
 
 
-def content_of(bandit: Bandit, kind: str) -> files.AgentFile:
-    """All that is needed to go on; one thread asks for it at a time, and holds `_writing`."""
+def content_of(bandit: Bandit, kind: str, more: Callable[[], files.Tensors] = dict) -> files.AgentFile:
+    """All that is needed to go on; one thread asks for it at a time, and holds `_writing`.
+
+    `more` of the same moment comes from whoever holds the bandit.
+    """
     metadata = files.require_plain("metadata", bandit.metadata)
     description = {"kind": kind, **bandit.settings.described(), "metadata": metadata}
     with bandit._lock:
         state = files.to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
-        samples = np.array(bandit._num_samples)
+        others = {"gauge": gauge, "samples": np.array(bandit._num_samples), **more()}
     try:
-        tensors = {**state, "gauge": gauge, "samples": samples, **pending_files.to_tensors(pending)}
+        tensors = {**state, **others, **pending_files.to_tensors(pending)}
     finally:
         with bandit._lock:
             bandit._pending.thaw()

@@ -1,0 +1,272 @@
+"""A bandit whose arms have names, and whose contexts have columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise.base.part import from_config, to_config
+from driftwise.base.times import Moment, moment_of
+from driftwise.base.validation import ArgumentError, require_count, require_kind
+from driftwise.online import files
+from driftwise.online.bandits import saving
+from driftwise.online.bandits.bandit import Bandit
+from driftwise.online.bandits.decision import ArmBlocks, NamedDecision
+from driftwise.online.bandits.pending import Outcome, Waiting, as_id
+from driftwise.online.bandits.samples import samples_of
+from driftwise.online.bandits.slots import ArmSettings, Slots
+from driftwise.online.encoding import Encoder
+from driftwise.online.encoding.pilots import rows_of
+from driftwise.online.summary import Summary
+
+KIND = "named bandit"  # in files
+Row = Mapping[str, Any]
+Names = Sequence[str] | Mapping[str, Row]
+
+
+class NamedBandit:
+    r"""A `Bandit` for arms that come and go by name, in contexts that are rows of a table.
+
+    ```python
+    encoder = Encoder.from_toml("schema.toml")
+    bandit = NamedBandit(own=encoder, max_arms=20)
+    decision = bandit.decide({"hour": 13, "country": "DE"}, ["red", "blue"])
+    bandit.learn(decision.id, reward=0.7)
+    ```
+
+    With `own`, an arm has a block of weights for what this encoder makes of the context, in one of `max_arms`
+    slots. With `shared`, all arms have the same weights for what that encoder makes of the context and of
+    columns that arms have, `decide(context, {"red": {"price": 3.5}, …})`. With both, the reward is the sum:
+    $\varphi = (\text{shared}, e_{\text{slot}} \otimes \text{own})/\sqrt2$, and an arm that is new begins
+    with what others have taught of its features.
+
+    A name that is not known takes a free slot when it is first on offer. `retire` takes an arm out: its
+    weights are marginalised (`Bandit.renew`), so that what it taught shared weights stays. Where no slot is
+    free, new names are refused; with `when_full="retire"`, arms retire that were not on offer for longest.
+
+    All else is as of `Bandit`, which takes the other settings.
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "adaptive_lin_ucb",
+        *,
+        own: Encoder | None = None,
+        shared: Encoder | None = None,
+        max_arms: int = 0,
+        when_full: Literal["refuse", "retire"] = "refuse",
+        **settings: Any,
+    ) -> None:
+        if "dim" in settings:
+            raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
+        encoding = ArmSettings(own, shared, max_arms, when_full)
+        self._start(encoding, Bandit(algorithm, dim=encoding.dim, **settings))
+
+    def _start(self, encoding: ArmSettings, bandit: Bandit) -> None:
+        self.encoding, self.bandit = encoding, bandit
+        self._slots = Slots(encoding.max_arms)
+
+    def __repr__(self) -> str:
+        return f"NamedBandit({self.bandit!r}, {len(self.arms)} arms)"
+
+    @property
+    def arms(self) -> list[str]:
+        """Names of the arms that have a slot, the one first that was not on offer for longest."""
+        with self.bandit._lock:
+            return [*self._slots.taken]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The caller's own dictionary."""
+        return self.bandit.metadata
+
+    def summary(self) -> Summary:
+        """Numbers to watch: how much is known, how good predictions are, and whether the world drifts."""
+        return self.bandit.summary()
+
+    def pending(self) -> list[Waiting]:
+        """Decisions that wait for their rewards, with the names of their arms, the oldest first."""
+        return self.bandit.pending()
+
+    def decide(
+        self,
+        context: Row | None,
+        arms: Names,
+        *,
+        id: str | int | None = None,
+        arm: str | int | None = None,
+        time: Moment | None = None,
+    ) -> NamedDecision:
+        """Choose one of the arms, which are names, or columns of their own by their names.
+
+        A value of an arm's own comes before that of the context. `id`, `arm` and `time` are as of
+        `Bandit.decide`, the arm by its name.
+        """
+        names, shared, own = self._encoded(context, arms)
+        taken = None if arm is None else _place(as_id(arm, "arm"), names)
+        moment = None if time is None else moment_of("time", time)
+        with self.bandit._lock:
+            if id is not None:
+                self.bandit._pending.require_new(id)  # before any arm retires
+            blocks = self._blocks(shared, own, self._used(names))
+            made = self.bandit.decide(blocks.features, id=id, arm=taken, time=moment, names=names)
+        return NamedDecision(
+            arm=names[made.arm],
+            id=made.id,
+            index=made.index,
+            bonus=made.bonus,
+            probability=made.probability,
+            probabilities=dict(zip(names, made.probabilities.tolist(), strict=True)),
+            scores=dict(zip(names, made.scores.tolist(), strict=True)),
+            time=made.time,
+            blocks=blocks,
+        )
+
+    def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
+        """Take in the reward of a decision, as `Bandit.learn` does."""
+        return self.bandit.learn(id, reward, strict=strict)
+
+    def learn_from(
+        self, contexts: Any, arms: Any, rewards: Any, *, weight: Any = 1.0, time: Any = None
+    ) -> None:
+        """Take in rewards of arms that somebody else chose: a row, its arm and its reward, or many.
+
+        Many are a list of names, and a data frame, lists by the names of columns, or a list of rows; columns
+        of arms are among theirs. `weight` and `time` are as of `Bandit.learn_from`.
+        """
+        single = isinstance(arms, (str, Integral))
+        rows = [contexts] if single else [*rows_of(contexts, self._columns)]
+        names = [as_id(name, "arms") for name in ([arms] if single else arms)]
+        if len(names) != len(rows):
+            raise ArgumentError("arms", f"be one for each of the {len(rows)} rows", arms, f"{len(names)}")
+        own, shared = (
+            None if each is None else each.rows(rows) for each in (self.encoding.own, self.encoding.shared)
+        )
+        like = np.zeros((len(rows), 1))
+        samples_of(like[0] if single else like, rewards, weight, time, 1)  # before any arm retires
+        with self.bandit._lock:
+            distinct = [*dict.fromkeys(names)]
+            slots = dict(zip(distinct, self._used(distinct), strict=False))
+            features = self._blocks(shared, own, [slots[name] for name in names if slots]).features
+            self.bandit.learn_from(features[0] if single else features, rewards, weight=weight, time=time)
+
+    def scores(self, context: Row | None, arms: Names, *, time: Moment | None = None) -> dict[str, float]:
+        """Indices of the arms in the next decision, by their names. Nothing is decided; no slot is taken."""
+        names, shared, own = self._encoded(context, arms)
+        with self.bandit._lock:
+            slots = [] if own is None else self._slots.look_up(names)
+            found = self.bandit.scores(self._blocks(shared, own, slots).features, time=time)
+        return dict(zip(names, found.tolist(), strict=True))
+
+    def top(self, context: Row | None, arms: Names, k: int, *, time: Moment | None = None) -> list[str]:
+        """The `k` arms of the highest scores, the best first. Nothing is decided."""
+        scores = self.scores(context, arms, time=time)
+        if require_count("k", k) > len(scores):
+            raise ArgumentError("k", f"be at most the {len(scores)} arms that there are", k)
+        return sorted(scores, key=scores.__getitem__, reverse=True)[:k]
+
+    def retire(self, arm: str | int) -> int:
+        """Take an arm out, and free its slot; what it taught shared weights stays.
+
+        Its waiting decisions expire; their number is returned. The arm is new if it comes again.
+        """
+        name = as_id(arm, "arm")
+        with self.bandit._lock:
+            expired = self.bandit.renew(self.encoding.block(self._slots.require(name)))
+            del self._slots.taken[name]
+        return expired
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to go on, encoders and names included, as `Bandit.save` does."""
+        with self.bandit._writing:
+            self.bandit._seen = files.write(path, self._content())
+
+    def to_bytes(self) -> bytes:
+        """The content of its file; `pickle` and `copy.deepcopy` take it too."""
+        with self.bandit._writing:
+            content = self._content()
+        return files.to_bytes(content)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> NamedBandit:
+        """The bandit of `to_bytes`."""
+        return files.require_own(cls, files.from_bytes(content), "content")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedBandit.from_bytes, (self.to_bytes(),)
+
+    @classmethod
+    def restored(cls, file: files.AgentFile, features: None = None) -> NamedBandit:
+        """The bandit of a file, which has its encoders."""
+        if features is not None:
+            raise ArgumentError("features", f"be left out for a {KIND}", features)
+        encoding = require_kind("arms", from_config(file.description["arms"]), ArmSettings)
+        inner = require_kind("bandit", file.description["bandit"], dict)
+        bandit, named = Bandit.restored(file._replace(description=inner)), object.__new__(cls)
+        if bandit.agent.spec.dim != encoding.dim:
+            raise ArgumentError("bandit", f"have {encoding.dim} weights", bandit)
+        named._start(encoding, bandit)
+        named._slots.restore(file.tensors)
+        return named
+
+    def _content(self) -> files.AgentFile:
+        inner = saving.content_of(self.bandit, "bandit", self._slots.to_tensors)
+        arms = to_config(self.encoding)
+        return inner._replace(description={"kind": KIND, "arms": arms, "bandit": inner.description})
+
+    @property
+    def _columns(self) -> list[str]:
+        encoders = (each for each in (self.encoding.own, self.encoding.shared) if each is not None)
+        return [*dict.fromkeys(column.name for each in encoders for column in each.columns)]
+
+    def _encoded(
+        self, context: Row | None, arms: Names
+    ) -> tuple[list[str], np.ndarray | None, np.ndarray | None]:
+        """Names of arms, with their shared features and those of their own."""
+        row: Row = require_kind("context", {} if context is None else context, Mapping)
+        if isinstance(arms, str) or not isinstance(arms, Iterable):
+            raise ArgumentError("arms", "be names in a list, or columns by their names", arms)
+        names = [as_id(name, "arms") for name in arms]
+        if not 0 < len(names) == len({*names}):
+            raise ArgumentError("arms", "be one or more, of different names", names)
+        given = arms.values() if isinstance(arms, Mapping) else ()
+        columns = [require_kind("arms", each, Mapping) for each in given]
+        if self.encoding.own is None and not columns and len(names) > 1:
+            raise ArgumentError("arms", "have columns where no weights are their own", names, "names alone")
+        shared, own = (
+            None if each is None else _rows(each, row, columns, len(names))
+            for each in (self.encoding.shared, self.encoding.own)
+        )
+        return names, shared, own
+
+    def _blocks(self, shared: np.ndarray | None, own: np.ndarray | None, slots: list[int]) -> ArmBlocks:
+        return ArmBlocks(shared, own, slots, self.encoding.max_arms)
+
+    def _used(self, names: list[str]) -> list[int]:
+        """Slots of arms on offer; some may have to retire for that."""
+        if self.encoding.own is None:
+            return []
+        for name in self._slots.leaving(names, self.encoding.when_full):
+            self.retire(name)
+        return self._slots.use(names)
+
+
+def _rows(encoder: Encoder, context: Row, columns: list[Row], num_arms: int) -> np.ndarray:
+    """Features of arms; where these have nothing that the encoder looks at, they are encoded once."""
+    known = {column.name for column in encoder.columns}
+    if all(known.isdisjoint(each) for each in columns):
+        return encoder(context)[None].repeat(num_arms, axis=0)
+    return np.array([encoder({**context, **each}) for each in columns])
+
+
+def _place(name: str, names: list[str]) -> int:
+    if name not in names:
+        raise ArgumentError("arm", "be one of those on offer", name)
+    return names.index(name)
+
+
+files.LOADERS[KIND] = NamedBandit.restored

@@ -1,0 +1,393 @@
+"""Arms with names are blocks of a plain bandit, whoever comes and goes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.online import Bandit, DecisionLog, Encoder, NamedBandit, Outcome, files, load
+from driftwise.online.encoding import Category, Number
+from driftwise.online.replay import replay
+from tests.online.streams import bits
+from tests.reference.named_arms import EveryArm
+
+CONTEXT = Encoder((Number("age", 0, 100), Category("country", ("DE", "FR"))))
+ARM = Encoder((Number("age", 0, 100), Number("price", 0, 10)), (("age", "price"),), constant=False)
+SETTINGS: dict[str, Any] = {"rate": 0.95, "noise_scale": 0.3}
+RED, BLUE, GREEN = ({"price": price} for price in (1.0, 4.0, 9.0))
+
+
+def rows(num: int, seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        {"age": float(age), "country": str(country)}
+        for age, country in zip(rng.uniform(0, 100, num), rng.choice(["DE", "FR", "GB"], num), strict=True)
+    ]
+
+
+def named(**options: Any) -> NamedBandit:
+    return NamedBandit("d_lin_ucb", **{"own": CONTEXT, "max_arms": 3, **SETTINGS, **options})
+
+
+def lead(bandit: NamedBandit, num: int, arms: Any, seed: int = 0) -> list[Any]:
+    """Decisions whose rewards come at once, but for every fifth, which has none."""
+    made = []
+    for t, row in enumerate(rows(num, seed)):
+        made.append(bandit.decide(row, arms, id=f"{seed}-{t}", time=float(t)))
+        if t % 5:
+            bandit.learn(made[-1].id, float(len(made[-1].arm)) / 5)
+    return made
+
+
+def test_blocks_of_their_own_are_those_of_a_plain_bandit_with_numbered_arms():
+    names, bandit = ["red", "blue", "green"], named()
+    plain = Bandit("d_lin_ucb", dim=3 * CONTEXT.dim, **SETTINGS)
+    for decision, row in zip(lead(bandit, 40, names), rows(40), strict=True):
+        expected = plain.decide(np.kron(np.eye(3), CONTEXT(row)), id=decision.id)
+        assert (decision.arm, decision.index) == (names[expected.arm], expected.index)
+        assert (decision.bonus, decision.probability) == (expected.bonus, expected.probability)
+        assert [*decision.probabilities.items()] == [*zip(names, expected.probabilities, strict=True)]
+        assert [*decision.scores.values()] == expected.scores.tolist()
+        if not decision.id.endswith(("0", "5")):
+            plain.learn(decision.id, len(decision.arm) / 5)
+    assert bits(bandit.bandit.state) == bits(plain.state)
+
+
+@pytest.mark.parametrize("own", [None, CONTEXT], ids=["shared", "both"])
+def test_shared_weights_see_the_columns_of_context_and_arm_beside_blocks_of_their_own(own):
+    arms = {"red": RED, "blue": BLUE, "green": GREEN}
+    bandit = named(own=own, shared=ARM, max_arms=0 if own is None else 3)
+    plain = Bandit("d_lin_ucb", dim=ARM.dim + (0 if own is None else 3 * CONTEXT.dim), **SETTINGS)
+    for decision, row in zip(lead(bandit, 30, arms), rows(30), strict=True):
+        features = ARM.rows([{**row, **each} for each in arms.values()])
+        if own is not None:
+            features = np.hstack([features, np.kron(np.eye(3), CONTEXT(row))]) / np.sqrt(2)
+        assert np.linalg.norm(features, axis=1).max() <= 1
+        expected = plain.decide(features, id=decision.id)
+        assert (decision.arm, decision.index) == ([*arms][expected.arm], expected.index)
+        np.testing.assert_array_equal(decision.blocks.features, features)
+        if not decision.id.endswith(("0", "5")):
+            plain.learn(decision.id, len(decision.arm) / 5)
+    assert bits(bandit.bandit.state) == bits(plain.state)
+
+
+def test_an_arm_that_retires_leaves_what_it_taught_and_one_that_comes_begins_anew():
+    """Against a regression with a block for every arm that there ever was, also for a name that returns."""
+    rng, root, reference = np.random.default_rng(1), np.sqrt(2), EveryArm(ARM.dim, CONTEXT.dim, 1.0)
+    bandit = NamedBandit("lin_ucb", own=CONTEXT, shared=ARM, max_arms=2, when_full="retire", radius=1.0)
+    lives: dict[str, int] = {}
+    for t, row in enumerate(rows(60)):
+        before, name = bandit.arms, f"arm {rng.integers(4)}"
+        full = {**row, "price": float(rng.uniform(0, 10))}
+        decision = bandit.decide(row, {name: {"price": full["price"]}})
+        lives |= {each: lives.get(each, 0) + 1 for each in {*before} - {*bandit.arms}}  # they are gone
+        life = f"{name}, life {lives.get(name, 0)}"
+        if t > 5:
+            expected, width, _ = reference.prediction(ARM(full) / root, CONTEXT(full) / root, life)
+            np.testing.assert_allclose(decision.index - decision.bonus, expected, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(decision.bonus, width, rtol=0, atol=1e-10)
+        reward = float(rng.normal())
+        bandit.learn(decision.id, reward)
+        reference.learn(ARM(full) / root, CONTEXT(full) / root, life, reward)
+    assert sum(lives.values()) > 10
+
+
+def test_new_names_take_free_slots_and_are_refused_when_there_are_none():
+    bandit, (row,) = named(max_arms=2), rows(1)
+    bandit.decide(row, ["red", "blue"])
+    before = bandit.to_bytes()
+    with pytest.raises(
+        ValueError, match=r"^arms must be known where all 2 slots are taken, got 'green', .* as 'red', unused"
+    ):
+        bandit.decide(row, ["blue", "green"])
+    with pytest.raises(ValueError, match=r"^arms must be known where all 2 slots are taken"):
+        bandit.scores(row, ["green"])
+    assert bandit.to_bytes() == before
+    bandit.retire("red")
+    assert bandit.decide(row, ["green"]).blocks.slots == [0]
+    assert bandit.arms == ["blue", "green"]
+    with pytest.raises(ValueError, match=r"^arm must be known, got 'gren' \(did you mean 'green'\?\)$"):
+        bandit.retire("gren")
+
+
+def test_when_full_the_arms_that_were_not_on_offer_for_longest_retire_and_their_decisions_expire():
+    bandit, (row,) = named(max_arms=3, when_full="retire"), rows(1)
+    ids = {name: bandit.decide(row, [name]).id for name in ("red", "blue", "green")}
+    bandit.decide(row, ["red"])
+    assert bandit.arms == ["blue", "green", "red"]
+    bandit.decide(row, ["black", "green"])
+    assert bandit.arms == ["red", "black", "green"]
+    assert bandit.learn(ids["blue"], 1.0, strict=False) is Outcome.EXPIRED
+    assert bandit.learn(ids["green"], 1.0) is Outcome.LEARNT
+    assert bandit.summary().expired == 1
+    with pytest.raises(ValueError, match=r"^arms must be at most max_arms=3, got 4 of them$"):
+        bandit.decide(row, ["a", "b", "c", "d"])
+    with pytest.raises(ValueError, match=r"^id must be of no other decision"):
+        bandit.decide(row, ["a", "b", "c"], id=ids["red"])
+    assert bandit.arms == ["red", "black", "green"]
+
+
+def test_scores_are_those_of_the_next_decision_and_take_no_slot():
+    bandit, (row,) = named(), rows(1)
+    lead(bandit, 10, ["red", "blue"])
+    before = bandit.to_bytes()
+    scores = bandit.scores(row, ["new", "red", "blue", "newer"])
+    assert scores["new"] == scores["newer"]
+    assert bandit.top(row, ["red", "blue"], 2) == sorted(("red", "blue"), key=scores.get, reverse=True)  # pyright: ignore
+    assert bandit.to_bytes() == before
+    found = bandit.decide(row, ["new", "red", "blue"]).scores
+    assert found == {name: scores[name] for name in found}
+
+
+def test_what_is_learnt_from_is_the_same_from_rows_columns_frames_and_one_by_one():
+    pandas = pytest.importorskip("pandas")
+    table, names = rows(12), ["red", "blue", "red", "green"] * 3
+    rewards, weights = np.linspace(0, 1, 12), np.linspace(0.5, 2, 12)
+    columns = {name: [row[name] for row in table] for name in table[0]}
+    made = []
+    for contexts, arms in (
+        (table, names),
+        (columns, np.array(names)),
+        (pandas.DataFrame({**columns, "reward": rewards}), pandas.Series(names)),
+    ):
+        made.append(named())
+        made[-1].learn_from(contexts, arms, rewards, weight=weights)
+    single = named()
+    for row, name, reward, weight in zip(table, names, rewards, weights, strict=True):
+        single.learn_from(row, name, reward, weight=weight)
+    for each in made:
+        assert bits(each.bandit.state) == bits(single.bandit.state)
+    assert [set(each.arms) for each in made] == [{"red", "blue", "green"}] * 3
+    assert single.summary().samples == 12
+    shared = named(own=None, shared=ARM, max_arms=0)
+    shared.learn_from([{**row, **RED} for row in table], names, rewards)
+    assert shared.summary().samples == 12
+    assert shared.arms == []
+
+
+COPIES = {
+    "bytes": lambda bandit, _: NamedBandit.from_bytes(bandit.to_bytes()),
+    "pickle": lambda bandit, _: pickle.loads(pickle.dumps(bandit)),
+    "deepcopy": lambda bandit, _: copy.deepcopy(bandit),
+    "file": lambda bandit, path: bandit.save(path) or load(path),
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb"])
+def test_a_copy_goes_on_bit_for_bit_with_its_encoders_names_and_waiting_decisions(name, how, tmp_path):
+    options = {"own": CONTEXT, "shared": ARM, "max_arms": 3, "when_full": "retire", "metadata": {"at": 7}}
+    bandit = NamedBandit(name, **options, **({} if name == "adaptive_lin_ucb" else SETTINGS))
+    lead(bandit, 15, {"red": RED, "blue": BLUE})
+    bandit.retire("red")
+    lead(bandit, 15, {"blue": BLUE, "green": GREEN}, seed=1)
+    copied = COPIES[how](bandit, tmp_path / "bandit.safetensors")
+    assert (copied.encoding, copied.arms, copied.metadata) == (bandit.encoding, bandit.arms, {"at": 7})
+    assert (copied.pending(), copied.summary()) == (bandit.pending(), bandit.summary())
+    assert {each.arm for each in copied.pending()} <= {"blue", "green"}
+    arms = {"red": RED, "blue": BLUE, "black": GREEN}
+    assert lead(copied, 15, arms, seed=2) == lead(bandit, 15, arms, seed=2)
+    assert bits(copied.bandit.state) == bits(bandit.bandit.state)
+    assert copied.arms == bandit.arms
+
+
+def test_decisions_wait_under_the_names_of_their_arms_and_others_under_numbers():
+    bandit = named()
+    decision = bandit.decide(rows(1)[0], ["red", "blue"], arm="blue", time=5.0)
+    assert decision.arm == "blue"
+    assert bandit.pending() == [(decision.id, "blue", 5.0)]
+    plain = Bandit("d_lin_ucb", dim=2, **SETTINGS)
+    assert plain.pending() == []
+    plain.decide(np.eye(2), id=1, arm=1, time=5.0)
+    plain.decide(np.eye(2), id=2, arm=0, time=5.0, names=["a", "b"])
+    for each in (plain, Bandit.from_bytes(plain.to_bytes())):
+        assert each.pending() == [("1", 1, 5.0), ("2", "a", 5.0)]
+    with pytest.raises(ValueError, match=r"^names must be those of the 2 arms, got 1$"):
+        plain.decide(np.eye(2), names=["a"])
+
+
+ROW = {"age": 3, "country": "DE"}
+MISTAKES = {
+    "no arm": (lambda b: b.decide(ROW, []), r"arms must be one or more, of different names, got \[\]"),
+    "an arm twice": (lambda b: b.decide(ROW, ["a", "a"]), "arms must be one or more, of different names"),
+    "a number twice": (lambda b: b.decide(ROW, ["1", 1]), "arms must be one or more, of different names"),
+    "a name alone": (lambda b: b.decide(ROW, "red"), "arms must be names in a list, or columns by their"),
+    "no names": (lambda b: b.decide(ROW, 3), "arms must be names in a list"),
+    "an empty name": (
+        lambda b: b.decide(ROW, [""]),
+        "arms must be an integer of 64 bits or text of 1 to 200",
+    ),
+    "no columns": (lambda b: b.decide(ROW, {"red": 3}), "arms must be a Mapping, got 3"),
+    "no context": (lambda b: b.decide(None, ["a"]), "columns must have 'age' among them, got none"),
+    "a list as a context": (lambda b: b.decide([1], ["a"]), r"context must be a Mapping, got \[1\]"),
+    "an arm that is not on offer": (lambda b: b.decide(ROW, ["a"], arm="b"), "arm must be one of those on"),
+    "no time": (lambda b: b.decide(ROW, ["a"], time="now"), "time must be seconds since 1970"),
+    "too many of the best": (lambda b: b.top(ROW, ["x"], 2), "k must be at most the 1 arms that there are"),
+    "an arm too few": (
+        lambda b: b.learn_from([ROW, ROW], ["a"], [1, 1]),
+        "arms must be one for each of the 2",
+    ),
+    "no reward": (lambda b: b.learn_from(ROW, "a", np.nan), "reward must be finite"),
+    "a reward too few": (lambda b: b.learn_from([ROW], ["a"], [1, 2]), "reward must have shape"),
+    "an unknown arm": (lambda b: b.retire("red"), "arm must be known, got 'red'"),
+    "an id twice": (lambda b: b.decide(ROW, ["a"], id="taken"), "id must be of no other decision"),
+}
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_refused_in_one_sentence_and_change_nothing(mistake, message):
+    bandit = named(when_full="retire")
+    bandit.decide(ROW, ["x", "y", "z"], id="taken")
+    before = bandit.to_bytes()
+    with pytest.raises(ValueError, match=f"^{message}"):
+        mistake(bandit)
+    assert bandit.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"own": None, "shared": ARM}, "max_arms must be 0 without weights of their own, got 3"),
+        ({"own": None, "max_arms": 0}, "own, shared must be given, one of them or both, got neither"),
+        ({"max_arms": 0}, "max_arms must be at least 1, got 0"),
+        ({"own": "age"}, "own must be an Encoder, got 'age'"),
+        ({"dim": 3}, "dim must be left out: encoders and max_arms make it, got 3"),
+        ({"when_full": "forget"}, "when_full must be one of refuse, retire, got 'forget'"),
+        ({"noise": 1}, "noise is no"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_in_one_sentence(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        named(**options)
+
+
+def test_arms_that_nothing_tells_apart_are_refused():
+    bandit = named(own=None, shared=ARM, max_arms=0)
+    with pytest.raises(
+        ValueError, match=r"^arms must have columns where no weights are their own, got names"
+    ):
+        bandit.decide({**ROW, **RED}, ["red", "blue"])
+    assert bandit.decide({**ROW, **RED}, ["red"]).arm == "red"
+
+
+def test_threads_may_decide_learn_and_retire_at_once():
+    bandit, failed = named(max_arms=4, when_full="retire", max_pending=1000), []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        try:
+            for row in rows(40, seed):
+                names = [f"arm {i}" for i in rng.choice(8, size=3, replace=False)]
+                decision = bandit.decide(row, names)
+                bandit.learn(decision.id, 1.0, strict=False)
+                if rng.uniform() < 0.2 and (known := bandit.arms):
+                    bandit.retire(known[0])
+        except ValueError as error:
+            if "arm must be known" not in str(error):  # another thread was faster
+                failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    slots = bandit._slots.taken
+    assert len({*slots.values()}) == len(slots) <= 4
+    summary = bandit.summary()
+    assert summary.rewards + summary.expired == summary.decisions
+    restored = NamedBandit.from_bytes(bandit.to_bytes())
+    for free in bandit._slots.free:  # nothing is left of whoever was there
+        block = bandit.encoding.block(free)
+        assert not restored.bandit.state.cross[0, block].any()
+
+
+@pytest.mark.parametrize(
+    "bandit",
+    [
+        named(epsilon=0.2),
+        named(own=None, shared=ARM, max_arms=0, epsilon=0.2),
+        named(shared=ARM, epsilon=0.2),
+    ],
+    ids=["own", "shared", "both"],
+)
+def test_decisions_with_names_are_logged_and_replayed_as_they_are(bandit, tmp_path):
+    log, arms = DecisionLog(tmp_path / "log.jsonl"), {"red": RED, "blue": BLUE, "green": GREEN}
+    made = []
+    for t, row in enumerate(rows(40)):
+        offered = {name: arms[name] for name in [*arms][t % 2 :]}
+        made.append(bandit.decide(row, offered))
+        log.decided(made[-1])
+        log.rewarded(made[-1].id, 1.0 if made[-1].arm == "red" else 0.0)
+    for decision, found in zip(made, log.decisions(), strict=True):
+        assert found.names == tuple(decision.probabilities)
+        assert [*decision.probabilities][found.arm] == decision.arm
+        np.testing.assert_array_equal(found.arms, decision.blocks.features)
+        np.testing.assert_array_equal(found.probabilities, [*decision.probabilities.values()])
+    assert replay(log, "uniform").rows == 40
+    lines = [json.loads(line) for line in Path(log.path).read_text(encoding="utf-8").splitlines()]
+    assert all(len(line["own"]) == 1 for line in lines if "own" in line)  # one context for all arms
+    with pytest.raises(
+        ValueError, match=r"^arms, features must be left out where arms have names, got some$"
+    ):
+        log.decided(made[0], arms=np.eye(3))
+
+
+BAD = {
+    "a slot twice": ({"slots": [0, 0]}, "slots must be different ones of 3"),
+    "a slot that is not there": ({"slots": [0, 3]}, "slots must be different ones of 3"),
+    "no slots": ({"slots": None}, "slots must be an array of numbers"),
+    "many slots": ({"num_slots": 10**9}, "num_slots must be an integer in"),
+    "a row too many": ({"own": [[1.0]] * 3}, "own must be one row or 2 of them, got 3"),
+    "a name too few": ({"names": ["a"]}, "names must be 2 different ones"),
+    "no names": ({"names": 3}, "names must be a list, got 3"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
+def test_lines_with_names_that_nobody_logged_are_refused(change, message, tmp_path):
+    line = {"id": "a", "time": 1.0, "arm": 0, "probabilities": [0.5, 0.5], "names": ["a", "b"]}
+    blocks = {"own": [[1.0]], "slots": [2, 0], "num_slots": 3}
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(line | blocks), encoding="utf-8")
+    (found,) = DecisionLog(path).decisions()
+    assert found.arms.tolist() == [[0, 0, 1], [1, 0, 0]]
+    path.write_text(json.dumps(line | blocks | change), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"line 1: {message}"):
+        next(DecisionLog(path).decisions())
+
+
+CRAFTED = {
+    "a slot twice": {"arms.slots": np.array([1, 1])},
+    "a slot that is not there": {"arms.slots": np.array([0, 3])},
+    "a slot too few": {"arms.slots": np.array([0])},
+    "a negative slot": {"arms.slots": np.array([-1, 0])},
+    "slots that are none": {"arms.slots": np.array([0.0, 1.0])},
+    "names that are none": {"arms.names": np.frombuffer(b"[1, 2]", dtype=np.uint8)},
+    "no list": {"arms.names": np.frombuffer(b"7", dtype=np.uint8)},
+    "no name at all": {"arms.names": np.frombuffer(b"[\"\", \"b\"]", dtype=np.uint8)},
+    "waiting without names": {"pending.names": np.frombuffer(b"[]", dtype=np.uint8)},
+    "waiting for a number": {"pending.names": np.frombuffer(b"[3]", dtype=np.uint8)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CRAFTED.values(), ids=CRAFTED)
+def test_files_whose_names_and_slots_do_not_fit_are_refused(change):
+    bandit = named()
+    bandit.decide(ROW, ["red", "blue"])
+    content = bandit._content()
+    assert files.from_bytes(files.to_bytes(content)).arms == ["red", "blue"]
+    with pytest.raises(ValueError, match=r"^content must be an agent's, and whole, got .*cannot be made"):
+        files.from_bytes(files.to_bytes(content._replace(tensors={**content.tensors, **change})))
+    smaller = {**content.description, "arms": {**content.description["arms"], "max_arms": 2}}
+    with pytest.raises(ValueError, match="bandit must have 8 weights"):
+        files.from_bytes(files.to_bytes(content._replace(description=smaller)))
+    with pytest.raises(ValueError, match="content must be of a Bandit, got one of a NamedBandit"):
+        Bandit.from_bytes(bandit.to_bytes())
