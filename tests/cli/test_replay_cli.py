@@ -44,18 +44,19 @@ def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.Captur
     options = ("--frozen", "100", "--every", "50", "--json", "--out", str(tmp_path / "new"))
     assert main(["replay", file, *COLUMNS, *settings, *options]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["parameters"] == {"rate": 0.99, "radius": 0.3, "norm": "single"}
-    assert [window["row"] for window in printed["windows"]] == [150, 200, 250, 299]
-    assert printed["final"]["events"] == 199
+    policy = printed["policies"]["d_lin_ucb"]
+    assert policy["parameters"] == {"rate": 0.99, "radius": 0.3, "norm": "single"}
+    assert [window["row"] for window in policy["windows"]] == [150, 200, 250, 299]
+    assert policy["final"]["events"] == 199
     assert json.loads((tmp_path / "new" / "replay.json").read_text(encoding="utf-8")) == printed
     page = (tmp_path / "new" / "replay.html").read_text(encoding="utf-8")
-    assert "What the agent would have earned" in page
+    assert "What the policies would have earned" in page
 
 
 def test_the_seed_decides_which_rows_are_accepted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     def windows(seed: str) -> list[dict]:
         assert main(["replay", file, *COLUMNS, "--seed", seed, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)["windows"]
+        return json.loads(capsys.readouterr().out)["policies"]["d_lin_ucb"]["windows"]
 
     assert windows("1") == windows("1") != windows("2")
 
@@ -64,7 +65,8 @@ def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.C
     base = ("base.algorithm=lin_ucb", "base.radius=0.3", "probability=0.01")
     settings = [word for setting in base for word in ("--set", setting)]
     assert main(["replay", file, *COLUMNS, "--algorithm", "random_restart", *settings, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parameters"]["base"] == {
+    policy = json.loads(capsys.readouterr().out)["policies"]["random_restart"]
+    assert policy["parameters"]["base"] == {
         "algorithm": "lin_ucb",
         "radius": 0.3,
     }
@@ -119,7 +121,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(
     shown = []
     for path in (file, str(tmp_path / "log.csv")):
         assert main(["replay", path, *COLUMNS, "--algorithm", "uniform", "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out)["final"])
+        shown.append(json.loads(capsys.readouterr().out)["policies"])
     assert shown[0] == shown[1]
 
 
@@ -139,4 +141,4 @@ def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(
     assert main(["replay", str(write_csv(tmp_path / "log.csv", columns)), *COLUMNS, "--json"]) == 0
     out, err = capsys.readouterr()
     assert "the least propensity, 1e-09" in err
-    assert json.loads(out)["learnt"] <= 1
+    assert json.loads(out)["policies"]["d_lin_ucb"]["learnt"] <= 1

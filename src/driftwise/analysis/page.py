@@ -1,6 +1,7 @@
 """A page as data, and how it is written: one HTML file in the look of the report that needs no network.
 
-Figures are drawn by plotly.js; the page gives their curves colours in light and in dark.
+Figures are drawn by plotly.js, which a page without them leaves out; the page gives their curves colours in
+light and in dark.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from driftwise import __version__
+from driftwise.analysis.drawings import Drawing
 from driftwise.analysis.figures import COLOURS
 from driftwise.analysis.table import Table
 from driftwise.base.extras import needed_by
@@ -92,7 +94,7 @@ class Code:
 
 
 # Strings are notes; figures of a tuple stand side by side.
-Block = str | Table | Figure | tuple[Figure, ...] | Story | Definitions | Code
+Block = str | Table | Figure | tuple[Figure | Drawing, ...] | Story | Definitions | Code
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,14 @@ class Page:
     version: str = __version__  # of the driftwise that the page is about
 
     @property
+    def has_figures(self) -> bool:
+        """Whether plotly.js has anything to draw."""
+        articles = (part.sections if isinstance(part, Article) else [part] for part in self.parts)
+        blocks = (block for sections in articles for section in sections for block in section.blocks)
+        alone = (each for block in blocks for each in (block if isinstance(block, tuple) else [block]))
+        return any(isinstance(each, Figure) for each in alone)
+
+    @property
     def links(self) -> dict[str, str]:
         """Headings by their places, if there are several."""
         articles = [part for part in self.parts if isinstance(part, Article) and part.place]
@@ -137,7 +147,8 @@ def write_html(page: Page) -> str:
     """The page as HTML."""
     folder = files("driftwise.analysis").joinpath("templates")
     style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    trusted = {"style": style, "script": script, "plotly": get_plotlyjs().replace("</script", "<\\/script")}
+    plotly = get_plotlyjs().replace("</script", "<\\/script") if page.has_figures else ""
+    trusted = {"style": style, "script": script, "plotly": plotly}
     return (
         _environment()
         .get_template("page.html")

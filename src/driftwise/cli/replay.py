@@ -7,6 +7,7 @@ import sys
 import tomllib
 from typing import Annotated, Any
 
+from driftwise.analysis.terminal import paragraph
 from driftwise.cli.app import (
     InputError,
     app,
@@ -18,15 +19,16 @@ from driftwise.cli.app import (
     say_skipped,
     write_page,
 )
-from driftwise.cli.options import SEED, Json, argument, flag, integer, listed, word
+from driftwise.cli.options import SEED, Json, argument, flag, integer, listed, number, word
 
 EXAMPLES = """\b
 Examples:
   driftwise replay clicks.csv --action article --reward click \\
-    --features age,hour --propensity chance
-  driftwise replay decisions.jsonl --algorithm square_cb --set gamma=50
+    --features age,hour --propensity chance --range 0,1
+  driftwise replay decisions.jsonl --policy square_cb:gamma=50 \\
+    --policy fast:algorithm=d_lin_ucb,rate=0.99,noise_scale=0.5 --against fast
   driftwise replay log.parquet --action arm --reward gain --features x,y \\
-    --algorithm lin_ucb --set noise_scale=0.5 --every 1000 --out replayed"""
+    --algorithm lin_ucb --set noise_scale=0.5 --learn all --clip 50 --out replayed"""
 
 DEFAULT = "d_lin_ucb", {"rate": 0.999, "noise_scale": 0.5}
 
@@ -41,7 +43,9 @@ def _replay(
     features: Annotated[str | None, word("COL,…", "Columns of what was known before.")] = None,
     propensity: Annotated[
         str | None,
-        word("COL", "The logged action's probability.  [default: the action's share of the log]"),
+        word(
+            "COL", "The logged action's probability.  [default: its share of the log, if actions are random]"
+        ),
     ] = None,
     algorithm: Annotated[
         str | None,
@@ -51,6 +55,41 @@ def _replay(
         list[str] | None,
         word("KEY=VALUE", "A parameter of the algorithm; may be given again.", "--set"),
     ] = None,
+    policies: Annotated[
+        list[str] | None,
+        word(
+            "NAME:KEY=VALUE,…",
+            "Instead: a policy, by a name of yours, its algorithm (unless that is its name) and parameters, "
+            "or"
+            "the file of a Bandit; may be given again.",
+            "--policy",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None, word("NAME", "A policy that the others are compared with, besides the logged one.")
+    ] = None,
+    learn: Annotated[
+        str, word("ROWS", "'accepted': as if agents had acted themselves. 'all': from the log as it is.")
+    ] = "accepted",
+    clip: Annotated[float | None, number("--clip", "The largest weight of a row.", above=0)] = None,
+    reward_range: Annotated[
+        str | None,
+        word("LOW,HIGH", "Rewards that there can be, for intervals that hold at all times.", "--range"),
+    ] = None,
+    delta: Annotated[
+        float, number("--delta", "The chance at which an interval may fail.", above=0, at_most=0.5)
+    ] = 0.05,
+    memory: Annotated[
+        float | None,
+        number("--memory", "Rows, 1/(1−η), of weighted means.  [default: a tenth]", metavar="N", at_least=1),
+    ] = None,
+    k: Annotated[
+        float,
+        number("--k", "How much of the reward model goes into intervals at all times.", at_least=0),
+    ] = 0.0,
+    assume_random: Annotated[
+        bool, flag("--assume-random", "Go on without propensities although actions are not random.")
+    ] = False,
     shared: Annotated[
         bool,
         flag("--shared", "Actions differ by a level alone; the context's weights are common."),
@@ -63,26 +102,34 @@ def _replay(
     out: Annotated[str | None, word("DIR", "A folder for replay.json and a page, replay.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate what an agent would have earned from logged decisions."""
-    from driftwise.analysis.replay import estimates_table, html_page, lead
-    from driftwise.online.replay import replay
+    """Estimate what policies would have earned from logged decisions."""
+    from driftwise.analysis.replay import html_page, lead, tables
+    from driftwise.online.replay import Options, replay
 
-    name, parameters = DEFAULT if algorithm is None else (algorithm, {})
-    parameters = {**parameters, **_parameters(settings or [])}
+    if policies and (algorithm is not None or settings):
+        raise InputError("--policy must not be given together with --algorithm or --set")
+    name, given = DEFAULT if algorithm is None else (algorithm, {})
+    single = {name: {**given, **_parameters("--set", settings or [])}}
+    made = dict(map(_policy, policies)) if policies else single
+    if len(made) < len(policies or []):
+        raise InputError(f"--policy must have different names, got {policies}")
     log = _log(file, action=action, reward=reward, features=features, propensity=propensity)
-    options = dict(shared=shared, frozen_after=frozen, every=every, seed=seed)
+    learning = dict(learn=learn, clip=clip, shared=shared, frozen_after=frozen, every=every, seed=seed)
+    judging = dict(reward_range=_range(reward_range), delta=delta, memory=memory, k=k, against=against)
+    options = check(Options, **learning, **judging, assume_random=assume_random)
     with page_folder(out, "replay") as folder:
         with progress_bar("replay") as progress:
-            found = check(replay, log, name, parameters, **options, progress=progress)
+            found = check(replay, log, made, options, progress=progress)
         text = json_text(found.to_json())
         say_skipped(found.skipped, found.rows)
-        if found.warning:
-            print(f"driftwise: {found.warning}", file=sys.stderr)
+        for warning in found.warnings:
+            print(f"driftwise: {warning}", file=sys.stderr)
         if as_json:
             print(text)
         else:
-            print_table(estimates_table(found))
-            print(lead(found))
+            for table in tables(found):
+                print_table(table)
+            print(paragraph(lead(found)))
         if folder is not None:
             write_page(folder, "replay", text, html_page(found))
 
@@ -104,22 +151,49 @@ def _log(file: str, **columns: str | None) -> Any:
     return check(Log, file, **columns | {"features": listed(columns["features"] or "")})
 
 
-def _parameters(settings: list[str]) -> dict[str, Any]:
+def _policy(text: str) -> tuple[str, Any]:
+    """A policy by its name: a table, or the bandit of a file."""
+    from driftwise.online import Bandit, load
+
+    name, _, settings = text.partition(":")
+    table = _parameters("--policy", [each for each in settings.split(",") if each.strip()])
+    if "file" not in table:
+        return name.strip(), table
+    try:
+        bandit = check(load, table["file"])
+    except OSError as error:
+        raise InputError(f"--policy: {table['file']} cannot be read: {error.strerror or error}") from None
+    if not isinstance(bandit, Bandit) or len(table) > 1:
+        raise InputError(f"--policy must have nothing but the file of a Bandit, got {text!r}")
+    return name.strip(), bandit
+
+
+def _range(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = map(float, listed(text))
+    except ValueError:
+        raise InputError(f"--range must be two numbers with a comma between them, got {text!r}") from None
+    return low, high
+
+
+def _parameters(option: str, settings: list[str]) -> dict[str, Any]:
     """`key=value` with TOML's values, numbers such as .5 and dotted keys; a bare word is a string."""
     lines = []
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator or not key.strip():
-            raise InputError(f"--set must be KEY=VALUE, got {setting!r}")
+            raise InputError(f"{option} must be KEY=VALUE, got {setting!r}")
         if not _is_toml(f"{key} = 0"):
-            raise InputError(f"--set must have a KEY of letters, digits, '_' and dots, got {key!r}")
+            raise InputError(f"{option} must have a KEY of letters, digits, '_' and dots, got {key!r}")
         if not _is_toml(f"value = {value}"):
             value = _number(value) or json.dumps(value.strip(), ensure_ascii=False)
         lines.append(f"{key} = {value}")
     try:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"--set must give each parameter once, got {settings}: {error}") from None
+        raise InputError(f"{option} must give each parameter once, got {settings}: {error}") from None
 
 
 def _number(value: str) -> str | None:

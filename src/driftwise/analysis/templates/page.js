@@ -87,18 +87,18 @@
     };
   }
 
-  const toSvg = {
+  const options = () => ({
+    responsive: true,
+    displaylogo: false,
+    displayModeBar: window.matchMedia("(hover: hover)").matches ? "hover" : false,
+    modeBarButtons: [["toImage", toSvg(), "zoom2d", "pan2d", "resetScale2d"]], // others may use the network
+  });
+  const toSvg = () => ({
     name: "toSvg",
     title: "Download plot as SVG",
     icon: Plotly.Icons.disk,
     click: (place) => Plotly.downloadImage(place, { format: "svg", filename: place.dataset.name }),
-  };
-  const config = {
-    responsive: true,
-    displaylogo: false,
-    displayModeBar: window.matchMedia("(hover: hover)").matches ? "hover" : false,
-    modeBarButtons: [["toImage", toSvg, "zoom2d", "pan2d", "resetScale2d"]], // others may use the network
-  };
+  });
 
   function draw(place) {
     if (!drawn.has(place)) {
@@ -106,7 +106,7 @@
       place.textContent = "";
     }
     const { data, layout: given } = drawn.get(place);
-    Plotly.react(place, data.map(trace), layout(given, data), config);
+    Plotly.react(place, data.map(trace), layout(given, data), options());
   }
 
   // One figure at a time, so that the page can be read and scrolled meanwhile.

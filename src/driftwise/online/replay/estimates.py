@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 NORMAL_95 = 1.959963984540054
 ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
-METHODS = ("logged", "replay", "IPS", "SNIPS", "DR")
+METHODS = ("replay", "IPS", "SNIPS", "DR")
 
 
 class Estimate(NamedTuple):
@@ -26,9 +28,8 @@ class Estimate(NamedTuple):
     def high(self) -> float:
         return self.value + NORMAL_95 * self.error
 
-    def to_json(self) -> dict[str, float | None]:
-        numbers = {"value": self.value, "error": self.error, "low": self.low, "high": self.high}
-        return {name: _or_none(number) for name, number in numbers.items()}
+    def to_json(self) -> dict[str, float]:
+        return {"value": self.value, "error": self.error, "low": self.low, "high": self.high}
 
 
 class Estimates(NamedTuple):
@@ -37,25 +38,32 @@ class Estimates(NamedTuple):
     events: int
     accepted: int
     effective: float  # (Σρ)²/Σρ², the number of events of the policy itself that would say as much
-    mean_weight: float  # Σρ/n, which is 1 up to chance if propensities are right
+    mean_weight: float  # Σρ/n before clipping, which is 1 up to chance if propensities are right
+    clipped: int  # events whose weight was clipped
+    clipped_weight: float  # the part of the mean weight that was clipped
     values: dict[str, Estimate]  # by the method's name
 
     def to_json(self) -> dict[str, Any]:
-        return self._asdict() | {
-            "effective": _or_none(self.effective),
-            "mean_weight": _or_none(self.mean_weight),
-            "values": {name: estimate.to_json() for name, estimate in self.values.items()},
-        }
+        return self._asdict() | {"values": {name: each.to_json() for name, each in self.values.items()}}
 
 
 class Event(NamedTuple):
-    """One logged decision, as the estimators see it."""
+    """One logged decision, as the estimators of a policy see it."""
 
     reward: float
-    weight: float  # ρ = π_t(a | x)/p(a | x)
+    weight: float  # ρ = π_t(a | x)/p(a | x), clipped
+    excess: float  # what was clipped off it
     expected: float  # Σ_a π_t(a | x) q(x, a) of the reward model
     predicted: float  # q(x, a) of the logged action
     accepted: bool
+    chances: np.ndarray  # [num_arms] π_t(· | x)
+    scaled: float | None  # the reward in [0, 1], if its range is known
+    outcomes: tuple[float, float] | None  # with the means ν and 1 − ν of the scaled rewards
+
+    @property
+    def doubly_robust(self) -> float:
+        """`Σ_a π_t(a | x) q(x, a) + ρ (r − q(x, a))`."""
+        return self.expected + self.weight * (self.reward - self.predicted)
 
 
 @dataclass
@@ -107,25 +115,25 @@ class Tally:
 
     def __init__(self) -> None:
         self._means = {name: WeightedMean() for name in METHODS}
+        self._events, self._clipped, self._excess = 0, 0, 0.0
 
     def add(self, event: Event) -> None:
         """Take in one event."""
-        logged, replay, ips, snips, dr = self._means.values()
-        logged.add(event.reward)
+        replay, ips, snips, dr = self._means.values()
         if event.accepted:
             replay.add(event.reward)
         ips.add(event.weight * event.reward)
         snips.add(event.reward, event.weight)
-        dr.add(event.expected + event.weight * (event.reward - event.predicted))
+        dr.add(event.doubly_robust)
+        self._events += 1
+        self._clipped += event.excess > 0
+        self._excess += event.excess
 
     @property
     def estimates(self) -> Estimates:
-        """The estimates from all events so far."""
-        logged, replay, _, snips, _ = self._means.values()
+        """The estimates from all events so far;"""
+        replay, _, snips, _ = self._means.values()
         values = {name: mean.estimate for name, mean in self._means.items()}
-        events, accepted = round(logged.weight), round(replay.weight)
-        return Estimates(events, accepted, snips.effective, snips.weight / max(events, 1), values)
-
-
-def _or_none(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+        count = max(self._events, 1)
+        weights = (snips.weight + self._excess) / count, self._clipped, self._excess / count
+        return Estimates(self._events, round(replay.weight), snips.effective, *weights, values)

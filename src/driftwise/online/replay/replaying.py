@@ -1,116 +1,97 @@
-"""The replay: two passes over a log, one event after the other in the second."""
+"""The replay: two passes over a log, one row after the other in the second, for all policies at once."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms import build
-from driftwise.algorithms.registry import lookup
-from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.online.bandits.bandit import Bandit
-from driftwise.online.bandits.deciders import Decider
-from driftwise.online.bandits.fastest import decider_of
+from driftwise.online.bandits.deciders import Draws
 from driftwise.online.decision_log import DecisionLog
-from driftwise.online.replay.estimates import Estimates, Event, Tally
+from driftwise.online.replay.evaluations import Evaluation, Evaluator
+from driftwise.online.replay.independence import Dependence
+from driftwise.online.replay.intervals import Level, Range
 from driftwise.online.replay.logs import Log
 from driftwise.online.replay.models import RewardModel
-from driftwise.online.replay.rows import Row, Rows, rows_of
+from driftwise.online.replay.options import Course, Options
+from driftwise.online.replay.policies import LOGGED, Player, logged_event, policy_of
+from driftwise.online.replay.rows import rows_of
 
-EXPLORING = ("epsilon", "num_draws")  # options of a bandit that change its policy
-WINDOWS = 50  # by default
-MAX_WINDOWS = 10_000  # they are kept
 ROWS_AT_ONCE = 64  # in memory, with all their arms
-
-
-class Window(NamedTuple):
-    """Estimates after `row` usable rows, over the last window and over all."""
-
-    row: int
-    window: Estimates
-    so_far: Estimates
-
-    def to_json(self) -> dict[str, Any]:
-        return {"row": self.row, "window": self.window.to_json(), "so_far": self.so_far.to_json()}
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Estimates of a replay, with its log and its options."""
+    """Evaluations of all policies, with their log and the options."""
 
     log: Log | DecisionLog
-    algorithm: str
-    parameters: Mapping[str, Any]
-    shared: bool
-    frozen_after: int | None
-    seed: int
+    options: Options
     rows: int
     skipped: int
-    actions: tuple[str, ...]
     least_propensity: float
     dim: int  # features of an action
-    learnt: int  # events that the agent learnt from
-    windows: tuple[Window, ...]
+    memory: float  # of exponentially weighted means
+    dependence: Dependence | None  # of a log without propensities
+    logged: Evaluation
+    policies: Mapping[str, Evaluation]
 
     @property
-    def final(self) -> Estimates:
-        """The estimates over all rows."""
-        return self.windows[-1].so_far
+    def biased(self) -> bool:
+        """Whether propensities are guessed although actions were found not to be random."""
+        return self.dependence is not None and self.dependence.found
 
     @property
-    def warning(self) -> str | None:
-        """A sentence if the agent had next to nothing to learn from, else None."""
-        if self.learnt >= self.dim:
-            return None
-        return (
-            f"the agent learnt from {self.learnt:,} of {self.rows:,} events, fewer than its {self.dim:,} "
+    def warnings(self) -> list[str]:
+        """Sentences on policies that had next to nothing to learn from."""
+        return [
+            f"{name} learnt from {each.learnt:,} of {self.rows:,} rows, fewer than its {self.dim:,} "
             f"features: the least propensity, {self.least_propensity:.3g}, decides how many are accepted"
-        )
+            for name, each in self.policies.items()
+            if each.learnt < self.dim
+        ]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; numbers that are not there are None."""
-        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:-1]}
-        estimates = {"final": self.final.to_json(), "windows": [each.to_json() for each in self.windows]}
-        return self.log.described() | own | estimates
+        """Plain values; numbers that are not known are NaN or None."""
+        names = ("rows", "skipped", "least_propensity", "dim", "memory", "dependence", "biased")
+        own = {name: getattr(self, name) for name in names}
+        policies = {name: each.to_json() for name, each in self.policies.items()}
+        options = dataclasses.asdict(self.options)
+        return self.log.described() | options | own | {LOGGED: self.logged.to_json(), "policies": policies}
 
 
 def replay(
     log: Log | DecisionLog,
-    algorithm: str,
-    parameters: Mapping[str, Any] | None = None,
+    policies: Mapping[str, Mapping[str, Any] | Bandit],
+    options: Options | None = None,
     *,
-    shared: bool = False,
-    frozen_after: int | None = None,
-    every: int | None = None,
-    seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Replay:
-    r"""Estimate the mean reward of an agent in the place of the policy that wrote the log.
+    r"""Estimate the mean reward of policies in the place of the one that wrote the log.
 
-    The agent's policy $\pi_t$ depends on accepted events alone. Event $t$ with context $x$, logged action
-    $a$, reward $r$ and propensity $p$ is accepted with probability $\pi_t(a\mid x)\,p_{\min}/p$; only then
-    the agent learns from it. Accepted events are distributed as if the agent had acted itself, and their mean
-    reward is the `replay` estimate. On all events, with $\rho = \pi_t(a\mid x)/p$ and a reward model $q$
-    fitted to earlier events:
+    Row $t$ has a context $x$, the logged action $a$, its reward $r$ and its propensity $p$. A policy
+    $\pi_t$ depends on earlier rows alone, and $\rho = \pi_t(a\mid x)/p$. With a reward model $q$ fitted to
+    all earlier rows:
 
     $$\text{IPS} = \tfrac1n\sum\rho r, \qquad \text{SNIPS} = \frac{\sum\rho r}{\sum\rho}, \qquad
       \text{DR} = \tfrac1n\sum\Bigl(\sum_b \pi_t(b\mid x)q(x,b) + \rho\,(r - q(x,a))\Bigr).$$
 
+    An agent learns from all rows, or from those that are accepted, with probability
+    $\pi_t(a\mid x)\,p_{\min}/p$: they are distributed as if it had acted itself, and their mean reward is the
+    `replay` estimate.
+
     Args:
       log: the decisions: a table with a context in each row, or a `DecisionLog` with the features of all
         arms, which are taken as they are and may be others in every row.
-      algorithm: the name of a registered algorithm.
-      parameters: of the algorithm, with a `Bandit`'s `epsilon` and `num_draws`.
-      shared: whether actions of a table share the weights of the context, see `Encoding`.
-      frozen_after: learn from that many rows, then keep the policy and estimate on the others.
-      every: rows of a window; by default a fiftieth of all.
-      seed: of the agent's draws and of acceptance.
+      policies: by their names. Each is a table with the `algorithm` and its parameters, and a `Bandit`'s
+        `epsilon` and `num_draws`; or a `Bandit`, which goes on from where it is. The policy that wrote the
+        log is `logged`.
+      options: see `Options`.
       progress: called as `progress(rows_done, rows)`.
 
     Reference: Li, Chu, Langford & Wang, "Unbiased Offline Evaluation of Contextual-bandit-based News Article
@@ -118,69 +99,54 @@ def replay(
     Dudík, Langford & Li, "Doubly Robust Policy Evaluation and Learning", ICML 2011; Swaminathan & Joachims,
     "The Self-Normalized Estimator for Counterfactual Learning", NeurIPS 2015.
     """
-    rows = rows_of(log, shared=shared)
-    frozen = 0 if frozen_after is None else require_count("frozen_after", frozen_after)
-    if frozen >= rows.number:
-        expected = f"leave rows of the {rows.number:,} to estimate on"
-        raise ArgumentError("frozen_after", expected, frozen, f"{frozen:,}")
-    size = require_count("every", max(1, rows.number // WINDOWS) if every is None else every)
-    if rows.number > MAX_WINDOWS * size:
-        raise ArgumentError("every", f"give at most {MAX_WINDOWS:,} windows of {rows.number:,} rows", size)
-    parameters = dict(parameters or {})
-    exploring = [name for name in EXPLORING if not lookup(algorithm).takes(name)]
-    own = {name: value for name, value in parameters.items() if name not in exploring}
-    build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **own)  # a bandit has more options
-    bandit = Bandit(algorithm, dim=rows.dim, seed=seed, **parameters)
-    decider = decider_of(bandit.agent, seed, bandit.settings.num_draws)
-    replayer = _Replayer(rows, decider, bandit.settings.epsilon, frozen)
-    so_far, window = Tally(), Tally()
-    windows, done, coming = [], 0, rows.read()
+    options = Options() if options is None else options
+    rows = rows_of(log, shared=options.shared, assume_random=options.assume_random)
+    if not policies:
+        raise ArgumentError("policies", "have at least one", policies)
+    if options.against is not None:
+        require_choice("against", options.against, [*policies])
+    if options.k and not rows.all_chances:
+        raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
+    course = Course(options, rows.number)
+    span = None if options.reward_range is None else Range(*options.reward_range)
+    level = Level(options.delta, 1 - 1 / course.memory, course.looks, course.events, span, options.k)
+    made = {name: policy_of(name, each, rows.dim, options.seed) for name, each in policies.items()}
+    players = {name: Player(each, rows, options, span, course.frozen) for name, each in made.items()}
+    evaluators = {LOGGED: Evaluator(level._replace(k=0.0), (), rows.actions)} | {
+        name: Evaluator(level, _others(name, options.against), rows.actions) for name in made
+    }
+    model, draws, done, coming = RewardModel(rows.dim), Draws(options.seed), 0, rows.read()
     while some := list(islice(coming, ROWS_AT_ONCE)):
-        for event in replayer.seen(some):
+        uniforms = draws.uniform(done + np.arange(len(some))).tolist()
+        for row, uniform in zip(some, uniforms, strict=True):
+            with np.errstate(all="ignore"):
+                predictions = model.predict(row.arms)
+                events = {LOGGED: logged_event(row, span)}
+                for name, player in players.items():
+                    events[name] = player.step(row, predictions, done, uniform)
+                model.learn(row.arms[row.arm], row.reward)
             done += 1
-            if done <= frozen:
+            if done <= course.frozen:
                 continue
-            so_far.add(event)
-            window.add(event)
-            if done % size == 0 or done == rows.number:
-                windows.append(Window(done, window.estimates, so_far.estimates))
-                window = Tally()
+            for name, evaluator in evaluators.items():
+                evaluator.add(events[name], events, row.arm, row.chances)
+                if course.ends_window(done):
+                    evaluator.end_window(done)
         progress(done, rows.number)
     if done != rows.number:
         raise log.changed()
-    asked = log, algorithm, parameters, shared, frozen_after, seed
-    found = rows.number, rows.skipped, rows.actions, rows.least_propensity, rows.dim
-    return Replay(*asked, *found, replayer.learnt, tuple(windows))
+    known = rows.all_chances
+    own = evaluators[LOGGED].evaluation(LOGGED, {}, 0, all_chances=known)
+    found = {
+        name: evaluators[name].evaluation(
+            each.algorithm, each.parameters, players[name].learnt, all_chances=known
+        )
+        for name, each in made.items()
+    }
+    facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, course.memory
+    return Replay(log, options, *facts, rows.dependence, own, found)
 
 
-class _Replayer:
-    """The agent and the reward model on their way through the log."""
-
-    def __init__(self, rows: Rows, decider: Decider, epsilon: float, frozen: int) -> None:
-        self._least, self._decider, self._model = rows.least_propensity, decider, RewardModel(rows.dim)
-        self._epsilon, self._frozen, self._round, self.learnt = epsilon, frozen, 0, 0
-
-    def seen(self, rows: Sequence[Row]) -> Iterator[Event]:
-        """Some rows, as the estimators see them."""
-        uniforms = self._decider.draws.uniform(self._round + np.arange(len(rows)))
-        for row, uniform in zip(rows, uniforms.tolist(), strict=True):
-            yield self._step(row, uniform)
-
-    def _step(self, row: Row, uniform: float) -> Event:
-        decider, (arms, arm, reward, propensity) = self._decider, row
-        with np.errstate(all="ignore"):
-            try:
-                offer = decider.offer(arms, self._round).with_floor(self._epsilon)
-            except FloatingPointError as error:
-                raise ValueError(str(error)) from None
-            weight = offer.chances.item(arm) / propensity
-            accepted = uniform < weight * self._least
-            predictions = self._model.predict(arms)
-            expected = float(offer.chances @ predictions)
-            event = Event(reward, weight, expected, float(predictions[arm]), accepted)
-            self._model.learn(arms[arm], reward)
-            if accepted and not 0 < self._frozen <= self._round:
-                decider.learn(decider.choice(offer, arm), reward)
-                self.learnt += 1
-        self._round += 1
-        return event
+def _others(name: str, against: str | None) -> tuple[str, ...]:
+    """Names of the policies that one is compared with."""
+    return (LOGGED,) if against in (None, name) else (LOGGED, against)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.replay.independence import Dependence, require_random
 from driftwise.online.replay.logs import Log
 from driftwise.online.replay.samples import fitted_encoding, require_dim
 
@@ -19,6 +20,7 @@ class Row(NamedTuple):
     arm: int
     reward: float
     propensity: float
+    chances: np.ndarray | None  # [num_arms] the probabilities that all arms had, if known
 
 
 class Rows(NamedTuple):
@@ -29,20 +31,24 @@ class Rows(NamedTuple):
     actions: tuple[str, ...]  # of a decision log, the numbers of the arms
     least_propensity: float
     dim: int
+    all_chances: bool  # whether the probabilities of all arms are known
+    dependence: Dependence | None  # of actions without propensities
     read: Callable[[], Iterator[Row]]
 
 
-def rows_of(log: Log | DecisionLog, *, shared: bool) -> Rows:
-    """The rows of a log, which is read once for the facts."""
-    return _of_decisions(log) if isinstance(log, DecisionLog) else _of_table(log, shared)
+def rows_of(log: Log | DecisionLog, *, shared: bool, assume_random: bool) -> Rows:
+    """The rows of a log, which is read for the facts."""
+    return _of_decisions(log) if isinstance(log, DecisionLog) else _of_table(log, shared, assume_random)
 
 
-def _of_table(log: Log, shared: bool) -> Rows:
+def _of_table(log: Log, shared: bool, assume_random: bool) -> Rows:
     seen = log.survey()
     if len(seen.actions) < 2:
         found = f"must have at least two different values, got {[*seen.actions]}"
         raise ValueError(f"{log.path}: {log.action or 'action'} {found}")
     encoding = fitted_encoding(log, seen, shared)
+    dependence = require_random(log, seen, assume_random=assume_random)
+    shares = None if log.has_propensities else np.array(list(seen.actions.values()))
 
     def read() -> Iterator[Row]:
         for events in log.events():
@@ -50,9 +56,11 @@ def _of_table(log: Log, shared: bool) -> Rows:
             propensities = seen.propensities(events, arms)
             numbers = arms.tolist(), events.rewards.tolist(), propensities.tolist()
             for context, *others in zip(encoding.contexts(events.features), *numbers, strict=True):
-                yield Row(encoding.actions(context), *others)
+                arm, reward, propensity = others
+                yield Row(encoding.actions(context), arm, reward, propensity, shares)
 
-    return Rows(seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim, read)
+    facts = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
+    return Rows(*facts, shares is not None, dependence, read)
 
 
 def _of_decisions(log: DecisionLog) -> Rows:
@@ -77,6 +85,7 @@ def _of_decisions(log: DecisionLog) -> Rows:
     def read() -> Iterator[Row]:
         for each in log.decisions():
             if each.reward is not None:
-                yield Row(each.arms, each.arm, each.reward, float(each.probabilities[each.arm]))
+                propensity = float(each.probabilities[each.arm])
+                yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities)
 
-    return Rows(number, skipped, tuple(map(str, range(most))), least, dim, read)
+    return Rows(number, skipped, tuple(map(str, range(most))), least, dim, True, None, read)

@@ -1,0 +1,99 @@
+"""Options of a replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from driftwise.base.validation import (
+    ArgumentError,
+    require_choice,
+    require_count,
+    require_kind,
+    require_number,
+)
+from driftwise.online.limits import require_range
+
+LEARN = ("accepted", "all")
+WINDOWS = 50  # by default
+MAX_WINDOWS = 10_000  # they are kept
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a replay.
+
+    Args:
+      learn: the rows that agents learn from. `accepted`: those that are accepted as if the agent had acted
+        itself; it is evaluated as it would have lived. `all`: every row; evaluated are the policies that the
+        agent makes of the log as it is.
+      clip: the largest weight `ρ`; larger ones are cut to it. That lowers variance and brings a bias.
+      reward_range: the lowest and the highest reward that there can be. Without it there are no intervals
+        that hold at all times.
+      delta: the probability at which an interval may fail.
+      memory: rows, 1/(1−η), of the exponentially weighted means; by default a tenth of those estimated on.
+      k: how much of the reward model goes into the intervals, which are then doubly robust: 0 is none. It
+        needs the probabilities of all actions.
+      against: the name of a policy that the others are compared with, besides the logged one.
+      assume_random: whether to take the shares of actions for propensities although the actions of the log
+        are found not to be random. All estimates are then biased.
+      shared: whether actions of a table share the weights of the context, see `Encoding`.
+      frozen_after: learn from that many rows, then keep the policies and estimate on the others.
+      every: rows of a window; by default a fiftieth of all.
+      seed: of the agents' draws and of acceptance.
+    """
+
+    learn: Literal["accepted", "all"] = "accepted"
+    clip: float | None = None
+    reward_range: tuple[float, float] | None = None
+    delta: float = 0.05
+    memory: float | None = None
+    k: float = 0.0
+    against: str | None = None
+    assume_random: bool = False
+    shared: bool = False
+    frozen_after: int | None = None
+    every: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_choice("learn", self.learn, LEARN)
+        if self.clip is not None:
+            require_number("clip", self.clip, above=0)
+        if self.reward_range is not None:
+            object.__setattr__(self, "reward_range", require_range(self.reward_range))
+        require_number("delta", self.delta, above=0, at_most=0.5)
+        if self.memory is not None:
+            require_number("memory", self.memory, at_least=1)
+        require_number("k", self.k, at_least=0)
+        for name in ("assume_random", "shared"):
+            require_kind(name, getattr(self, name), bool)
+        for name in ("frozen_after", "every"):
+            if getattr(self, name) is not None:
+                require_count(name, getattr(self, name))
+        require_count("seed", self.seed, at_least=0)
+
+
+class Course:
+    """Lengths that options leave to the log: of windows, of the memory, and of what is estimated on."""
+
+    def __init__(self, options: Options, rows: int) -> None:
+        self.frozen = options.frozen_after or 0
+        if self.frozen >= rows:
+            expected = f"leave rows of the {rows:,} to estimate on"
+            raise ArgumentError("frozen_after", expected, self.frozen, f"{self.frozen:,}")
+        self.every = options.every or max(1, rows // WINDOWS)
+        if rows > MAX_WINDOWS * self.every:
+            expected = f"give at most {MAX_WINDOWS:,} windows of {rows:,} rows"
+            raise ArgumentError("every", expected, self.every)
+        self.rows, self.events = rows, rows - self.frozen
+        self.memory = options.memory or max(1.0, self.events / 10)
+
+    @property
+    def looks(self) -> int:
+        """The number of windows, at whose ends intervals are looked at."""
+        return -(-self.rows // self.every) - self.frozen // self.every
+
+    def ends_window(self, row: int) -> bool:
+        """Whether a window ends after so many rows."""
+        return row % self.every == 0 or row == self.rows

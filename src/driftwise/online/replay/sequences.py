@@ -1,0 +1,173 @@
+r"""Confidence sequences for the mean of outcomes that drift.
+
+All rest on one supermartingale. Let $\xi_i \ge c - 1$ have the mean $\mu_i \le c$ given the past, and let the
+centres $\hat\xi_{i-1} \le c$ and bets $\lambda_i \in [0, 1)$ be known before $\xi_i$. Whatever $\mu_i$ does,
+
+$$\exp\Bigl(\sum_i \lambda_i(\xi_i - \mu_i) - \psi(\lambda_i)(\xi_i - \hat\xi_{i-1})^2\Bigr), \qquad
+  \psi(\lambda) = -\log(1-\lambda) - \lambda,$$
+
+is a supermartingale, and so exceeds $1/\alpha$ with probability $\alpha$ at most, at any time.
+
+References: Waudby-Smith, Wu, Ramdas, Karampatziakis & Mineiro, "Anytime-valid off-policy inference for
+contextual bandits", 2022; Waudby-Smith & Ramdas, "Estimating means of bounded random variables by betting",
+JRSS B 2024; Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, "Time-uniform central limit theory and asymptotic
+confidence sequences", Annals of Statistics 2024. The mixture of bets and the exponential weights are our own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+NUM_BETS = 8
+BETS = tuple(2.0**-j for j in range(1, NUM_BETS + 1))
+
+
+class Interval(NamedTuple):
+    """A value, and an interval that covers what it estimates."""
+
+    value: float
+    low: float
+    high: float
+
+
+def psi(bet: float) -> float:
+    """`ψ(λ) = −log(1−λ) − λ`."""
+    return -math.log1p(-bet) - bet
+
+
+class LowerBound(Protocol):
+    """A lower confidence bound for a mean of outcomes `ξ ≥ cap − 1`."""
+
+    def add(self, outcome: float) -> None:
+        """Take in one outcome."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """The mean of the outcomes."""
+        ...
+
+    def at(self, alpha: float) -> float:
+        """The bound, which fails with probability α at most."""
+        ...
+
+
+@dataclass
+class DriftBound:
+    r"""Lower bound for $\sum_i\omega_i\mu_i/\sum_i\omega_i$ with the weights $\omega_i = \eta^{t-i}$.
+
+    $$L = \max_j \Bigl(\frac A\Omega - \frac{\log(J/\alpha) + \psi(\lambda_j)V}{\lambda_j\Omega}\Bigr),
+      \qquad \lambda_j = 2^{-j},\ j = 1..J,$$
+
+    $$V \leftarrow \eta^2V + (\xi - \hat\xi)^2, \qquad A \leftarrow \eta A + \xi, \qquad
+      \Omega \leftarrow \eta\Omega + 1.$$
+
+    With the rate 1 it holds at all times together, and covers the running mean. With a smaller rate it holds
+    at each time, since $\psi(\lambda\omega) \le \omega^2\psi(\lambda)$ for $\omega \le 1$.
+    """
+
+    cap: float
+    rate: float = 1.0
+    total: float = 0.0  # A
+    weight: float = 0.0  # Ω
+    spread: float = 0.0  # V
+
+    def add(self, outcome: float) -> None:
+        centre = min(self.total / self.weight, self.cap) if self.weight else self.cap / 2
+        self.spread = self.rate * self.rate * self.spread + (outcome - centre) ** 2
+        self.total = self.rate * self.total + outcome
+        self.weight = self.rate * self.weight + 1
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.weight if self.weight else math.nan
+
+    def at(self, alpha: float) -> float:
+        if not self.weight:
+            return self.cap - 1
+        room = math.log(NUM_BETS / alpha)
+        return self.mean - min((room + psi(bet) * self.spread) / (bet * self.weight) for bet in BETS)
+
+
+@dataclass
+class PlugInBound:
+    r"""Lower bound of plug-in empirical Bernstein type, at all times together.
+
+    $$L_t = \frac{\sum_i\lambda_i\xi_i - \log(1/\alpha) - \sum_i\psi(\lambda_i)(\xi_i - \hat\xi_{i-1})^2}
+      {\sum_i\lambda_i}, \qquad
+      \lambda_t = \min\Bigl\{\sqrt{\frac{2\log(1/\alpha)}{\hat\sigma^2_{t-1}\,t\log(1+t)}}, \tfrac12\Bigr\}.$$
+
+    Under drift it covers $\sum\lambda_i\mu_i/\sum\lambda_i$, a mean that favours early times.
+    """
+
+    cap: float
+    alpha: float  # that the bets suit; the bound holds for any
+    count: int = 0
+    total: float = 0.0  # Σξ
+    squares: float = 0.25  # ¼ + Σ(ξ_i − mean_i)²
+    bets: float = 0.0  # Σλ
+    earned: float = 0.0  # Σλξ
+    cost: float = 0.0  # Σψ(λ)(ξ − ξ̂)²
+
+    def add(self, outcome: float) -> None:
+        centre = min(self.total / self.count, self.cap) if self.count else self.cap / 2
+        variance = self.squares / (self.count + 1)
+        self.count += 1
+        grown = variance * self.count * math.log1p(self.count)
+        bet = min(math.sqrt(2 * math.log(1 / self.alpha) / grown), 0.5)
+        self.bets += bet
+        self.earned += bet * outcome
+        self.cost += psi(bet) * (outcome - centre) ** 2
+        self.total += outcome
+        self.squares += (outcome - self.total / self.count) ** 2
+
+    @property
+    def mean(self) -> float:
+        return self.earned / self.bets if self.bets else math.nan
+
+    def at(self, alpha: float) -> float:
+        if not self.bets:
+            return self.cap - 1
+        return (self.earned - math.log(1 / alpha) - self.cost) / self.bets
+
+
+class TwoSided:
+    """An interval from a lower bound for a mean, and one for its opposite.
+
+    The mean is `scale` times that of the outcomes `ξ`. With `top = 1` it is a value in [0, 1], and its
+    opposite is 1 less it; with `top = 0` it is a difference in [−1, 1], and its opposite is its negative.
+    """
+
+    def __init__(self, bound: Callable[[float], LowerBound], *, scale: float, top: float) -> None:
+        self._low, self._high = bound(1 / scale), bound(1 / scale)
+        self._scale, self._top = scale, top
+
+    def add(self, outcome: float, opposite: float) -> None:
+        """Take in an outcome and its opposite, both before they are divided by the scale."""
+        self._low.add(outcome / self._scale)
+        self._high.add(opposite / self._scale)
+
+    def at(self, alpha: float) -> Interval:
+        """The interval, each side of which fails with probability α/2 at most."""
+        low, high = (self._scale * side.at(alpha / 2) for side in (self._low, self._high))
+        bottom = self._top - 1
+        return Interval(self._scale * self._low.mean, max(low, bottom), min(self._top - high, 1.0))
+
+
+def asymptotic_half_width(count: float, variance: float, tightest_at: float, alpha: float) -> float:
+    r"""Half-width of the asymptotic sequence around a running mean, by a mixture of normals.
+
+    $$\sqrt{\frac{2(t\hat\sigma^2\kappa+1)}{t^2\kappa}\log\frac{\sqrt{t\hat\sigma^2\kappa+1}}{\alpha}},
+      \qquad \kappa = \frac{-2\log\alpha + \log(1 - 2\log\alpha)}{t^*},$$
+
+    tightest where $t\hat\sigma^2 = t^*$. It covers the running mean of a drift for large t.
+    """
+    if not (count > 0 and tightest_at > 0):
+        return math.nan
+    doubled = -2 * math.log(alpha)
+    kappa = (doubled + math.log1p(doubled)) / tightest_at
+    grown = count * variance * kappa + 1
+    return math.sqrt(2 * grown / (count * count * kappa) * math.log(math.sqrt(grown) / alpha))

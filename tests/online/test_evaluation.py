@@ -1,0 +1,301 @@
+"""Several policies on one log: differences, learning, clipping, actions, and logs that were not random."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.analysis.replay import html_page, lead, tables
+from driftwise.online import Bandit, DecisionLog
+from driftwise.online.replay import Log, Options, Replay, replay
+from driftwise.online.replay.independence import _log_predicted, dependence
+from driftwise.online.replay.sequences import DriftBound, TwoSided
+from tests.browser import find_chromium, probe
+from tests.online.test_replay import COLUMNS, drawn, write_csv
+
+POLICIES: dict[str, Any] = {"uniform": {}, "ucb": {"algorithm": "lin_ucb", "radius": 0.3}}
+ROWS = 400
+UNKNOWN = {**COLUMNS, "propensity": None}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    return Log(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(ROWS)), **COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def found(log: Log) -> Replay:
+    return replay(log, POLICIES, Options(reward_range=(0, 1), against="uniform"))
+
+
+def test_policies_do_not_disturb_each_other(log: Log, found: Replay) -> None:
+    for name, given in POLICIES.items():
+        alone = replay(log, {name: given}, Options(reward_range=(0, 1)))
+        assert str(alone.policies[name].final) == str(found.policies[name].final)
+        assert alone.policies[name].value == found.policies[name].value
+        assert alone.policies[name].actions == found.policies[name].actions
+
+
+def test_the_logged_policy_has_the_sequence_of_its_own_rewards(found: Replay) -> None:
+    rewards, sequence = drawn(ROWS)["gain"].tolist(), TwoSided(DriftBound, scale=1.0, top=1.0)
+    for reward in rewards:
+        sequence.add(reward, 1 - reward)
+    assert found.logged.value["running"] == pytest.approx(sequence.at(0.05))
+
+
+def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(log: Log, found: Replay) -> None:
+    other = replay(log, POLICIES, Options(reward_range=(0, 1), against="ucb")).policies["uniform"]
+    own = found.policies["ucb"]
+    for kind, there in own.differences["uniform"].items():
+        back = other.differences["ucb"][kind]
+        assert (back.low, back.high) == pytest.approx((-there.high, -there.low)), kind
+    for kind in ("normal", "running"):
+        apart = sum(each.value[kind].high - each.value[kind].low for each in (own, found.logged))
+        together = own.differences["logged"][kind]
+        assert together.high - together.low < apart
+    assert own.differences["logged"]["normal"].low > 0  # it is better than the log, by any reading
+
+
+def test_an_agent_that_wrote_the_log_has_weights_of_one_and_its_mean_reward(tmp_path: Path) -> None:
+    rng, log, rewards = np.random.default_rng(0), DecisionLog(tmp_path / "log.jsonl"), []
+    bandit = Bandit("square_cb", dim=3, gamma=5.0)
+    for _ in range(150):
+        arms = rng.uniform(size=(4, 3))
+        decision = bandit.decide(arms)
+        rewards.append(float(rng.random() < arms[decision.arm].mean()))
+        bandit.learn(decision.id, rewards[-1])
+        log.decided(decision, arms=arms)
+        log.rewarded(decision.id, rewards[-1])
+    given = {"same": {"algorithm": "square_cb", "gamma": 5.0}, "later": bandit}
+    found = replay(log, given, Options(learn="all", reward_range=(0, 1))).policies
+    assert found["same"].final.values["IPS"].value == pytest.approx(np.mean(rewards), rel=1e-9)
+    assert found["same"].final.effective == pytest.approx(150)
+    assert found["same"].unsupported == 0
+    none = found["same"].differences["logged"]["running"]
+    assert none.low < 0 < none.high
+    assert found["later"].learnt == 150
+    assert found["later"].final.effective < 149  # it goes on from what it has learnt
+    with pytest.raises(
+        ValueError, match="policy small: it must have the 3 features of the log's actions, got 2"
+    ):
+        replay(log, {"small": Bandit("uniform", dim=2)})
+
+
+def test_learning_from_all_rows_is_learn_from(log: Log) -> None:
+    """The policy at each row is that of a bandit that was shown all rows before."""
+    found = replay(log, POLICIES, Options(learn="all", frozen_after=100))
+    assert found.policies["ucb"].learnt == 100
+    assert np.isnan(found.policies["ucb"].final.values["replay"].value)
+    columns = drawn(ROWS)
+    low, high = columns["x"].min(), columns["x"].max()
+    contexts = np.stack([np.ones(ROWS), 2 * (columns["x"] - low) / (high - low) - 1], axis=1) / np.sqrt(2)
+    actions = np.array(["abc".index(arm) for arm in columns["arm"]])
+    bandit = Bandit("lin_ucb", dim=6, radius=0.3)
+    for context, action, gain in zip(contexts[:100], actions, columns["gain"], strict=False):
+        bandit.learn_from(np.kron(np.eye(3)[action], context), gain)
+    best = [int(bandit.scores(np.kron(np.eye(3), context)).argmax()) for context in contexts[100:]]
+    terms = (best == actions[100:]) / columns["chance"][100:] * columns["gain"][100:]
+    assert found.policies["ucb"].final.values["IPS"].value == pytest.approx(terms.mean())
+    assert "not agents that had acted themselves" in lead(found)
+
+
+def test_acceptance_with_one_bound_for_all_contexts_keeps_their_law_and_the_policys() -> None:
+    """Exact sums. With a bound of each context's own, contexts are thinned out where the policies differ."""
+    contexts, logged = np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.5, 0.5]])
+    policy = np.array([[0.1, 0.9], [0.5, 0.5]])
+    weights = policy / logged
+    law = contexts[:, None] * policy
+    for bound, right in (
+        (np.full((2, 1), 1 / logged.min()), True),
+        (weights.max(axis=1, keepdims=True), False),
+    ):
+        accepted = contexts[:, None] * logged * weights / bound
+        assert np.allclose(accepted / accepted.sum(), law) == right
+        assert np.allclose(accepted / accepted.sum(axis=1, keepdims=True), policy)
+
+
+def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: Log, found: Replay) -> None:
+    clipped = replay(log, {"uniform": {}}, Options(reward_range=(0, 1), clip=1.5)).policies["uniform"]
+    weights = 1 / 3 / drawn(ROWS)["chance"]
+    assert clipped.final.clipped == (weights > 1.5).sum() > 0
+    assert clipped.final.clipped_weight == pytest.approx((weights - np.minimum(weights, 1.5)).mean())
+    assert clipped.final.mean_weight == pytest.approx(weights.mean())
+    free = found.policies["uniform"]
+    lost = free.final.values["IPS"].value - clipped.final.values["IPS"].value
+    assert 0 < lost <= clipped.final.clipped_weight
+    one, other = clipped.value["running"], free.value["running"]
+    assert one.low <= other.value <= one.high
+    assert one.high - one.low > other.high - other.low
+
+
+def test_a_smaller_largest_weight_accepts_more_rows(tmp_path: Path) -> None:
+    columns = {name: list(values) for name, values in drawn(400).items()}
+    columns["chance"][7] = 1e-6
+    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    few, many = (replay(log, {"uniform": {}}, Options(clip=clip)).policies["uniform"] for clip in (None, 5.0))
+    assert few.final.accepted <= 1
+    assert many.final.accepted == pytest.approx(400 / 5, rel=0.3)
+
+
+def test_the_model_inside_intervals_needs_all_probabilities_and_makes_them_tighter(
+    log: Log, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        ValueError, match=r"k must be 0 for .*log\.csv, which lacks other actions' probabilities"
+    ):
+        replay(log, POLICIES, Options(k=1.0))
+    shares = Log(write_csv(tmp_path / "log.csv", drawn(1500)), **UNKNOWN)
+    plain, robust = (
+        replay(shares, {"ucb": POLICIES["ucb"]}, Options(learn="all", reward_range=(0, 1), k=k))
+        .policies["ucb"]
+        .value["running"]
+        for k in (0.0, 1.0)
+    )
+    assert robust.high - robust.low < plain.high - plain.low
+    assert robust.low < plain.value < robust.high
+
+
+def test_actions_are_counted_and_shares_are_the_policies_own(found: Replay) -> None:
+    columns = drawn(ROWS)
+    for action, view in found.logged.actions.items():
+        here = columns["arm"] == action
+        assert (view.rows, view.share) == (here.sum(), pytest.approx(here.mean()))
+        assert view.reward == pytest.approx(columns["gain"][here].mean())
+        assert found.policies["uniform"].actions[action].share == pytest.approx(1 / 3)
+        expected = (1 / 3 / columns["chance"][here]).mean()
+        assert found.policies["uniform"].actions[action].weight == pytest.approx(expected)
+
+
+def test_intervals_that_need_a_range_are_left_out_without_one(log: Log) -> None:
+    found = replay(log, {"uniform": {}})
+    assert found.policies["uniform"].value.keys() == {"normal", "asymptotic"}
+    assert "Without the range of rewards (--range LOW,HIGH)" in lead(found)
+    assert "at all times" not in [column.heading for column in tables(found)[0].columns]
+    with pytest.raises(ValueError, match=r"must lie in reward_range, from 0 to 0\.5, got 1"):
+        replay(log, {"uniform": {}}, Options(reward_range=(0, 0.5)))
+
+
+def test_rewards_in_another_unit_have_the_same_intervals_in_that_unit(tmp_path: Path, found: Replay) -> None:
+    columns = drawn(ROWS)
+    log = Log(write_csv(tmp_path / "log.csv", columns | {"gain": 20 * columns["gain"] - 5}), **COLUMNS)
+    other = replay(log, {"uniform": {}}, Options(reward_range=(-5, 15))).policies["uniform"]
+    for kind in ("running", "weighted", "plug_in"):
+        one = found.policies["uniform"]
+        assert np.array(other.value[kind][1:]) == pytest.approx(20 * np.array(one.value[kind][1:]) - 5)
+        there = np.array(one.differences["logged"][kind])
+        assert np.array(other.differences["logged"][kind]) == pytest.approx(20 * there)
+
+
+def test_choices_without_a_chance_in_the_log_are_told(tmp_path: Path) -> None:
+    log, arms = DecisionLog(tmp_path / "log.jsonl"), np.eye(2)
+    bandit = Bandit("greedy", dim=2)
+    for _ in range(20):
+        decision = bandit.decide(arms)
+        bandit.learn(decision.id, 1.0)
+        log.decided(decision, arms=arms)
+        log.rewarded(decision.id, 1.0)
+    found = replay(log, {"uniform": {}}, Options(reward_range=(0, 1)))
+    assert found.policies["uniform"].unsupported == pytest.approx(0.5, abs=0.03)
+    assert "of its choices had no chance in the log" in lead(found)
+    assert found.policies["uniform"].value["running"].high == 1  # nothing is known of the rest
+
+
+@pytest.mark.parametrize("on", ["x", "time"])
+def test_a_log_without_propensities_that_was_not_random_is_refused_or_marked(on: str, tmp_path: Path) -> None:
+    columns, rng = drawn(600), np.random.default_rng(1)
+    chance = 0.3 + 0.4 * (columns["x"] > 0) if on == "x" else 0.3 + 0.4 * (np.arange(600) > 300)
+    arms = np.where(rng.random(600) < chance, "a", "b")
+    log = Log(write_csv(tmp_path / "log.csv", columns | {"arm": arms}), **UNKNOWN)
+    with pytest.raises(
+        ValueError, match=f"propensities .* since they were not drawn at random: they depend on {on}"
+    ):
+        replay(log, {"uniform": {}})
+    found = replay(log, {"uniform": {}}, Options(assume_random=True))
+    assert found.biased
+    assert found.to_json()["biased"] is True
+    assert lead(found).startswith(f"BIASED: the actions of the log depend on {on}")
+    assert "(BIASED)" in tables(found)[0].title
+    if on == "x":
+        assert "What the policies would have earned (biased)" in html_page(found)
+
+
+def test_a_random_log_passes_and_is_not_reassured(log: Log) -> None:
+    found = replay(Log(log.path, **UNKNOWN), {"uniform": {}})
+    assert not found.biased
+    assert "which proves nothing for it" in lead(found)
+    assert dependence(Log(log.path, **UNKNOWN), log.survey()).log_evidence < 0
+
+
+def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
+    """An exact sum over all actions of six rows, of two kinds, for several shares."""
+    kinds = np.array([0, 0, 1, 0, 1, 1])
+    for share in (0.5, 0.2, 0.05):
+        total = 0.0
+        for actions in map(np.array, itertools.product((0, 1), repeat=6)):
+            counts = np.zeros((2, 2))
+            np.add.at(counts, (kinds, actions), 1)
+            chance = np.prod(np.where(actions, share, 1 - share))
+            ones = actions.mean()
+            best = np.prod(np.where(actions, ones, 1 - ones))
+            total += chance * np.exp(_log_predicted(counts)) / best
+        assert total <= 1
+
+
+@pytest.mark.parametrize(
+    ("policies", "options", "message"),
+    [
+        ({}, {}, "policies must have at least one"),
+        ({"logged": {}}, {}, "policies must have names other than 'logged'"),
+        ({"mine": {}}, {}, "policy mine: algorithm must be one of"),
+        ({"mine": {"algorithm": "lin_ucb", "beta": 1}}, {}, "policy mine: beta is no key of lin_ucb"),
+        ({"uniform": {}}, {"against": "unifrom"}, "against must be one of uniform, got 'unifrom'"),
+        ({"uniform": {}}, {"learn": "some"}, "learn must be one of accepted, all, got 'some'"),
+        ({"uniform": {}}, {"clip": 0}, "clip must be a number above 0, got 0"),
+        ({"uniform": {}}, {"reward_range": (1, 0)}, "reward_range must be a lower number and a higher one"),
+        ({"uniform": {}}, {"delta": 0}, "delta must be"),
+        ({"uniform": {}}, {"memory": 0.5}, "memory must be a number of at least 1"),
+    ],
+)
+def test_wrong_policies_and_options_are_one_sentence(
+    log: Log, policies: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        replay(log, policies, Options(**options))
+
+
+def test_the_page_is_small_and_its_axes_have_labels(found: Replay) -> None:
+    page = html_page(found)
+    assert len(page.encode()) < 1_000_000 / 4
+    for label in ("row of the log", "mean reward", "difference", "Weighted mean reward, memory 40 rows"):
+        assert f">{label}<" in page
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium here")
+@pytest.mark.parametrize("width", [380, 1200])
+def test_the_page_fits_and_is_seen_in_dark(found: Replay, width: int, tmp_path: Path) -> None:
+    script = """
+      const text = document.querySelector(".drawing text");
+      return { colour: getComputedStyle(text).fill, drawings: document.querySelectorAll(".drawing").length,
+               paper: getComputedStyle(document.body).backgroundColor };
+    """
+    seen = probe(html_page(found), script, tmp_path, width=width, dark=True)
+    assert (seen["trouble"], seen["requests"], seen["drawings"]) == ([], [], 4)
+    assert seen["overflow"] <= 0
+    assert seen["paper"] == "rgb(20, 23, 27)"
+    assert seen["colour"] == "rgb(154, 164, 175)"
+
+
+def test_all_numbers_go_into_json(found: Replay) -> None:
+    from driftwise.cli.app import json_text
+
+    told = json.loads(json_text(found.to_json()))
+    own = told["policies"]["ucb"]
+    assert own["differences"]["logged"]["running"].keys() == {"value", "low", "high"}
+    assert len(own["windows"]) == 50
+    assert (told["learn"], told["reward_range"], told["biased"]) == ("accepted", [0, 1], False)

@@ -1,0 +1,159 @@
+"""Intervals that hold at all times, whatever drifts, and the tests that rest on the same bets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from driftwise.online.replay.constancy import Constancy
+from driftwise.online.replay.intervals import pseudo_outcome
+from driftwise.online.replay.sequences import (
+    BETS,
+    DriftBound,
+    PlugInBound,
+    TwoSided,
+    asymptotic_half_width,
+    psi,
+)
+from tests.reference.sequences import drift_bound, plug_in_bound
+
+
+def test_a_step_of_the_supermartingale_is_at_most_one() -> None:
+    """Exact finite sums: a row is logged with chance h and weighted by 1/h, or has weight 0."""
+    chances, means, bets = (0.02, 0.3, 1.0), np.linspace(0, 1, 6), (*BETS, 0.9, 0.999)
+    for cap, h, mean, bet in itertools.product((0.25, 0.5, 1.0), chances, means, bets):
+        for centre in np.linspace(cap - 2, cap, 7):
+            for reward in {1.0, *means[means > 0]}:
+                share = mean / reward
+                if share > 1:
+                    continue
+                low = cap - 1  # the least outcome; the others lie h-fold above it
+                outcomes = np.array([low + cap * reward / h, low])
+                chance = np.array([h * share, 1 - h * share])
+                mu = chance @ outcomes
+                if mu > cap:
+                    continue
+                exponents = bet * (outcomes - mu) - psi(bet) * (outcomes - centre) ** 2
+                assert chance @ np.exp(exponents) <= 1 + 1e-12
+    for bet, weight in itertools.product(bets, np.linspace(0.01, 1, 25)):
+        assert psi(bet * weight) <= weight**2 * psi(bet) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("cap", [0.5, 1.0])
+@pytest.mark.parametrize("rate", [1.0, 0.9])
+def test_bounds_are_their_definitions(cap: float, rate: float) -> None:
+    outcomes = (np.random.default_rng(0).exponential(0.7, 20) + cap - 1).tolist()
+    drift, plug_in = DriftBound(cap, rate), PlugInBound(cap, 0.05)
+    for t, outcome in enumerate(outcomes, start=1):
+        drift.add(outcome)
+        plug_in.add(outcome)
+        assert drift.at(0.05) == pytest.approx(drift_bound(outcomes[:t], cap, rate, 0.05), rel=1e-9)
+        assert plug_in.at(0.05) == pytest.approx(plug_in_bound(outcomes[:t], cap, 0.05), rel=1e-9)
+
+
+def test_without_forgetting_the_weighted_mean_is_the_running_mean() -> None:
+    running, weighted = (
+        TwoSided(partial(DriftBound, rate=rate), scale=1.0, top=1.0) for rate in (1.0, 1 - 1e-12)
+    )
+    for reward in np.random.default_rng(1).random(200).tolist():
+        running.add(reward, 1 - reward)
+        weighted.add(reward, 1 - reward)
+    assert weighted.at(0.1) == pytest.approx(running.at(0.1), rel=1e-8)
+
+
+def drift(t: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 - np.sin(2 * np.log(np.e + 10 * t)) / np.log(np.e + 0.001 * t))
+
+
+def misses(seed: int, num: int, every: int) -> tuple[bool, int, bool]:
+    """Whether the running and the asymptotic interval ever miss, and how often the weighted one does."""
+    rng, chance, rate = np.random.default_rng(seed), 0.5, 0.99
+    means = drift(np.arange(1, num + 1))
+    weights = np.where(rng.random(num) < chance, 1 / chance, 0.0)
+    rewards = (rng.random(num) < means).astype(float)
+    outcomes, opposites = weights * rewards, weights * (1 - rewards)
+    running, weighted = (TwoSided(partial(DriftBound, rate=each), scale=1.0, top=1.0) for each in (1.0, rate))
+    found, short, aged = [False, False], 0, 0.0
+    for t, (up, down) in enumerate(zip(outcomes.tolist(), opposites.tolist(), strict=True), start=1):
+        running.add(up, down)
+        weighted.add(up, down)
+        aged = rate * aged + means[t - 1]
+        if t % every:
+            continue
+        target, inside = means[:t].mean(), running.at(0.1)
+        found[0] |= not inside.low <= target <= inside.high
+        now = weighted.at(0.1)
+        short += not now.low <= aged * (1 - rate) / (1 - rate**t) <= now.high
+        if t >= 200:
+            half = asymptotic_half_width(t, outcomes[:t].var(), 500.0, 0.1)
+            found[1] |= abs(outcomes[:t].mean() - target) > half
+    return found[0], short, found[1]
+
+
+def test_intervals_cover_a_mean_that_drifts() -> None:
+    found = [misses(seed, 1000, 100) for seed in range(20)]
+    assert sum(running for running, _, _ in found) <= 4  # of 20: twice what there may be on average
+    assert sum(weighted for _, weighted, _ in found) <= 0.1 * 200
+
+
+@pytest.mark.slow
+def test_intervals_cover_a_mean_that_drifts_at_all_times_in_hundreds_of_runs() -> None:
+    found = [misses(seed, 10_000, 25) for seed in range(300)]
+    assert sum(running for running, _, _ in found) <= 0.1 * 300
+    assert sum(weighted for _, weighted, _ in found) <= 0.1 * 300 * 400
+    assert sum(asymptotic for _, _, asymptotic in found) <= 0.15 * 300  # it holds for large t
+
+
+def test_a_bound_is_not_idle() -> None:
+    """Where the log takes the policy's action three times in ten, 4,000 rows tell its value to 0.16 or so."""
+    rng, sequence = np.random.default_rng(2), TwoSided(DriftBound, scale=1.0, top=1.0)
+    weights = np.where(rng.random(4000) < 0.3, 1 / 0.3, 0.0)
+    rewards = (rng.random(4000) < np.where(np.arange(4000) < 2000, 0.7, 0.3)).astype(float)
+    for weight, reward in zip(weights.tolist(), rewards.tolist(), strict=True):
+        sequence.add(weight * reward, weight * (1 - reward))
+    found = sequence.at(0.05)
+    assert found.low < 0.5 < found.high < found.low + 0.16
+
+
+@pytest.mark.parametrize("k", [0.0, 0.4, 3.0])
+@pytest.mark.parametrize("clip", [math.inf, 2.0])
+def test_a_pseudo_outcome_has_the_value_as_its_mean_and_is_bounded_below(k: float, clip: float) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        logged, policy = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
+        rewards, predicted = rng.random(4), rng.random(4)
+        weights = np.minimum(policy / logged, clip)
+        outcomes = [pseudo_outcome(rewards[a], a, logged, weights, predicted, k) for a in range(4)]
+        assert min(outcomes) >= -k - 1e-12
+        assert logged @ outcomes == pytest.approx(logged @ (weights * rewards))
+        assert (
+            logged @ outcomes <= policy @ rewards + 1e-12
+        )  # no more than its value, and that without clipping
+
+
+def test_a_pseudo_outcome_without_a_model_is_inverse_propensity_weighting() -> None:
+    logged, weights = np.array([0.2, 0.8]), np.array([5.0, 0.0])
+    assert pseudo_outcome(0.7, 0, logged, weights, np.array([0.9, 0.1]), 0.0) == pytest.approx(3.5)
+    assert pseudo_outcome(0.7, 1, logged, weights, np.array([0.9, 0.1]), 0.0) == 0
+
+
+def test_constancy_is_refuted_after_a_change_and_seldom_without_one() -> None:
+    def changed_by(means: np.ndarray, seed: int) -> int | None:
+        rng, test = np.random.default_rng(seed), Constancy(0.1)
+        weights = np.where(rng.random(len(means)) < 0.5, 2.0, 0.0)
+        for weight, reward in zip(
+            weights.tolist(), (rng.random(len(means)) < means).astype(float), strict=True
+        ):
+            test.add(weight * reward, weight * (1 - reward))
+        return test.changed_by
+
+    jump = np.repeat([0.8, 0.2], [700, 700])
+    for seed in range(3):
+        found = changed_by(jump, seed)
+        assert found is not None
+        assert found > 700
+    assert sum(changed_by(np.full(400, 0.5), seed) is not None for seed in range(20)) <= 4
