@@ -333,7 +333,7 @@ AGENTS = (
         "the lightest memory decides",
         "mixture_index",
         MIXED,
-        around(MixtureOfMemories, "_deciding", lightest),
+        around(MixtureOfMemories, "deciding", lightest),
     ),
     Sabotage(
         "an index that is not mixed",

@@ -29,7 +29,7 @@ __all__ = ["recipes_as_simulated"]  # a fixture for every test here
 
 FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
-MIXTURES = ("adaptive", "adaptive_opt_wlsvi")
+MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # in a file of their own
 LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES)]
 SEEN = drawn_episodes(30)
 
@@ -71,10 +71,24 @@ def test_it_remembers_by_itself_all_that_has_weight(name):
         np.testing.assert_allclose(indices(remembers, SEEN[-1]), indices(counts, SEEN[-1]), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", MIXTURES)
-def test_mixtures_of_memories_are_refused(name):
-    with pytest.raises(ValueError, match=r"have one memory where states .*, got a mixture"):
-        mapped(name)
+@pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb", "lsvi_ucb", "lsvi_ucb_restart"])
+def test_sums_are_those_of_the_episodes_that_are_remembered(name):
+    """Also after the ring has come round several times, with weights that it cuts off."""
+    options: dict[str, Any] = dict(length=5) if name == "sw_lsvi_ucb" else {}
+    learner = mapped(name, memory=7, **options)
+    agent: Any = learner.agent
+    for one in SEEN:
+        led_through(learner, one)
+    weighing, ring = learner.state
+    past, tick = agent.base.forgetting.weights(len(SEEN))[-7:], len(SEEN)
+    np.testing.assert_allclose(weighing.weights[np.arange(tick - 7, tick) % 7], past, rtol=1e-12)
+    columns = np.swapaxes(ring.features * weighing.weights[:, None], 1, 2)
+    ridge, moments = agent.base.ridge * np.eye(SPEC.dim), agent.moments(learner.state)
+    np.testing.assert_allclose(moments.gram, columns @ ring.features + ridge, rtol=0, atol=1e-12)
+    assert moments.weight == pytest.approx(past.sum())
+    if moments.gram_sq is not None:
+        both = columns @ np.swapaxes(columns, 1, 2) + ridge
+        np.testing.assert_allclose(moments.gram_sq, both, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("memory", [3, 6, 12])

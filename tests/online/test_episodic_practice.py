@@ -54,6 +54,7 @@ def returns(agent: EpisodicAgent, num_episodes: int) -> np.ndarray:
         ("adaptive_opt_wlsvi", TABLE, {}),
         ("opt_wlsvi", TABLE, dict(rate=0.995)),
         ("opt_wlsvi", MAP, dict(rate=0.995, memory=200)),
+        ("adaptive_opt_wlsvi", MAP, {}),
         ("change_detection", TABLE, dict(base=dict(algorithm="lsvi_ucb"))),
     ],
 )
@@ -100,8 +101,8 @@ def test_only_memories_that_decide_are_planned_with(
 def test_slots_that_hold_no_episode_are_not_looked_at() -> None:
     agent = EpisodicAgent("opt_wlsvi", features=MAP, horizon=len(PRICES), rate=0.9, memory=5)
     for num in range(8):
-        held = agent._state.held
-        assert held.features.shape[1] == len(held.weights) == min(num, 5)
+        held = agent._state.ring.held(num)
+        assert held.features.shape[1] == held.ahead.shape[1] == min(num, 5)
         assert held.ahead.base is not None  # a view
         returns(agent, 1)
 

@@ -114,7 +114,7 @@ def test_whatever_a_feature_map_returns_it_is_rows_in_the_unit_ball_or_refused(r
         learner.act()
         learner.observe(0.25, "third")
         assert learner.num_episodes == 1
-        assert np.isfinite(learner.state.ahead).all()
+        assert np.isfinite(learner.state.ring.ahead).all()
     else:
         assert refused.startswith("features")
 
@@ -127,7 +127,7 @@ def test_a_state_that_is_changed_afterwards_is_not_changed_here():
     rows[:] = 0.0
     learner.act()
     learner.observe(0.5, "second")
-    assert learner.state.features[0, 0].sum() == 1.0
+    assert learner.state.ring.features[0, 0].sum() == 1.0
 
 
 def test_an_update_that_fails_leaves_the_step_to_be_observed_again(monkeypatch):

@@ -71,10 +71,18 @@ class MixtureOfMemories(Wrapper):
             expected = "be 'never' unless memories differ in exponential rates alone, the last the largest"
             raise ArgumentError("fresh", expected, self.fresh)
 
+    @property
+    def num_memories(self) -> int:
+        """J."""
+        return len(next(numbers(self.base)).value)
+
     def init(self, features: FeatureTable) -> MixtureState:
-        xp, like = namespace(features.values), features.values
-        base = over_stacked(lambda agent, _: agent.init(features), self.base, None, like)
-        num = len(over_stacked(lambda agent, _: like[0, 0], self.base, None, like))
+        base = over_stacked(lambda agent, _: agent.init(features), self.base, None, features.values)
+        return self.started(base, features.values)
+
+    def started(self, base: Any, like: Array) -> MixtureState:
+        """The state before the first episode, with states of the memories and features `[..., d]`."""
+        xp, num = namespace(like), self.num_memories
         shape = (self.spec.horizon, num) if self.weighing == "per_step" else (num,)
         prior = xp.zeros(shape, dtype=like.dtype)
         prior = prior + self.sharing.prior(prior)
@@ -84,7 +92,7 @@ class MixtureOfMemories(Wrapper):
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp, like = namespace(features.values), features.values
-        rows = self._by_step(self._deciding(state.log_weights, key))
+        rows = self._by_step(self.deciding(state.log_weights, key))
         plans: Plan = over_stacked(
             lambda agent, each: agent.plan(each, features, key)._replace(drawn=None),
             self.base,
@@ -150,7 +158,7 @@ class MixtureOfMemories(Wrapper):
         """Weights `[J]` or `[H, J]` as `[J, H]`."""
         return namespace(weights).broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T
 
-    def _deciding(self, log_weights: Array, key: Key) -> Array:
+    def deciding(self, log_weights: Array, key: Key) -> Array:
         """The weights that a decision takes: all, or one of 1 for the heaviest or the drawn memory."""
         xp = namespace(log_weights)
         weights = xp.exp(log_weights)

@@ -18,8 +18,9 @@ from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
 from driftwise.online.episodes.blocks import BlockLeastSquares, in_blocks
-from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares, remembering
+from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares
 from driftwise.online.episodes.practice import with_practice
+from driftwise.online.episodes.remembering import remembering
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
@@ -44,8 +45,10 @@ class OpenEpisode(NamedTuple):
 class EpisodicAgent:
     """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
 
+    Unless it is named, it is `adaptive_opt_wlsvi`, which is not told how fast to forget.
+
     ```python
-    agent = EpisodicAgent("adaptive_opt_wlsvi", features=table, horizon=5)
+    agent = EpisodicAgent(features=table, horizon=5)
     agent.begin(state)
     while agent.under_way:
         action = agent.act()
@@ -59,8 +62,8 @@ class EpisodicAgent:
     `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps sums alone, and fed
     with the episodes of run 0 of a simulation with the same seed it does what that run did. Or `features`
     maps a state of any kind to the rows `[A, d]` of its actions; then the newest `memory` episodes are kept,
-    by default those whose weights are at least `tolerance`, see `RememberedLeastSquares`. All rows have
-    norms of at most 1.
+    by default those whose weights are at least `tolerance`, or 1000 for a mixture of memories, see
+    `RememberedLeastSquares` and `RememberedMixture`. All rows have norms of at most 1.
 
     It learns from an episode at its end: after `horizon` steps, when one of them is `terminated`, or by
     `end()`. After a terminated step nothing more can be earned: the rest of the episode is spent in a state
@@ -79,7 +82,7 @@ class EpisodicAgent:
 
     def __init__(
         self,
-        algorithm: str,
+        algorithm: str = "adaptive_opt_wlsvi",
         *,
         features: np.ndarray | FeatureMap,
         horizon: int,
@@ -292,8 +295,10 @@ class EpisodicAgent:
 
 
 def _plan_of(agent: Any, plan: Any) -> Any:
-    """A plan with its agent's base, which is not written twice."""
-    return plan._replace(base=agent and agent.base) if isinstance(plan, MemoryPlan) else plan
+    """A plan with its agent's base, which is not written twice, and without what only mixtures need."""
+    if not isinstance(plan, MemoryPlan):
+        return plan
+    return plan._replace(base=agent and agent.base, targets=None)
 
 
 files.LOADERS[KIND] = EpisodicAgent.restored

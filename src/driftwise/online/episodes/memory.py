@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.base.agent import Agent, Wrapper
+from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import spd_inverse, write
-from driftwise.base.part import count, member, part, points
+from driftwise.base.part import count, member, part
 from driftwise.base.random import choose
-from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample
-from driftwise.base.validation import ArgumentError, require_number
-from driftwise.online.episodes.truncation import slots
+from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample, Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.parts.exploration import Thompson, TruncatedThompson
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.least_squares import LeastSquares, doubted
 from driftwise.parts.regression import empty_moments, linear
 
 
-class Held(NamedTuple):
-    """Episodes that are remembered, as views of their ring."""
+class Ring(NamedTuple):
+    """Episodes that are remembered, each in a slot."""
 
-    weights: np.ndarray  # [n]
-    features: np.ndarray  # [H, n, d]
-    rewards: np.ndarray  # [H, n]
-    ahead: np.ndarray  # [H, n, A, d]
-
-
-class MemoryState(NamedTuple):
-    """The newest L episodes, in a ring."""
-
-    clock: Moments  # a regression of 1 on the slots: its sums are the weights ω of their episodes
     features: np.ndarray  # [H, L, d]
     rewards: np.ndarray  # [H, L]
     ahead: np.ndarray  # [H, L, A, d] of all actions in the state that followed
 
+    @classmethod
+    def empty(cls, spec: Spec, num_slots: int) -> Ring:
+        """A ring that holds nothing yet."""
+        lead = spec.horizon, num_slots
+        ahead = np.zeros((*lead, spec.num_actions, spec.dim))
+        return cls(np.zeros((*lead, spec.dim)), np.zeros(lead), ahead)
+
+    def held(self, num_episodes: int) -> Ring:
+        """The slots that were written to after so many episodes, which are the first ones: views."""
+        return Ring(*(each[:, :num_episodes] for each in self))
+
+    def written(self, slot: int, episode: Episode) -> Ring:
+        """The ring with an episode in a slot, in place."""
+        seen = episode.features, episode.rewards, episode.successors
+        return Ring(*(write(old, (slice(None), slot), new) for old, new in zip(self, seen, strict=True)))
+
+
+class Weighing(NamedTuple):
+    """The weights that a memory gives to slots, and the sums with these weights."""
+
+    clock: Moments  # a regression of 1 on the slots: its sums are the weights ω of their episodes
+    sums: Moments  # of the regression of every step: Λ and Λ̃
+
     @property
     def weights(self) -> np.ndarray:
         """`ω` of each slot: `[L]`."""
-        return self.clock.cross[0, 1:]
+        return self.clock.cross[..., 0, 1:]
 
-    @property
-    def held(self) -> Held:
-        """What the slots hold that were written to, which are the first ones."""
-        num = min(int(self.clock.tick), len(self.weights))
-        return Held(self.weights[:num], self.features[:, :num], self.rewards[:, :num], self.ahead[:, :num])
+
+class MemoryState(NamedTuple):
+    """The newest L episodes, and how much each of them counts."""
+
+    weighing: Weighing
+    ring: Ring
 
 
 class MemoryPlan(NamedTuple):
@@ -67,6 +78,7 @@ class MemoryPlan(NamedTuple):
     policy: Any = None
     values: Any = None  # [H, 1]
     drawn: Any = None
+    targets: Any = None  # [H, n] `r + V_{h+1}(s')` of the episodes that were remembered
 
     value = Plan.value
     residuals = Plan.residuals
@@ -92,6 +104,11 @@ class MemoryPlan(NamedTuple):
         """Values in step h of states whose actions have features `[L, A, d]`: `[L]`."""
         index, _ = self.index_at(h, rows.reshape(-1, rows.shape[-1]))
         return self.base.clipped(index.reshape(rows.shape[:-1]).max(axis=-1), self.base.ceilings[h])
+
+    def action(self, h: int, rows: np.ndarray, uniform: float) -> int:
+        """The action in step h of a state whose actions have features `[A, d]`."""
+        index, _ = self.index_at(h, rows)
+        return choose(np.cumsum(self.base.exploration.policy(index)), uniform)
 
     def visited(self, actions: np.ndarray) -> MemoryPlan:
         """The plan with its tables for the states of each step: features `[H, A, d]`."""
@@ -121,81 +138,61 @@ class RememberedLeastSquares(Wrapper):
             raise ArgumentError("memory", f"be at least {least} for {forgetting}", self.memory)
 
     def init(self, features: FeatureTable) -> MemoryState:
-        lead, dim, sample = (self.spec.horizon, self.memory), self.spec.dim, _tick(0)
-        return MemoryState(
-            clock=self.base.forgetting.init(empty_moments(sample, self.memory, 0.0, gram_sq=False), sample),
-            features=np.zeros((*lead, dim)),
-            rewards=np.zeros(lead),
-            ahead=np.zeros((*lead, self.spec.num_actions, dim)),
-        )
+        return MemoryState(self.unweighed(), Ring.empty(self.spec, self.memory))
 
     def plan(self, state: MemoryState, features: FeatureTable, key: Key) -> Any:
         moments, weights = self.moments(state), np.zeros((self.spec.horizon, self.spec.dim))
         inverse, exploration, shift = spd_inverse(moments.gram), self.base.exploration, None
         if isinstance(exploration, (Thompson, TruncatedThompson)):  # linear in φ, drawn for all steps at once
             shift = exploration.perturb(inverse, moments, FeatureTable(np.eye(self.spec.dim)), key)
-        plan = MemoryPlan(self.base, weights, inverse, moments, shift, key)
-        held = state.held
-        weighted = held.features * held.weights[:, None]
-        values = np.zeros(len(held.weights))
+        held = state.ring.held(int(moments.tick))
+        omega, targets = state.weighing.weights[: held.rewards.shape[1]], held.rewards.copy()
+        plan = MemoryPlan(self.base, weights, inverse, moments, shift, key, targets=targets)
         for h in reversed(range(self.spec.horizon)):
-            weights[h] = inverse[h] @ (weighted[h].T @ (held.rewards[h] + values))
+            weights[h] = inverse[h] @ ((omega * targets[h]) @ held.features[h])
             if h > 0:
-                values = plan.values_at(h, held.ahead[h - 1])
+                targets[h - 1] += plan.values_at(h, held.ahead[h - 1])
         return plan
 
     def act(self, plan: Any, h: Any, state: Any, uniform: Any) -> Any:
-        index, _ = plan.index_at(h, state)
-        return choose(np.cumsum(plan.base.exploration.policy(index)), uniform)
+        return plan.action(h, state, uniform)
 
     def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
-        slot = int(state.clock.tick % self.memory)
-        clock = state.clock._replace(cross=write(state.clock.cross.copy(), (0, 1 + slot), 0.0))
-        return MemoryState(
-            clock=self.base.forgetting.update(clock, _tick(slot)),
-            features=write(state.features, (slice(None), slot), episode.features),
-            rewards=write(state.rewards, (slice(None), slot), episode.rewards),
-            ahead=write(state.ahead, (slice(None), slot), episode.successors),
-        )
+        slot = int(state.weighing.sums.tick) % self.memory
+        weighing = self.weighed(state.weighing, slot, state.ring.features[:, slot], episode)
+        return MemoryState(weighing, state.ring.written(slot, episode))
 
     def moments(self, state: MemoryState) -> Moments:
-        """`Λ` and `Λ̃` of every step, as sums over the episodes that are remembered."""
-        held, ridge = state.held, self.base.ridge * np.eye(self.spec.dim)
-        weights = held.weights
-        weighted = held.features * weights[:, None]
-        columns = np.swapaxes(weighted, 1, 2)
-        return state.clock._replace(
-            gram=columns @ held.features + ridge,
-            gram_sq=columns @ weighted + ridge if self.base.exploration.uses_gram_sq else None,
-            cross=np.zeros((self.spec.horizon, self.spec.dim, 0)),
-            ridge=np.asarray(self.base.ridge),
-            weight=weights.sum(),
-            weight_sq=weights @ weights,
-            memory=(),
+        """`Λ` and `Λ̃` of every step, sums over the episodes that are remembered."""
+        return state.weighing.sums._replace(memory=())
+
+    def unweighed(self) -> Weighing:
+        """The weights before the first episode."""
+        spec, forgetting, tick = self.spec, self.base.forgetting, _tick(0)
+        nothing = np.zeros(spec.horizon)
+        sample = Sample(np.zeros((spec.horizon, spec.dim)), nothing, nothing, nothing)
+        uses = self.base.exploration.uses_gram_sq
+        return Weighing(
+            forgetting.init(empty_moments(tick, self.memory, 0.0, gram_sq=False), tick),
+            forgetting.init(empty_moments(sample, 0, self.base.ridge, gram_sq=uses), sample),
         )
 
+    def weighed(self, weighing: Weighing, slot: int, leaving: np.ndarray, episode: Episode) -> Weighing:
+        """The weights after an episode has taken the slot of one with features `[H, d]`, which leaves.
 
-def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
-    """An agent with `RememberedLeastSquares` in the place of the `LeastSquares` in it.
-
-    Without `memory` it is the number of episodes whose weights are at least `tolerance`, for all of them.
-    """
-    tolerance = require_number("tolerance", tolerance, above=0, at_most=1)
-    if agent.needs:
-        expected = "learn from what it earns alone where states cannot be counted"
-        raise ArgumentError("algorithm", expected, agent, f"one that needs {' and '.join(agent.needs)}")
-    if isinstance(agent, MixtureOfMemories):
-        expected = "have one memory where states cannot be counted, such as opt_wlsvi's with a rate"
-        found = "a mixture, whose values need a table of states"
-        raise ArgumentError("algorithm", expected, agent, found)
-    if isinstance(agent, Wrapper):
-        base: Any = remembering(agent.base, memory=memory, tolerance=tolerance)
-        return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
-    if not isinstance(agent, LeastSquares):
-        raise ArgumentError("algorithm", "be one of least squares for continuous states", agent)
-    if memory is None:
-        memory = max(slots(each.forgetting, tolerance) for each in points(agent))
-    return RememberedLeastSquares(agent, memory)
+        Norms of at most 1 leave rounding no room to grow: after n episodes `Λ` is off by `√n·L·1e-16` or so.
+        """
+        (clock, sums), weight = weighing, weighing.weights[slot]
+        clock = clock._replace(cross=write(clock.cross.copy(), (0, 1 + slot), 0.0))
+        if weight > 0:
+            outer = leaving[:, :, None] * leaving[:, None]
+            gram_sq = None if sums.gram_sq is None else sums.gram_sq - weight * weight * outer
+            sums = sums._replace(gram=sums.gram - weight * outer, gram_sq=gram_sq)
+        once = np.ones(len(leaving))
+        sample = Sample(episode.features, episode.rewards, np.zeros_like(once), once)
+        made = Weighing(*map(self.base.forgetting.update, (clock, sums), (_tick(slot), sample)))
+        omega = made.weights
+        return made._replace(sums=made.sums._replace(weight=omega.sum(), weight_sq=omega @ omega))
 
 
 def _tick(slot: int) -> Sample:

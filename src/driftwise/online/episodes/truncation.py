@@ -21,6 +21,11 @@ def slots(forgetting: Forgetting, tolerance: float) -> int:
     raise ArgumentError("memory", expected, None, f"None with {forgetting}")
 
 
+def covers(memory: int, forgetting: Forgetting, tolerance: float) -> bool:
+    """Whether a memory of so many episodes loses none of weight `tolerance` and above."""
+    return bool(forgetting.weights(memory + 1)[0] < tolerance)
+
+
 def lost_weight(forgetting: Forgetting, memory: int, tick: int) -> float:
     """`Σ ω` over the episodes that the memory no longer holds after `tick` of them, by definition."""
     return float(forgetting.weights(tick)[: max(0, tick - memory)].sum())
