@@ -53,6 +53,7 @@ bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness c
 	$(BIN)/python -m benchmarks.meta
 	$(BIN)/python -m benchmarks.online
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.large
+	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.harness
 	$(BIN)/python -m benchmarks.report
 
