@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from driftwise.online.bandits.memories import Sums, Together
+from driftwise.online import Bandit
+from driftwise.online.bandits.anchored import LARGE, LONGEST, SHORTEST
+from driftwise.online.bandits.apart import Apart
+from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.memories import Memories, Sums, Together
+from tests.online.streams import bits
+
+DIM, RATES, RIDGES = 5, np.array([0.7, 0.99, 1.0]), np.full(3, 0.1)
+
+
+def first_sums(squared: bool = True) -> Sums:
+    gram = RIDGES[:, None, None] * np.eye(DIM)
+    return Sums(gram, gram.copy() if squared else None, np.zeros((len(RATES), DIM)))
 
 
 def test_a_matrix_that_rounding_has_made_indefinite_still_forecasts():
@@ -16,3 +29,55 @@ def test_a_matrix_that_rounding_has_made_indefinite_still_forecasts():
     direction = np.linalg.solve(gram, features[:, None])[..., 0]
     np.testing.assert_allclose(error, 4 - np.vecdot(direction, cross))
     np.testing.assert_allclose(variance, direction @ features)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squared):
+    """Eight digits, through anchors of all ages, sums that are asked for in between, and a fresh start."""
+    rng, both = np.random.default_rng(2), list[Memories]()
+    for kind in (Together, Apart):
+        both.append(kind(RATES, RIDGES, first_sums(squared)))
+    one, other = both
+    for t in range(2 * LONGEST + SHORTEST // 2):
+        arms, reward = rng.normal(size=(4, DIM)) * (rng.uniform(size=DIM) < 0.5), float(rng.normal())
+        for j in range(len(RATES)):
+            for pair in zip(one.estimate(j, arms), other.estimate(j, arms), strict=True):
+                np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
+        for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
+            np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
+        for each in both:
+            each.absorb(arms[0], reward)
+            if t == 40:
+                each.renew(1)
+        if t % 90 in (30, 40):
+            for first, second in zip(one.sums, other.sums, strict=True):
+                assert (first is None) == (second is None)
+                if first is not None and second is not None:
+                    np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12)
+
+
+def test_anchors_are_set_in_turns(monkeypatch):
+    memories, found, calls = Apart(RATES, RIDGES, first_sums()), [], []
+    plain = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda gram: calls.append(1) or plain(gram))
+    for _ in range(3 * SHORTEST):
+        calls.clear()
+        memories.forecast(np.full(DIM, 0.1), 0.0)
+        memories.absorb(np.full(DIM, 0.1), 0.0)
+        found.append(len(calls))
+    assert found[0] == len(RATES)
+    assert max(found[1:]) == 1
+
+
+def test_with_many_dimensions_a_mixture_decides_as_planned(tmp_path):
+    bandit = Bandit(dim=LARGE, longest=32)
+    fast, slow, rng = bandit._decider, Planned(bandit.agent, Draws(0)), np.random.default_rng(3)
+    for t in range(12):
+        arms = rng.normal(size=(3, LARGE)) / LARGE**0.5
+        offers = fast.offer(arms, t), slow.offer(arms, t)
+        np.testing.assert_allclose(offers[0].scores, offers[1].scores, rtol=1e-8, atol=1e-8)
+        for decider, offer in zip((fast, slow), offers, strict=True):
+            decider.learn(decider.choice(offer, 0), float(t))
+    bandit.save(tmp_path / "agent.safetensors")
+    again = Bandit.from_bytes(bandit.to_bytes())
+    assert bits(again.state) == bits(bandit.state)

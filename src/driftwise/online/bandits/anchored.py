@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from itertools import chain, repeat
 from typing import Protocol
 
 import numpy as np
 
-from driftwise.base.arrays import inverse_or_nan, mapped_or_nan
+from driftwise.base.arrays import mapped_or_nan
 
 LARGE = 150  # dimensions from which on an anchor is faster
-LONGEST = 128  # changes of the gram before the anchor is set anew
+SHORTEST, LONGEST = 64, 128  # changes of the gram before the anchor is set anew, by its dimension
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
-ROUGH = 200.0  # growth up to which no refinement is needed
+ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
+
+Gram = Callable[[], np.ndarray]  # Λ as it is now
 
 
 class Inverse(Protocol):
     """`Λ⁻¹` of a gram `[d, d]`; it is told of every change before it is asked again."""
 
-    def map(self, gram: np.ndarray, arms: np.ndarray) -> np.ndarray:
+    def map(self, arms: np.ndarray) -> np.ndarray:
         """`Λ⁻¹x` of every arm `[num_arms, d]`, NaN where there is none."""
         ...
 
@@ -37,8 +42,11 @@ class Inverse(Protocol):
 class Fresh:
     """The inverse, anew for every decision."""
 
-    def map(self, gram: np.ndarray, arms: np.ndarray) -> np.ndarray:
-        return mapped_or_nan(gram, arms)
+    def __init__(self, gram: Gram) -> None:
+        self._gram = gram
+
+    def map(self, arms: np.ndarray) -> np.ndarray:
+        return mapped_or_nan(self._gram(), arms)
 
     def reset(self) -> None:
         pass
@@ -67,21 +75,29 @@ class Anchored:
     Rounding costs the identity a relative error of about $\varepsilon R^2$, where
     $R = \mathrm{tr}\,G D G^\top$ says how much was learnt of directions that the anchor did not know.
     One step of refinement, $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above
-    `ROUGH`. An anchor lives for `LONGEST` changes, and as long as $R$ is at most `STRETCH`: so the
-    error stays below $10^{-11}$, on top of the $\varepsilon\,\kappa(\Lambda)$ of any inverse.
-    An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$ once per anchor.
+    `rough`. An anchor lives for at most `LONGEST` changes, and as long as $R$ is at most
+    `STRETCH`: so the error stays below $\max(10^{-11}, \varepsilon\,\mathtt{rough}^2)$, on top of the
+    $\varepsilon\,\kappa(\Lambda)$ of any inverse. The gram itself is asked for by refinements and new
+    anchors alone. An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$
+    once per anchor.
     """
 
-    def __init__(self, dim: int, ridge: float) -> None:
-        self._ridge, self._num = ridge, LONGEST  # no anchor is set before it is needed
-        self._rows, self._signs = np.empty((LONGEST, dim)), np.empty(LONGEST)
+    def __init__(
+        self, gram: Gram, dim: int, ridge: float, *, rough: float = ROUGH, first: float = 1.0
+    ) -> None:
+        """Whose first anchor lives for a share `first` of what others do."""
+        self._gram, self._ridge, self._rough = gram, ridge, rough
+        longest = min(max(SHORTEST, dim // 4), LONGEST)  # the more it costs
+        self._lives = chain([math.ceil(first * longest)], repeat(longest))
+        self._num = self._life = 0  # no anchor is set before it is needed
+        self._rows, self._signs = np.empty((longest, dim)), np.empty(longest)
 
     def reset(self) -> None:
-        self._num = LONGEST
+        self._num = self._life
 
-    def map(self, gram: np.ndarray, arms: np.ndarray) -> np.ndarray:
-        if self._num == LONGEST:
-            self._set_anchor(gram)
+    def map(self, arms: np.ndarray) -> np.ndarray:
+        if self._num == self._life:
+            self._set_anchor(self._gram())
         rows, signs = self._rows[: self._num], self._signs[: self._num]  # G, Σ
         inverse = 1 / (self._kept * self._spectrum + self._ridge)  # D
         scaled = rows * inverse
@@ -89,27 +105,27 @@ class Anchored:
         growth = grown.trace()  # R
         if growth > STRETCH:
             self.reset()
-            return self.map(gram, arms)
-        inner = inverse_or_nan(np.diag(signs) + grown)
+            return self.map(arms)
+        grown[np.diag_indices(self._num)] += signs
 
         def approximate(arms: np.ndarray) -> np.ndarray:
             turned = arms.dot(self._vectors)
             turned *= inverse
-            turned -= turned.dot(rows.T).dot(inner).dot(scaled)
+            turned -= mapped_or_nan(grown, turned.dot(rows.T)).dot(scaled)
             return turned.dot(self._vectors.T)
 
         mapped = approximate(arms)
-        if growth > ROUGH:
-            mapped += approximate(arms - mapped.dot(gram))
+        if growth > self._rough:
+            mapped += approximate(arms - mapped.dot(self._gram()))
         return mapped
 
     def shrunk(self, rate: float) -> None:
-        if self._num < LONGEST:
+        if self._num < self._life:
             self._kept *= rate
             self._rows[: self._num] *= rate**0.5
 
     def added(self, features: np.ndarray, sign: float) -> None:
-        if self._num < LONGEST:
+        if self._num < self._life:
             self._rows[self._num], self._signs[self._num] = features.dot(self._vectors), sign
             self._num += 1
 
@@ -119,4 +135,4 @@ class Anchored:
         except np.linalg.LinAlgError:
             eigenvalues, self._vectors = np.full(len(gram), np.nan), gram
         self._spectrum = np.maximum(eigenvalues - self._ridge, 0)
-        self._kept, self._num = 1.0, 0
+        self._kept, self._num, self._life = 1.0, 0, next(self._lives)

@@ -187,7 +187,7 @@ class Direct:
         dim = agent.spec.dim
         self._large = dim >= LARGE
         followed = self._large and isinstance(agent.forgetting, FOLLOWED)
-        self._inverse = Anchored(dim, agent.ridge) if followed else Fresh()
+        self._inverse = Anchored(self._now, dim, agent.ridge) if followed else Fresh(self._now)
         self._rate, self._rates = rate, np.array([rate, rate * rate])[:, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
         if not self._large:  # then whole matrices are faster
@@ -221,7 +221,7 @@ class Direct:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
-        mapped = self._inverse.map(self._gram, arms)
+        mapped = self._inverse.map(arms)
         if self._gram_sq is None:  # the norm of Λ⁻¹
             bonus = np.vecdot(mapped, arms)
         else:  # that of Λ⁻¹Λ̃Λ⁻¹
@@ -264,9 +264,12 @@ class Direct:
         counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
         self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)
 
+    def _now(self) -> np.ndarray:
+        return self._gram
+
     def _weight(self, features: np.ndarray, alpha: float) -> float:
         """`w = min{1, α/‖φ‖}` in the norm of `Λ⁻¹`, before the sample is in it."""
-        (mapped,) = self._inverse.map(self._gram, features[None])
+        (mapped,) = self._inverse.map(features[None])
         return alpha / max(math.sqrt(max(mapped.dot(features).item(), 0.0)), alpha)
 
     def _leaving(self) -> np.ndarray | None:

@@ -12,6 +12,8 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import at
 from driftwise.base.types import FeatureTable, Moments, Radius
+from driftwise.online.bandits.anchored import LARGE
+from driftwise.online.bandits.apart import Apart
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, best_arms
 from driftwise.online.bandits.memories import Memories, Sums, Together
 from driftwise.online.limits import first_state, not_finite
@@ -77,7 +79,8 @@ class Mixed:
         own = map_tree(np.array, state)
         base, (moments, total) = own.base, own.base.noise
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
-        self._memories: Memories = Together(
+        make = Apart if self.agent.spec.dim >= LARGE else Together
+        self._memories: Memories = make(
             self._rates, self._ridges, Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         )
         sums = [base.weight, base.weight_sq, moments.weight, moments.weight_sq]
