@@ -38,7 +38,7 @@ def test_the_service_recovers_bit_for_bit_and_loses_nothing():
     service, restarted = names["service"].bandit, names["restarted"].bandit
     assert bits(service.state) == bits(restarted.state)
     assert service.summary().decisions == 121
-    assert [each[:2] for each in service.pending()] == [each[:2] for each in restarted.pending()]
+    assert service.pending()[:-1] == restarted.pending()[:-1]  # the last was decided by both
 
 
 def test_the_examples_of_bandits_online_give_what_they_say():

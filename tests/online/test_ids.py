@@ -102,19 +102,34 @@ def test_metadata_is_the_callers_and_is_saved_with_the_agent(tmp_path: Path) -> 
 
 
 KILLED = """
-import itertools, os, signal, sys
+import hashlib, itertools, os, signal, sys
 from pathlib import Path
 
 import numpy as np
 
 from driftwise.online import Bandit, load
 
-path, log = Path(sys.argv[1]), Path(sys.argv[2])
-theta, log_file = np.array([0.5, -1.0, 0.25]), os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+path, log, saves = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[2] + ".saves")
+theta = np.array([0.5, -1.0, 0.25])
+log_file, saves_file = (os.open(each, os.O_RDWR | os.O_CREAT | os.O_APPEND) for each in (log, saves))
+
+
+def save(bandit):
+    content = hashlib.sha256(bandit.to_bytes()).hexdigest()
+    os.write(saves_file, f"{content} begun\\n".encode())
+    bandit.save(path)
+    os.write(saves_file, f"{content} done\\n".encode())
+
+
+def loaded():  # the agent of the last save that was done, or of one that was begun since: all else is lost
+    lines, bandit = [line.split() for line in saves.read_text().splitlines()], load(path)
+    done = max(number for number, (_, how) in enumerate(lines) if how == "done")
+    assert hashlib.sha256(bandit.to_bytes()).hexdigest() in [content for content, _ in lines[done:]]
+    return bandit
 
 
 def serve(rng):
-    bandit = load(path)
+    bandit = loaded()
     known = [line.split() for line in log.read_text().splitlines()]  # of all lives before
     waiting = [(id, np.array(x, dtype=float)) for id, *x in known if len(x) == 3][-40:]
     last = rng.integers(5, 40)
@@ -130,22 +145,25 @@ def serve(rng):
             id, x = waiting[rng.integers(len(waiting))]
             bandit.learn(id, float(theta @ x), strict=False)
         if rng.random() < 0.2:
-            bandit.save(path)
+            save(bandit)
 
 
-Bandit("lin_ucb", dim=3, noise_scale=0.1, max_pending=100_000).save(path)
+save(Bandit("lin_ucb", dim=3, noise_scale=0.1, max_pending=100_000))
 for life in range(int(sys.argv[3])):
     rng = np.random.default_rng(life)
     child = os.fork()
     if child == 0:
         serve(rng)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGALRM
+loaded()
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.parametrize("kills", [8, pytest.param(50, marks=pytest.mark.slow)])
-def test_no_kill_lets_a_reward_reach_another_decision_or_count_twice(kills: int, tmp_path: Path) -> None:
+def test_a_kill_loses_what_came_after_a_save_and_lets_no_reward_stray_or_count_twice(
+    kills: int, tmp_path: Path
+) -> None:
     path, log, theta = tmp_path / "agent.safetensors", tmp_path / "log", np.array([0.5, -1.0, 0.25])
     script = [sys.executable, "-c", KILLED, str(path), str(log), str(kills)]
     done = subprocess.run(script, capture_output=True, text=True)
