@@ -293,8 +293,9 @@ def test_pilots_that_teach_no_encoder_are_refused_in_one_sentence(frame, given, 
 
 def test_a_pilot_may_be_rows_and_a_number_that_never_varies_is_nothing():
     encoder = Encoder.from_frame([{"x": 3.0, "w": "b"}, {"x": 3.0, "w": "a"}])
-    assert encoder == Encoder((Number("x", 2, 4), Category("w", ("a", "b"))))
+    assert encoder == Encoder((Number("x", 0, 6), Category("w", ("a", "b"))))
     assert encoder({"x": 3.0, "w": "a"})[1] == 0
+    assert Encoder.from_frame({"x": [1e20, 1e20]})({"x": 1e20})[1] == 0
 
 
 def test_an_encoder_is_a_basis_that_an_episodic_agent_saves(tmp_path):

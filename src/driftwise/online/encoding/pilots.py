@@ -67,7 +67,8 @@ def _edges(numbers: np.ndarray, deviations: float | None) -> tuple[float, float]
     """The numbers that become −1 and 1; a number that is always the same becomes 0."""
     low, high = numbers.min(), numbers.max()
     if low == high:
-        return float(low) - 1, float(high) + 1
+        around = max(1.0, abs(float(low)))  # 1 is less than the rounding of a large number
+        return float(low) - around, float(high) + around
     if deviations is None:
         return float(low), float(high)
     mean, reach = float(numbers.mean()), deviations * float(numbers.std())
