@@ -164,12 +164,36 @@ def test_what_is_learnt_from_is_the_same_from_rows_columns_frames_and_one_by_one
         single.learn_from(row, name, reward, weight=weight)
     for each in made:
         assert bits(each.bandit.state) == bits(single.bandit.state)
-    assert [set(each.arms) for each in made] == [{"red", "blue", "green"}] * 3
+    assert [each.arms for each in made] == [single.arms] * 3
     assert single.summary().samples == 12
     shared = named(own=None, shared=ARM, max_arms=0)
     shared.learn_from([{**row, **RED} for row in table], names, rewards)
     assert shared.summary().samples == 12
     assert shared.arms == []
+
+
+def test_many_arms_are_learnt_from_as_if_they_came_one_by_one():
+    """Seven arms through three slots: those retire that were not used for longest."""
+    table, names = rows(40), [f"arm {i}" for i in np.random.default_rng(3).integers(7, size=40)]
+    together, single = (
+        NamedBandit("lin_ucb", own=CONTEXT, shared=ARM, max_arms=3, when_full="retire", radius=1.0)
+        for _ in range(2)
+    )
+    table = [{**row, **RED} for row in table]
+    together.learn_from(table, names, np.linspace(0, 1, 40))
+    for row, name, reward in zip(table, names, np.linspace(0, 1, 40), strict=True):
+        single.learn_from(row, name, reward)
+    assert together.arms == single.arms
+    found, expected = (each.scores(table[0], dict.fromkeys(single.arms, RED)) for each in (together, single))
+    np.testing.assert_allclose([*found.values()], [*expected.values()], rtol=1e-12)
+    before = together.to_bytes()
+    with pytest.raises(ValueError, match=r"^arms must be at most max_arms=3, got 7 of them$"):
+        named(when_full="refuse").learn_from(table, names, np.zeros(40))
+    limited = named(when_full="retire", reward_range=(0, 1))
+    with pytest.raises(ValueError, match=r"^reward must lie in reward_range"):
+        limited.learn_from(table, names, np.arange(40))
+    assert limited.arms == []
+    assert together.to_bytes() == before
 
 
 COPIES = {
@@ -331,7 +355,7 @@ def test_decisions_with_names_are_logged_and_replayed_as_they_are(bandit, tmp_pa
         assert [*decision.probabilities][found.arm] == decision.arm
         np.testing.assert_array_equal(found.arms, decision.blocks.features)
         np.testing.assert_array_equal(found.probabilities, [*decision.probabilities.values()])
-    assert replay(log, "uniform").rows == 40
+    assert replay(log, {"uniform": {}}).rows == 40
     lines = [json.loads(line) for line in Path(log.path).read_text(encoding="utf-8").splitlines()]
     assert all(len(line["own"]) == 1 for line in lines if "own" in line)  # one context for all arms
     with pytest.raises(

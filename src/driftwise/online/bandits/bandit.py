@@ -215,13 +215,8 @@ class Bandit:
         once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights.
         """
         rows, rewards, weights, times = samples_of(features, reward, weight, time, self._dim)
-        if (weights != 1).any() and not takes_weights(self.agent):
-            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", weight)
         with np.errstate(all="ignore"), self._lock:
-            earnings = [
-                each if self._lowest <= each <= self._highest else self._within_range(each)
-                for each in rewards.tolist()
-            ]
+            earnings = self._earnings(rewards, weights)
             roots, moments = np.sqrt(weights).tolist(), times.tolist()
             for row, earned, root, moment in zip(rows, earnings, roots, moments, strict=True):
                 offer = self._decider.offer(root * row[None], self._round, moment)
@@ -268,6 +263,15 @@ class Bandit:
     def _round(self) -> int:
         """Number of the next round: decisions and samples have draws of their own."""
         return self._pending.num_made + self._num_samples
+
+    def _earnings(self, rewards: np.ndarray, weights: np.ndarray) -> list[float]:
+        """Rewards of samples as they are learnt from, or the error of those that cannot be."""
+        if (weights != 1).any() and not takes_weights(self.agent):
+            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", weights)
+        return [
+            each if self._lowest <= each <= self._highest else self._within_range(each)
+            for each in rewards.tolist()
+        ]
 
     def _within_range(self, reward: float) -> float:
         self._gauge.outside += 1

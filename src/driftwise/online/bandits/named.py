@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal
 
@@ -112,7 +112,8 @@ class NamedBandit:
         with self.bandit._lock:
             if id is not None:
                 self.bandit._pending.require_new(id)  # before any arm retires
-            blocks = self._blocks(shared, own, self._used(names))
+            self._use(names)
+            blocks = self._blocks(names, shared, own)
             made = self.bandit.decide(blocks.features, id=id, arm=taken, time=moment, names=names)
         return NamedDecision(
             arm=names[made.arm],
@@ -147,19 +148,20 @@ class NamedBandit:
             None if each is None else each.rows(rows) for each in (self.encoding.own, self.encoding.shared)
         )
         like = np.zeros((len(rows), 1))
-        samples_of(like[0] if single else like, rewards, weight, time, 1)  # before any arm retires
+        samples = samples_of(like[0] if single else like, rewards, weight, time, 1)
         with self.bandit._lock:
-            distinct = [*dict.fromkeys(names)]
-            slots = dict(zip(distinct, self._used(distinct), strict=False))
-            features = self._blocks(shared, own, [slots[name] for name in names if slots]).features
-            self.bandit.learn_from(features[0] if single else features, rewards, weight=weight, time=time)
+            earnings = self.bandit._earnings(samples.rewards, samples.weights)  # before any arm retires
+            for part in self._stretches(names):
+                inner, common = (None if each is None else each[part] for each in (own, shared))
+                blocks = self._blocks(names[part], common, inner)
+                others = {"weight": samples.weights[part], "time": samples.times[part]}
+                self.bandit.learn_from(blocks.features, earnings[part], **others)
 
     def scores(self, context: Row | None, arms: Names, *, time: Moment | None = None) -> dict[str, float]:
         """Indices of the arms in the next decision, by their names. Nothing is decided; no slot is taken."""
         names, shared, own = self._encoded(context, arms)
         with self.bandit._lock:
-            slots = [] if own is None else self._slots.look_up(names)
-            found = self.bandit.scores(self._blocks(shared, own, slots).features, time=time)
+            found = self.bandit.scores(self._blocks(names, shared, own).features, time=time)
         return dict(zip(names, found.tolist(), strict=True))
 
     def top(self, context: Row | None, arms: Names, k: int, *, time: Moment | None = None) -> list[str]:
@@ -243,16 +245,33 @@ class NamedBandit:
         )
         return names, shared, own
 
-    def _blocks(self, shared: np.ndarray | None, own: np.ndarray | None, slots: list[int]) -> ArmBlocks:
+    def _leaving(self, names: list[str]) -> list[str]:
+        """Arms that have to retire before these can be used."""
+        own, when_full = self.encoding.own, self.encoding.when_full
+        return [] if own is None else self._slots.leaving(names, when_full)
+
+    def _use(self, names: list[str]) -> None:
+        """Give arms their slots."""
+        for name in self._leaving(names):
+            self.retire(name)
+        if self.encoding.own is not None:
+            self._slots.use(names)
+
+    def _blocks(self, names: list[str], shared: np.ndarray | None, own: np.ndarray | None) -> ArmBlocks:
+        slots = [] if own is None else self._slots.look_up(names)
         return ArmBlocks(shared, own, slots, self.encoding.max_arms)
 
-    def _used(self, names: list[str]) -> list[int]:
-        """Slots of arms on offer; some may have to retire for that."""
-        if self.encoding.own is None:
-            return []
-        for name in self._slots.leaving(names, self.encoding.when_full):
-            self.retire(name)
-        return self._slots.use(names)
+    def _stretches(self, names: list[str]) -> Iterator[slice]:
+        """Samples whose arms have slots at the same time, up to the next for which an arm has to retire."""
+        if self.encoding.when_full == "refuse":
+            self._leaving([*dict.fromkeys(names)])  # before anything is learnt
+        first = 0
+        for place, name in enumerate(names):
+            if place > first and self._leaving([name]):
+                yield slice(first, place)
+                first = place
+            self._use([name])
+        yield slice(first, len(names))
 
 
 def _rows(encoder: Encoder, context: Row, columns: list[Row], num_arms: int) -> np.ndarray:

@@ -77,14 +77,13 @@ class Slots:
             raise ArgumentError("arms", f"be known where all {self.num} slots are taken", new, found)
         return [name for name in self.taken if name not in {*names}][:lacking]
 
-    def use(self, names: Sequence[str]) -> list[int]:
-        """Slots of arms, which are now the last ones used; new ones take free slots."""
+    def use(self, names: Sequence[str]) -> None:
+        """Let arms be the last ones used; new ones take free slots."""
         new = [name for name in names if name not in self.taken]
         if new:
             self.taken.update(zip(new, self.free, strict=False))
         for name in names:
             self.taken.move_to_end(name)
-        return [self.taken[name] for name in names]
 
     def look_up(self, names: Sequence[str]) -> list[int]:
         """Slots of arms; those that are not known are looked up in one that is free, where all is new."""
