@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from driftwise.__main__ import main
+from driftwise.online import Bandit
 from tests.online.test_replay import drawn, write_csv
 
 COLUMNS = ("--action", "arm", "--reward", "gain", "--features", "x", "--propensity", "chance")
@@ -72,6 +73,27 @@ def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.C
     }
 
 
+def test_policies_by_name_are_compared(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Bandit("greedy", dim=6).save(tmp_path / "agent.safetensors")
+    schema = "[columns.x]\ntype = 'Number'\nlow = -1\nhigh = 1\n"
+    (tmp_path / "columns.toml").write_text(schema, encoding="utf-8")
+    policies = (
+        "uniform",
+        "fast:algorithm=d_lin_ucb,rate=.9,radius=0.3",
+        f"live:file={tmp_path / 'agent.safetensors'}",
+    )
+    given = [word for policy in policies for word in ("--policy", policy)]
+    options = ("--against", "uniform", "--range", "-1,1", "--learn", "all", "--clip", "4", "--json")
+    columns = [word for word in COLUMNS if word not in ("--features", "x")]
+    encoder = ("--encoder", str(tmp_path / "columns.toml"))
+    assert main(["replay", file, *columns, *encoder, *given, *options]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [*printed["policies"]] == ["uniform", "fast", "live"]
+    assert printed["policies"]["fast"]["parameters"] == {"rate": 0.9, "radius": 0.3}
+    assert printed["policies"]["live"]["differences"].keys() == {"logged", "uniform"}
+    assert (printed["reward_range"], printed["clip"], printed["learn"]) == ([-1, 1], 4, "all")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -80,6 +102,13 @@ def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.C
         (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
         (("--set", "nosuch=1"), "nosuch is no key of d_lin_ucb, expected one of"),
         (("--set", "rate"), "--set must be KEY=VALUE, got 'rate'"),
+        (("--policy", "lin_ucb:radius"), "--policy must be KEY=VALUE, got 'radius'"),
+        (("--policy", "uniform", "--set", "a=1"), "--policy must not be given together with --algorithm"),
+        (("--policy", "uniform", "--policy", "uniform"), "--policy must have different names"),
+        (("--policy", "live:file=none"), "--policy: none cannot be read: No such file"),
+        (("--range", "1"), "--range must be two numbers with a comma between them, got '1'"),
+        (("--learn", "some"), "learn must be one of accepted, all, got 'some'"),
+        (("--encoder", "none.toml"), "--encoder: none.toml cannot be read: No such file"),
         (("--set", "rate=0.9", "--set", "rate=0.8"), "--set must give each parameter once"),
         (("--every", "none"), "--every must be a positive integer, got 'none'"),
         (("--features", ","), "features must name at least one column, got none"),

@@ -73,7 +73,7 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
         ([*COLUMNS, "--memories", "1"], "memories must be an integer of at least 2, got 1"),
         ([*COLUMNS, "--windows", "0"], "windows must be a positive integer, got 0"),
         ([*COLUMNS, "--reward", "gian"], "{file} has no column 'gian' (did you mean 'gain'?)"),
-        ([*COLUMNS, "--features", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
+        ([*COLUMNS, "--reward", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
         ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
     ],
 )

@@ -17,7 +17,6 @@ from driftwise.base.types import Episode, Spec
 from driftwise.online.backtesting.comparison import gain_of_the_best, mean_interval, possibly_best
 from driftwise.online.backtesting.forecasts import Memories, forecasts
 from driftwise.online.replay import Log, read_samples, replay
-from driftwise.online.replay.models import Encoding
 from tests.online.test_replay import COLUMNS, drawn, write_csv
 from tests.reference.adaptive import Memory, Mixture, Noise, fixed_share
 
@@ -223,18 +222,24 @@ def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
         dw.online.backtest(**given)
 
 
+def contexts(x: np.ndarray) -> np.ndarray:
+    """`(1, z)/√2` with z in [−1, 1], linear over the range."""
+    z = 2 * (x - x.min()) / (x.max() - x.min()) - 1
+    return np.stack([np.ones(len(x)), z], axis=1) / np.sqrt(2)
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool) -> None:
     columns = drawn(40)
     log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS, bytes_at_once=300)
     samples = read_samples(log, shared=shared)
-    x = columns["x"][:, None]
-    encoding = Encoding(x.min(axis=0), x.max(axis=0), 3, shared)
-    for phi, context, arm in zip(samples.features, encoding.contexts(x), columns["arm"], strict=True):
+    for phi, context, arm in zip(samples.features, contexts(columns["x"]), columns["arm"], strict=True):
         taken = np.eye(3)["abc".index(arm)]
-        expected = np.concatenate([taken, context]) / np.sqrt(2) if shared else np.kron(taken, context)
+        expected = np.concatenate([context, taken]) / np.sqrt(2) if shared else np.kron(taken, context)
         np.testing.assert_allclose(phi, expected, atol=1e-12)
-        np.testing.assert_array_equal(encoding.actions(context)["abc".index(arm)], phi)
+    found = samples.encoding.contexts({"x": columns["x"]})
+    for phi, context, arm in zip(samples.features, found, columns["arm"], strict=True):
+        np.testing.assert_array_equal(samples.encoding.actions(context)["abc".index(arm)], phi)
     np.testing.assert_array_equal(samples.rewards, columns["gain"])
     assert (samples.actions, samples.skipped) == (("a", "b", "c"), 0)
 
@@ -242,9 +247,6 @@ def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool)
 def test_a_log_without_actions_has_the_features_of_its_context(tmp_path: Path) -> None:
     columns = drawn(40)
     samples = read_samples(Log(write_csv(tmp_path / "log.csv", columns), **NO_ACTION))
-    x = columns["x"][:, None]
-    np.testing.assert_allclose(
-        samples.features, Encoding(x.min(axis=0), x.max(axis=0), 1).contexts(x), atol=1e-12
-    )
+    np.testing.assert_allclose(samples.features, contexts(columns["x"]), atol=1e-12)
     with pytest.raises(ValueError, match=r"action must have at least two different values"):
         replay(Log(tmp_path / "log.csv", **NO_ACTION), "uniform")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.replay import html_page, lead, tables
-from driftwise.online import Bandit, DecisionLog
+from driftwise.online import Bandit, DecisionLog, NamedBandit
+from driftwise.online.encoding import Encoder
 from driftwise.online.replay import Log, Options, Replay, replay
 from driftwise.online.replay.independence import _log_predicted, dependence
 from driftwise.online.replay.sequences import DriftBound, TwoSided
@@ -189,6 +191,21 @@ def test_rewards_in_another_unit_have_the_same_intervals_in_that_unit(tmp_path: 
         assert np.array(other.value[kind][1:]) == pytest.approx(20 * np.array(one.value[kind][1:]) - 5)
         there = np.array(one.differences["logged"][kind])
         assert np.array(other.differences["logged"][kind]) == pytest.approx(20 * there)
+
+
+def test_arms_with_names_are_counted_by_them(tmp_path: Path) -> None:
+    rng, log = np.random.default_rng(3), DecisionLog(tmp_path / "log.jsonl")
+    bandit = NamedBandit("square_cb", own=Encoder.from_table({}), max_arms=3, gamma=2.0)
+    taken = list[str]()
+    for t in range(60):
+        offered = rng.permutation(["red", "green", "blue"])[: 2 + t % 2].tolist()
+        decision = bandit.decide({}, offered)
+        taken.append(decision.arm)
+        log.decided(decision)
+        log.rewarded(decision.id, float(decision.arm == "red"))
+    found = replay(log, {"uniform": {}}).logged.actions
+    assert {name: view.rows for name, view in found.items()} == Counter(taken)
+    assert {name: view.reward for name, view in found.items()} == {"red": 1, "green": 0, "blue": 0}
 
 
 def test_choices_without_a_chance_in_the_log_are_told(tmp_path: Path) -> None:

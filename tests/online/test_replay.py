@@ -12,8 +12,10 @@ from pyarrow import parquet
 
 from driftwise.analysis.replay import lead
 from driftwise.online.bandits.deciders import Direct, Draws
+from driftwise.online.encoding import Encoder
 from driftwise.online.replay import Evaluation, Log, Options, Replay, read_samples
 from driftwise.online.replay import replay as replay_policies
+from driftwise.online.replay.contexts import Seen
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.models import Encoding, RewardModel
 from tests.reference.replay import Row, replayed
@@ -203,7 +205,7 @@ def test_more_weights_than_can_be_learnt_are_refused_with_a_way_out(tmp_path: Pa
     rows = [f"{i / 400},{i % 300},1,0.5" for i in range(400)]
     (tmp_path / "log.csv").write_text("\n".join(["x,arm,gain,chance", *rows]), encoding="utf-8")
     log = Log(tmp_path / "log.csv", **COLUMNS)
-    with pytest.raises(ValueError, match=r"300 actions and 1 features .* at most 500 .* got 600: take sha"):
+    with pytest.raises(ValueError, match=r"300 actions and 2 features .* at most 500 .* got 600: take sha"):
         replay(log, "uniform")
 
 
@@ -228,14 +230,18 @@ def test_reward_model_is_ridge_regression_of_each_action() -> None:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
-    encoding = Encoding(np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0]), num_actions=4, shared=shared)
-    rows = np.random.default_rng(3).uniform(encoding.low, encoding.high, size=(20, 3))
-    for context in encoding.contexts(np.vstack([rows, encoding.low, encoding.high])):
+    low, high = np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0])
+    rows = np.vstack([np.random.default_rng(3).uniform(low, high, size=(20, 3)), low, high])
+    features = dict(zip("xyz", rows.T, strict=True)) | {"w": np.array(["u", "v"] * 11, dtype=object)}
+    seen = Seen()
+    seen.add(features)
+    encoding = Encoding(seen.encoder(tuple(features)), num_actions=4, shared=shared)
+    for context in encoding.contexts(features):
         features = encoding.actions(context)
         assert features.shape == (4, encoding.dim)
         assert (np.linalg.norm(features, axis=1) <= 1 + 1e-12).all()
         assert len(np.unique(features, axis=0)) == 4
-    assert encoding.dim == (8 if shared else 16)
+    assert encoding.dim == (10 if shared else 24)
 
 
 def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,6 +294,51 @@ def test_numbers_that_look_whole_at_first_are_read_to_the_end(tmp_path: Path) ->
     (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
     found = replay(Log(tmp_path / "log.csv", **COLUMNS, bytes_at_once=64), "uniform")
     assert (found.whole.rows, [*found.own.actions]) == (101, ["1", "1.5", "2"])
+
+
+def test_words_are_one_hot_in_both_formats_and_in_blocks_of_any_size(tmp_path: Path) -> None:
+    columns = drawn(60) | {"land": np.array(["de", "fr", "it"])[np.arange(60) % 3]}
+    csv, file = write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet"
+    parquet.write_table(pa.table(columns), file)
+    given: dict[str, Any] = COLUMNS | {"features": ("x", "land")}
+    logs = [Log(path, **given, bytes_at_once=size) for path in (csv, file) for size in (300, 1 << 20)]
+    read = [read_samples(log) for log in logs]
+    names = ["1", "x", "land=de", "land=fr", "land=it"]
+    assert read[0].encoding.encoder.names == names
+    for samples in read:
+        np.testing.assert_array_equal(samples.features, read[0].features)
+    blocks = read[0].features.reshape(60, 3, 5)[np.arange(60), ["abc".index(arm) for arm in columns["arm"]]]
+    np.testing.assert_allclose(blocks[:, 2:], np.eye(3)[np.arange(60) % 3] / np.sqrt(3))
+
+
+def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {name: list(values) for name, values in drawn(40).items()}
+    columns["code"] = [1, 2] * 20
+    columns["x"][3] = ""
+    encoder = Encoder.from_table(
+        {
+            "columns": {
+                "x": {"type": "Number", "low": -1, "high": 1, "missing": "own"},
+                "code": {"type": "Category", "values": ["1", "2"]},
+            }
+        }
+    )
+    given: dict[str, Any] = COLUMNS | {"features": (), "encoder": encoder}
+    log = Log(write_csv(tmp_path / "log.csv", columns), **given)
+    samples = read_samples(log)
+    assert (samples.skipped, len(samples.rewards), samples.encoding.encoder) == (0, 40, encoder)
+    assert log.described()["encoder"] == encoder.to_table()
+    with pytest.raises(ValueError, match="features must be the columns of the encoder, or left out"):
+        Log(log.path, **{**given, "features": ("x",)})
+
+
+def test_a_feature_of_too_many_words_is_refused(tmp_path: Path) -> None:
+    rows = [f"w{i},{'ab'[i % 2]},1,0.5" for i in range(1100)]
+    (tmp_path / "log.csv").write_text("\n".join(["x,arm,gain,chance", *rows]), encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"x must have at most 1,000 different words, got more: take an encoder"
+    ):
+        replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform")
 
 
 BAD = {

@@ -87,7 +87,7 @@ class Drawing:
             axes.set(xlabel=self.x_label, ylabel=self.y_label)
             axes.xaxis.set_major_formatter("{x:,.0f}")
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            figure.legend(loc="outside upper left", ncols=3)
+            figure.legend(loc="outside upper left", ncols=4)
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         return Markup(_for_a_page(file.getvalue()))
 

@@ -40,7 +40,12 @@ def _replay(
     ],
     action: Annotated[str | None, word("COL", "The column of what was done.")] = None,
     reward: Annotated[str | None, word("COL", "The column of what came of it.")] = None,
-    features: Annotated[str | None, word("COL,…", "Columns of what was known before.")] = None,
+    features: Annotated[
+        str | None, word("COL,…", "Columns of what was known before, numbers or words.")
+    ] = None,
+    encoder: Annotated[
+        str | None, word("FILE", "Instead: a TOML file of columns and what becomes of them.")
+    ] = None,
     propensity: Annotated[
         str | None,
         word(
@@ -113,7 +118,8 @@ def _replay(
     made = dict(map(_policy, policies)) if policies else single
     if len(made) < len(policies or []):
         raise InputError(f"--policy must have different names, got {policies}")
-    log = _log(file, action=action, reward=reward, features=features, propensity=propensity)
+    columns = dict(action=action, reward=reward, features=features, encoder=encoder, propensity=propensity)
+    log = _log(file, **columns)
     learning = dict(learn=learn, clip=clip, shared=shared, frozen_after=frozen, every=every, seed=seed)
     judging = dict(reward_range=_range(reward_range), delta=delta, memory=memory, k=k, against=against)
     options = check(Options, **learning, **judging, assume_random=assume_random)
@@ -145,10 +151,21 @@ def _log(file: str, **columns: str | None) -> Any:
                 f"{', '.join(given)} must be left out for a decision log, which has its own names"
             )
         return check(DecisionLog, file)
-    needed = ("action", "reward", "features")
+    schema = columns.pop("encoder")
+    needed = ("action", "reward", "features") if schema is None else ("action", "reward")
     if missing := [f"--{name}" for name in needed if columns[name] is None]:
         raise InputError(f"{', '.join(missing)} must name columns of {file}")
-    return check(Log, file, **columns | {"features": listed(columns["features"] or "")})
+    encoder = None if schema is None else _encoder(schema)
+    return check(Log, file, **columns | {"features": listed(columns["features"] or ""), "encoder": encoder})
+
+
+def _encoder(file: str) -> Any:
+    from driftwise.online.encoding import Encoder
+
+    try:
+        return check(Encoder.from_toml, file)
+    except OSError as error:
+        raise InputError(f"--encoder: {file} cannot be read: {error.strerror or error}") from None
 
 
 def _policy(text: str) -> tuple[str, Any]:

@@ -13,6 +13,7 @@ from driftwise.analysis.replay.wording import INTERVALS, READING, lead
 from driftwise.online.replay import Evaluation, Interval, Replay, Window
 
 X = "row of the log"
+MOST_POINTS = 100  # of a curve
 NOWHERE = Interval(np.nan, np.nan, np.nan)
 
 
@@ -62,14 +63,20 @@ def _in_window(window: Window) -> Interval:
 def _drawing(
     replay: Replay, name: str, title: str, y_label: str, taken: Callable[[Window], Interval]
 ) -> Drawing:
-    rows = np.array([window.row for window in replay.logged.windows], dtype=float)
+    rows = np.array([window.row for window in _shown(replay.logged)], dtype=float)
     curves = [_curve(label, each, taken) for label, each in evaluated(replay)]
     text = f"{title}, by each policy, over the rows of the log"
     return Drawing(name, rows, curves, X, y_label, title, text)
 
 
+def _shown(evaluation: Evaluation) -> tuple[Window, ...]:
+    """So many windows that a page stays small, up to the last."""
+    step = -(-len(evaluation.windows) // MOST_POINTS)
+    return evaluation.windows[::-1][::step][::-1]
+
+
 def _curve(label: str, evaluation: Evaluation, taken: Callable[[Window], Interval]) -> Curve:
-    found = np.array([taken(window) for window in evaluation.windows], dtype=float)
+    found = np.array([taken(window) for window in _shown(evaluation)], dtype=float)
     return Curve(label, *found.T)
 
 

@@ -18,6 +18,7 @@ KINDS = {  # of intervals, by their names
 }
 
 BIASED = " (BIASED)"
+MOST_ACTIONS = 100  # in a table; JSON has all
 
 
 def tables(replay: Replay) -> list[Table]:
@@ -37,12 +38,12 @@ def means_table(replay: Replay) -> Table:
     kinds = [Column(name, (name, f"{name}: from", f"{name}: to")) for name in KINDS.values()]
     rows = []
     for name, each in evaluated(replay):
-        rows.append((name, "reward", *_cells(each.value)))
+        rows.append((name, *_cells(each.value)))
         for other, intervals in each.differences.items():
-            rows.append((name, f"more than {other}", *_cells(intervals)))
+            rows.append((f"{name} − {other}", *_cells(intervals)))
     sure = f"{100 * (1 - replay.options.delta):g} % intervals"
     title = f"Mean rewards on {replay.log.path}, with {sure}{BIASED * replay.biased}"
-    return Table.of("means", (*words("policy", "mean of"), *kinds), rows, title).without_empty()
+    return Table.of("means", (*words("policy"), *kinds), rows, title).without_empty()
 
 
 def _cells(intervals: Intervals) -> Iterator[Cell]:
@@ -117,4 +118,5 @@ def actions_table(replay: Replay) -> Table:
             )
         )
     rows.sort(key=lambda row: -row[1].numbers[0])
-    return Table.of("actions", columns, rows, "Actions")
+    most = f", the {MOST_ACTIONS} most logged of {len(rows):,}" * (len(rows) > MOST_ACTIONS)
+    return Table.of("actions", columns, rows[:MOST_ACTIONS], f"Actions{most}")

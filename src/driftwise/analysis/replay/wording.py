@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from driftwise.analysis.replay.tables import evaluated
-from driftwise.analysis.statistics.wording import counted, percent
+from driftwise.analysis.statistics.wording import counted, percent, with_interval
 from driftwise.online.replay import Replay
 from driftwise.online.replay.independence import LEVEL
 
@@ -30,7 +30,16 @@ INTERVALS = (
 
 def lead(replay: Replay) -> str:
     """Sentences on what was replayed, and what to beware of."""
-    return " ".join([*_biases(replay), _amount(replay), LEARN[replay.options.learn], *_limits(replay)])
+    learnt = LEARN[replay.options.learn]
+    return " ".join([*_biases(replay), _answer(replay), _amount(replay), learnt, *_limits(replay)])
+
+
+def _answer(replay: Replay) -> str:
+    kind = "asymptotic" if replay.options.reward_range is None else "running"
+    told = (
+        f"{name} {with_interval(*each.differences['logged'][kind])}" for name, each in replay.policies.items()
+    )
+    return f"Mean reward more than that of the logged policy: {', '.join(told)}."
 
 
 def _biases(replay: Replay) -> list[str]:

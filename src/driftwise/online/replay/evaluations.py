@@ -11,6 +11,7 @@ import numpy as np
 from driftwise.online.replay.constancy import Constancy
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.intervals import Inference, Level, difference
+from driftwise.online.replay.rows import Row
 from driftwise.online.replay.sequences import Interval
 
 Intervals = Mapping[str, Interval]  # by their kinds
@@ -84,8 +85,8 @@ class Evaluator:
         self._names, self._events, self._unsupported = actions, 0, 0.0
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(actions)))
 
-    def add(self, event: Event, others: Mapping[str, Event], arm: int, logged: np.ndarray | None) -> None:
-        """Take in a row with the logged arm, and with the probabilities that all arms had."""
+    def add(self, event: Event, others: Mapping[str, Event], row: Row) -> None:
+        """Take in a row, as this policy's estimators and those of others see it."""
         self._events += 1
         self._so_far.add(event)
         self._window.add(event)
@@ -95,12 +96,13 @@ class Evaluator:
             inference.add(event.doubly_robust - other.doubly_robust, difference(event, other))
         if event.scaled is not None:
             self._constancy.add(event.weight * event.scaled, event.weight * (1 - event.scaled))
-        self._shares[: len(event.chances)] += event.chances
+        arm = row.places[row.arm]
+        self._shares[row.places] += event.chances
         self._rows[arm] += 1
         self._weights[arm] += event.weight
         self._rewards[arm] += event.weight * event.reward
-        if logged is not None:
-            self._unsupported += float(event.chances[logged == 0].sum())
+        if row.chances is not None:
+            self._unsupported += float(event.chances[row.chances == 0].sum())
 
     def end_window(self, row: int) -> None:
         """Keep what the sums come to after so many rows, and begin a window."""

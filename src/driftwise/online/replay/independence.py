@@ -14,6 +14,7 @@ Balakrishnan, PNAS 2020). A log that passes may still depend on what the kinds d
 from __future__ import annotations
 
 import math
+import zlib
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ import numpy as np
 from driftwise.online.replay.logs import Log, Survey
 
 LEVEL = 0.001  # at which a log of random actions is taken for another
-NUM_KINDS = 8  # of a feature's values, and of times
+NUM_TIMES = 8  # of equally many rows; a number has as many kinds
+NUM_KINDS = 64  # of words
 
 
 class Dependence(NamedTuple):
@@ -54,20 +56,29 @@ def dependence(log: Log, seen: Survey) -> Dependence:
     """The evidence that the actions of a log depend on a feature or on time."""
     names = ("time", *log.features)
     counts = np.zeros((len(names), NUM_KINDS, len(seen.actions)))
-    edges, done = None, 0
+    edges, done = dict[str, np.ndarray](), 0
     for events in log.events():
         if not len(events.rewards):
             continue
-        if edges is None:  # quantiles of the first block; kinds may depend on the features as they like
-            edges = np.quantile(events.features, np.linspace(0, 1, NUM_KINDS + 1)[1:-1], axis=0)
-        times = (done + np.arange(len(events.rewards))) * NUM_KINDS // seen.rows
-        kinds = np.column_stack([times, (events.features[:, None] > edges).sum(axis=1)])  # [n, names]
+        times = (done + np.arange(len(events.rewards))) * NUM_TIMES // seen.rows
+        kinds = np.column_stack(
+            [times, *(_kinds(name, each, edges) for name, each in events.features.items())]
+        )
         np.add.at(counts, (np.arange(len(names)), kinds, seen.arms(log, events)[:, None]), 1)
         done += len(events.rewards)
     shares = np.array(list(seen.actions.values()))
     ratios = _log_predicted(counts) - seen.rows * float(shares @ np.log(shares))
     evidence = np.logaddexp.reduce(ratios) - math.log(len(names))
     return Dependence(float(evidence), names[int(ratios.argmax())])
+
+
+def _kinds(name: str, values: np.ndarray, edges: dict[str, np.ndarray]) -> np.ndarray:
+    """Kinds of a feature's values, which may depend on them as they like: words by their hashes."""
+    if values.dtype == object:
+        return np.array([zlib.crc32(str(word).encode()) % NUM_KINDS for word in values], dtype=int)
+    if name not in edges:  # quantiles of the first block
+        edges[name] = np.nanquantile(values, np.linspace(0, 1, NUM_TIMES + 1)[1:-1])
+    return (values[:, None] > edges[name]).sum(axis=1)
 
 
 def _log_predicted(counts: np.ndarray) -> np.ndarray:

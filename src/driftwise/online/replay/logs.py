@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from driftwise.base.files import require_regular
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
+from driftwise.online.encoding import Category, Encoder, Hashed
 from driftwise.online.limits import LARGEST_REWARD
+from driftwise.online.replay.cells import are_words, as_floats, as_words, reads_as_number, texts
+from driftwise.online.replay.contexts import Seen
 
 BYTES_AT_ONCE = 1 << 20
 SUFFIXES = (".csv", ".parquet")
@@ -29,7 +31,7 @@ class Events(NamedTuple):
 
     actions: np.ndarray  # [n] words
     rewards: np.ndarray  # [n]
-    features: np.ndarray  # [n, p]
+    features: dict[str, np.ndarray]  # [n] each, of numbers or of words
     propensities: np.ndarray | None  # [n] the chance that the logged action had
     skipped: int  # rows of the block with a value that is missing or not finite
 
@@ -40,8 +42,7 @@ class Survey(NamedTuple):
     rows: int  # usable ones
     skipped: int
     actions: dict[str, float]  # their shares of the rows, in order
-    low: np.ndarray  # [p] the ranges of the features
-    high: np.ndarray
+    encoder: Encoder  # of contexts
     least_propensity: float
 
     def arms(self, log: Log, events: Events) -> np.ndarray:
@@ -66,21 +67,28 @@ class Log:
       path: the file, which ends in `.csv` or `.parquet`.
       action: the column of the action that was taken, of any type; None if there is one action only.
       reward: the column of its reward.
-      features: the columns of the context, known before the decision.
+      features: the columns of the context, known before the decision, of numbers, or of words, none of which
+        reads as a number.
       propensity: the column with the probability at which the logging policy took that action, if known.
+      encoder: what becomes of the features; by default numbers are scaled from their range in the log to
+        [−1, 1], and words are one-hot.
       bytes_at_once: how much of the file is held at a time; nothing else depends on it.
     """
 
     path: str | os.PathLike[str]
     action: str | None
     reward: str
-    features: tuple[str, ...]
+    features: tuple[str, ...] = ()
     propensity: str | None = None
+    encoder: Encoder | None = None
     bytes_at_once: int = BYTES_AT_ONCE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
-        object.__setattr__(self, "features", tuple(self.features))
+        named = self.features if self.encoder is None else [each.name for each in self.encoder.columns]
+        if self.encoder is not None and self.features and {*self.features} != {*named}:
+            raise ArgumentError("features", "be the columns of the encoder, or left out", self.features)
+        object.__setattr__(self, "features", tuple(named))
         require_count("bytes_at_once", self.bytes_at_once)
         require_choice("the ending of the log's name", Path(self.path).suffix.lower(), SUFFIXES)
         if not self.features:
@@ -93,12 +101,7 @@ class Log:
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [*filter(None, [self.action]), *self.numbers]
-
-    @property
-    def numbers(self) -> list[str]:
-        """Columns of numbers."""
-        return [self.reward, *self.features, *filter(None, [self.propensity])]
+        return [*filter(None, [self.action, self.reward, *self.features, self.propensity])]
 
     @property
     def has_propensities(self) -> bool:
@@ -108,28 +111,32 @@ class Log:
     def described(self) -> dict[str, Any]:
         """Plain values that say what is read."""
         columns = {name: getattr(self, name) for name in ("action", "reward", "features", "propensity")}
-        return {"log": str(self.path)} | columns
+        encoder = None if self.encoder is None else self.encoder.to_table()
+        return {"log": str(self.path)} | columns | {"encoder": encoder}
 
     def events(self) -> Iterator[Events]:
-        """The rows of the file, block by block."""
-        row = 1
+        """The rows of the file, block by block; a feature's first values say whether it is one of words."""
+        row, columns = 1, () if self.encoder is None else self.encoder.columns
+        words = {column.name: isinstance(column, Category | Hashed) for column in columns}
         with self._blamed():
             for batch in self._batches():
-                yield self._events(batch, row)
+                for name in (each for each in self.features if each not in words):
+                    found = are_words(batch.column(name))
+                    if found is not None:
+                        words[name] = found
+                yield self._events(batch, row, words)
                 row += batch.num_rows
 
     def survey(self) -> Survey:
-        """Read the log once: its actions, how often each was taken, and the ranges of its features."""
+        """Read the log once: its actions, how often each was taken, and how its contexts are encoded."""
         counts: collections.Counter[str] = collections.Counter()
-        low, high = np.full(len(self.features), np.inf), np.full(len(self.features), -np.inf)
-        rows, skipped, least = 0, 0, 1.0
+        rows, skipped, least, contexts = 0, 0, 1.0, Seen()
         for events in self.events():
             counts.update(events.actions.tolist())
             if len(counts) > MAX_ACTIONS:
                 most = f"must have at most {MAX_ACTIONS:,} different values"
                 raise ValueError(f"{self.path}: {self.action} {most}, got more")
-            low = np.minimum(low, events.features.min(axis=0, initial=np.inf))
-            high = np.maximum(high, events.features.max(axis=0, initial=-np.inf))
+            contexts.add(events.features)
             rows, skipped = rows + len(events.rewards), skipped + events.skipped
             if events.propensities is not None:
                 least = min(least, float(events.propensities.min(initial=1.0)))
@@ -139,7 +146,8 @@ class Log:
         shares = {action: counts[action] / rows for action in sorted(counts)}
         if self.propensity is None:
             least = min(shares.values())
-        return Survey(rows, skipped, shares, low, high, least)
+        encoder = contexts.encoder(self.features) if self.encoder is None else self.encoder
+        return Survey(rows, skipped, shares, encoder, least)
 
     def changed(self) -> ValueError:
         """The error of a file that is not the same when it is read again."""
@@ -183,33 +191,42 @@ class Log:
             commas = "; columns have to be separated by commas" if len(names) == 1 else ""
             raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
 
-    def _events(self, batch: pa.RecordBatch, first_row: int) -> Events:
-        numbers = {name: self._numbers(batch, name, first_row) for name in self.numbers}
+    def _events(self, batch: pa.RecordBatch, first_row: int, words: dict[str, bool]) -> Events:
+        names = [self.reward, *filter(None, [self.propensity])]
+        numbers = {name: self._numbers(batch, name, first_row) for name in names}
+        features = {
+            name: as_words(batch.column(name)) if words.get(name) else self._numbers(batch, name, first_row)
+            for name in self.features
+        }
         unnamed = np.full(batch.num_rows, "", dtype=object)
-        actions = unnamed if self.action is None else _words(batch.column(self.action))
-        usable = np.isfinite(list(numbers.values())).all(axis=0) & (actions != None)  # noqa: E711
+        actions = unnamed if self.action is None else as_words(batch.column(self.action))
+        needed = [*numbers.values(), *(each for name, each in features.items() if name not in self._optional)]
+        usable = np.logical_and.reduce([actions != None, *map(_present, needed)])  # noqa: E711
         chances = None if self.propensity is None else numbers[self.propensity]
         if chances is not None:
             for i in np.flatnonzero(usable & ~((chances > 0) & (chances <= 1))):
                 found = f"{self.propensity} must be a probability in (0, 1], got {chances[i]:g}"
                 raise self._wrong(first_row + i, found)
             chances = chances[usable]
-        features = np.stack([numbers[name] for name in self.features], axis=1)[usable]
+        features = {name: each[usable] for name, each in features.items()}
         rewards, skipped = numbers[self.reward][usable], int((~usable).sum())
         return Events(actions[usable], rewards, features, chances, skipped)
 
+    @property
+    def _optional(self) -> set[str]:
+        """Features whose encoder knows what to do where they are missing."""
+        columns = () if self.encoder is None else self.encoder.columns
+        return {column.name for column in columns if column.missing != "refuse"}
+
     def _numbers(self, batch: pa.RecordBatch, name: str, first_row: int) -> np.ndarray:
         """A column as float64, NaN where it is missing."""
-        column: Any = _plain(batch.column(name))
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
-            column = _as_numbers(column)
+        column = texts(batch.column(name))
         try:
-            numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            numbers = as_floats(column)
         except pa.ArrowNotImplementedError:
             raise ValueError(f"{self.path}: {name} must be a column of numbers, got {column.type}") from None
         except pa.ArrowInvalid:
-            i = next(i for i, word in enumerate(column) if not _reads_as_number(word))
+            i = next(i for i, word in enumerate(column) if not reads_as_number(word))
             raise self._wrong(first_row + i, f"{name} must be a number, got {column[i].as_py()!r}") from None
         for i in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST_REWARD)):
             found = f"{name} must lie between ±{LARGEST_REWARD:g}, got {numbers[i]:g}"
@@ -220,31 +237,6 @@ class Log:
         return ValueError(f"{self.path}: row {row}: {why}")
 
 
-def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _reads_as_number(word: Any) -> bool:
-    try:
-        word.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _words(column: Any) -> np.ndarray:
-    """Actions as words without spaces around them, None where one is missing or empty."""
-    column = _plain(column)
-    if pa.types.is_floating(column.type):
-        finite = pc.is_finite(column)  # pyright: ignore[reportAttributeAccessIssue]
-        column = pc.if_else(finite, column, None)  # pyright: ignore[reportAttributeAccessIssue]
-    words = ((word or "").strip() or None for word in pc.cast(column, pa.string()).to_pylist())
-    return np.array([*words, None], dtype=object)[:-1]
-
-
-def _as_numbers(words: Any) -> Any:
-    """Words in which `True` and `False` are 1 and 0, as data frames write them."""
-    for word, number in (("true", "1"), ("false", "0")):
-        said = pc.equal(pc.utf8_lower(words), word)  # pyright: ignore[reportAttributeAccessIssue]
-        words = pc.if_else(said, number, words)  # pyright: ignore[reportAttributeAccessIssue]
-    return words
+def _present(values: np.ndarray) -> np.ndarray:
+    """Whether each value is there."""
+    return values != None if values.dtype == object else np.isfinite(values)  # noqa: E711

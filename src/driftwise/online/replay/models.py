@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from driftwise.online.bandits.decision import ArmBlocks
+from driftwise.online.encoding import Encoder
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Features of the actions in a context `x`.
+    """Features of the actions in a context `x`, of which an encoder makes `c(x)`.
 
-    The context becomes `c = (1, z)/√(p+1)` with `z` in `[−1, 1]`, linear over each feature's range. Every
-    action has weights of its own, `φ(x, a) = e_a ⊗ c`; with `shared` they have a level of their own and the
-    rest in common, `φ(x, a) = (e_a, c)/√2`. Norms are at most one.
+    Every action has weights of its own, `φ(x, a) = e_a ⊗ c`; with `shared` they have a level of their own and
+    the rest in common, `φ(x, a) = (c, e_a)/√2`. Norms are at most one.
     """
 
-    low: np.ndarray  # [p]
-    high: np.ndarray
+    encoder: Encoder
     num_actions: int
     shared: bool = False
 
     @property
-    def context_dim(self) -> int:
-        return len(self.low) + 1
-
-    @property
     def dim(self) -> int:
-        return self.num_actions + self.context_dim if self.shared else self.num_actions * self.context_dim
+        own = 1 if self.shared else self.encoder.dim
+        return self.shared * self.encoder.dim + self.num_actions * own
 
-    def contexts(self, features: np.ndarray) -> np.ndarray:
-        """`c` of the rows: `[n, p]` to `[n, p + 1]`."""
-        half = (self.high - self.low) / 2
-        centred = (features - self.low - half) / np.where(half > 0, half, 1.0)
-        return np.insert(centred, 0, 1.0, axis=1) / np.sqrt(self.context_dim)
+    def contexts(self, features: Any) -> np.ndarray:
+        """`c` of rows, in any form that an encoder takes: `[n, p]`."""
+        return self.encoder.rows(features)
 
     def actions(self, context: np.ndarray) -> np.ndarray:
         """`φ` of all actions in one context: `[num_actions, dim]`."""
         return self.taken(np.tile(context, (self.num_actions, 1)), np.arange(self.num_actions))
 
     def taken(self, contexts: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """`φ` of one action in each of many contexts `[n, p + 1]`: `[n, dim]`."""
-        each = np.eye(self.num_actions)[actions]
-        if self.shared:
-            return np.hstack([each, contexts]) / np.sqrt(2)
-        return (each[:, :, None] * contexts[:, None, :]).reshape(len(actions), -1)
+        """`φ` of one action in each of many contexts `[n, p]`: `[n, dim]`."""
+        shared, own = (contexts, np.ones((len(actions), 1))) if self.shared else (None, contexts)
+        return ArmBlocks(shared, own, actions.tolist(), self.num_actions).features
 
 
 class RewardModel:

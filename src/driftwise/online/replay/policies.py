@@ -77,7 +77,7 @@ class Player:
 
     def step(self, row: Row, predictions: np.ndarray, number: int, uniform: float) -> Event:
         """A row, as the policy's estimators see it, before the policy learns from it."""
-        decider, (arms, arm, reward, propensity, _) = self._policy.decider, row
+        decider, (arms, arm, reward, propensity, *_) = self._policy.decider, row
         try:
             offer = decider.offer(arms, number).with_floor(self._policy.epsilon)
         except FloatingPointError as error:

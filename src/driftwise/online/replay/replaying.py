@@ -129,7 +129,7 @@ def replay(
             if done <= course.frozen:
                 continue
             for name, evaluator in evaluators.items():
-                evaluator.add(events[name], events, row.arm, row.chances)
+                evaluator.add(events[name], events, row)
                 if course.ends_window(done):
                     evaluator.end_window(done)
         progress(done, rows.number)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.online.decision_log import DecisionLog
+from driftwise.online.decision_log import DecisionLog, Logged
 from driftwise.online.replay.independence import Dependence, require_random
 from driftwise.online.replay.logs import Log
 from driftwise.online.replay.samples import fitted_encoding, require_dim
@@ -21,6 +21,7 @@ class Row(NamedTuple):
     reward: float
     propensity: float
     chances: np.ndarray | None  # [num_arms] the probabilities that all arms had, if known
+    places: np.ndarray  # [num_arms] numbers of the arms among all actions
 
 
 class Rows(NamedTuple):
@@ -28,7 +29,7 @@ class Rows(NamedTuple):
 
     number: int
     skipped: int
-    actions: tuple[str, ...]  # of a decision log, the numbers of the arms
+    actions: tuple[str, ...]  # of a decision log, names or numbers of the arms
     least_propensity: float
     dim: int
     all_chances: bool  # whether the probabilities of all arms are known
@@ -48,6 +49,7 @@ def _of_table(log: Log, shared: bool, assume_random: bool) -> Rows:
         raise ValueError(f"{log.path}: {log.action or 'action'} {found}")
     encoding = fitted_encoding(log, seen, shared)
     dependence = require_random(log, seen, assume_random=assume_random)
+    places = np.arange(len(seen.actions))
     shares = None if log.has_propensities else np.array(list(seen.actions.values()))
 
     def read() -> Iterator[Row]:
@@ -57,14 +59,14 @@ def _of_table(log: Log, shared: bool, assume_random: bool) -> Rows:
             numbers = arms.tolist(), events.rewards.tolist(), propensities.tolist()
             for context, *others in zip(encoding.contexts(events.features), *numbers, strict=True):
                 arm, reward, propensity = others
-                yield Row(encoding.actions(context), arm, reward, propensity, shares)
+                yield Row(encoding.actions(context), arm, reward, propensity, shares, places)
 
     facts = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
     return Rows(*facts, shares is not None, dependence, read)
 
 
 def _of_decisions(log: DecisionLog) -> Rows:
-    number, skipped, most, least, dim = 0, 0, 0, 1.0, 0
+    number, skipped, most, least, dim, places = 0, 0, 0, 1.0, 0, dict[str, int]()
     for each in log.decisions():
         dim = dim or each.arms.shape[1]
         if each.arms.shape[1] != dim:
@@ -75,6 +77,8 @@ def _of_decisions(log: DecisionLog) -> Rows:
             continue
         number, most = number + 1, max(most, len(each.arms))
         least = min(least, float(each.probabilities[each.arm]))
+        for name in _names(each):
+            places.setdefault(name, len(places))
     if not number:
         problem = f"all {skipped:,} lack a reward" if skipped else "it has none"
         raise ValueError(f"{log.path} must have at least one decision to learn from, but {problem}")
@@ -86,6 +90,11 @@ def _of_decisions(log: DecisionLog) -> Rows:
         for each in log.decisions():
             if each.reward is not None:
                 propensity = float(each.probabilities[each.arm])
-                yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities)
+                here = np.array([places[name] for name in _names(each)])
+                yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities, here)
 
-    return Rows(number, skipped, tuple(map(str, range(most))), least, dim, True, None, read)
+    return Rows(number, skipped, tuple(places), least, dim, True, None, read)
+
+
+def _names(logged: Logged) -> Iterable[str]:
+    return map(str, range(len(logged.arms))) if logged.names is None else logged.names

@@ -44,9 +44,9 @@ def read_samples(log: Log, *, shared: bool = False) -> Samples:
 
 def fitted_encoding(log: Log, seen: Survey, shared: bool) -> Encoding:
     """The features of a log's actions, of which there are not too many."""
-    encoding = Encoding(seen.low, seen.high, len(seen.actions), shared)
+    encoding = Encoding(seen.encoder, len(seen.actions), shared)
     smaller = "fewer actions or features" if shared else "shared=True (--shared), or fewer features"
-    what = f"{len(seen.actions):,} actions and {len(log.features):,} features"
+    what = f"{len(seen.actions):,} actions and {seen.encoder.dim:,} features of contexts"
     require_dim(f"{log.path}: {what}", encoding.dim, f": take {smaller}")
     return encoding
 
