@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from driftwise.__main__ import main
+from driftwise.online import Bandit, DecisionLog
+from driftwise.online.backtesting import backtest
 from tests.online.test_backtest import world
 from tests.online.test_replay import write_csv
 
@@ -64,8 +66,8 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--reward", "gain"], "--features must be given with --log, got none"),
-        (["--features", "x"], "--reward must be given with --log, got none"),
+        (["--reward", "gain"], "--features must name columns of {file}"),
+        (["--features", "x"], "--reward must name columns of {file}"),
         ([*COLUMNS, "--dim", "3"], "--dim must be left out with --log, got 3"),
         ([*COLUMNS, "--delta", "0.1"], "--delta must be left out with --log, got 0.1"),
         ([*COLUMNS, "--noise", "0"], "--noise must be a number above 0, got 0.0"),
@@ -84,6 +86,26 @@ def test_mistakes_are_one_line_and_exit_2(
     out, err = capsys.readouterr()
     assert err.startswith(f"driftwise: error: {message.format(file=file)}")
     assert (out, err.count("\n")) == ("", 1)
+
+
+def test_a_decision_log_is_read_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    features, rewards = world(300, changes=3)
+    log, bandit = DecisionLog(tmp_path / "log.jsonl"), Bandit("lin_ucb", dim=2, radius=1.0)
+    for row, reward in zip(features, rewards, strict=True):
+        decision = bandit.decide(row[None])
+        log.decided(decision, arms=row[None])
+        if reward > -2:
+            log.rewarded(decision.id, reward)
+    assert main(["tune", "--log", str(log.path), "--memories", "8,64", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    kept = rewards > -2
+    assert (found["rows"], found["skipped"], found["dim"]) == (kept.sum(), (~kept).sum(), 2)
+    expected = backtest(features[kept], rewards[kept], memories=[8, 64])
+    assert [each["score"] for each in found["memories"]] == [each.score for each in expected.memories]
+    for option, why in ((["--reward", "gain"], "has its own names"), (["--shared"], "features of their own")):
+        assert main(["tune", "--log", str(log.path), *option]) == 2
+        assert f"{option[0]} must be left out for a decision log, w" in (err := capsys.readouterr().err)
+        assert why in err
 
 
 def test_an_option_of_logs_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,6 +102,7 @@ def test_a_log_warms_an_agent_up(tmp_path: Path):
         lines.append(f"{x},{'ab'[arm]},{(x > 0) == arm}")
     (tmp_path / "log.csv").write_text("\n".join(lines))
     samples = read_samples(Log(tmp_path / "log.csv", action="arm", reward="clicked", features=("x",)))
+    assert samples.encoding is not None
     bandit = Bandit("lin_ucb", dim=samples.encoding.dim, radius=0.1)
     bandit.learn_from(samples.features, samples.rewards)
     for x, best in ((-0.8, "a"), (0.8, "b")):

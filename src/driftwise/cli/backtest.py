@@ -16,14 +16,15 @@ from driftwise.cli.app import (
     say_skipped,
     write_page,
 )
+from driftwise.cli.logs import open_log
 from driftwise.cli.options import listed
 
 
 def backtest_log(
     file: str,
     action: str | None,
-    reward: str,
-    features: str,
+    reward: str | None,
+    features: str | None,
     *,
     shared: bool,
     memories: str | None,
@@ -36,19 +37,25 @@ def backtest_log(
     """Score memories on a log, and print or write what was found."""
     from driftwise.analysis.backtest import LIMITS, READING, html_page, scores_table, sentences
     from driftwise.online.backtesting import backtest
-    from driftwise.online.replay import Log, read_samples
+    from driftwise.online.decision_log import DecisionLog
+    from driftwise.online.replay import read_samples
 
     lengths = {"memories": _counts("--memories", memories), "windows": _counts("--windows", windows)}
     given = lengths | {"ridge": ridge, "noise_scale": noise}
     if noise is not None:
         check(require_number, "--noise", noise, above=0)
     options = {name: value for name, value in given.items() if value is not None}
-    log = check(Log, file, action=action, reward=reward, features=listed(features))
+    log = open_log(file, needed=("reward",), action=action, reward=reward, features=features)
+    if shared and isinstance(log, DecisionLog):
+        raise InputError(
+            "--shared must be left out for a decision log, whose arms have features of their own"
+        )
     with page_folder(out, "tune") as folder:
         samples = check(read_samples, log, shared=shared)
         with progress_bar("tune") as progress:
             found = check(backtest, samples.features, samples.rewards, **options, progress=progress)
-        columns = {"action": action, "reward": reward, "features": log.features, "shared": shared}
+        named = listed(features) if features is not None else None
+        columns = {"action": action, "reward": reward, "features": named, "shared": shared}
         told = {"log": str(log.path)} | columns | {"actions": samples.actions, "skipped": samples.skipped}
         text = json_text(told | found.to_json() | {"advice": sentences(found)})
         say_skipped(samples.skipped, found.rows)

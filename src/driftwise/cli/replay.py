@@ -19,6 +19,7 @@ from driftwise.cli.app import (
     say_skipped,
     write_page,
 )
+from driftwise.cli.logs import open_log
 from driftwise.cli.options import SEED, Json, argument, flag, integer, listed, number, word
 
 EXAMPLES = """\b
@@ -118,8 +119,8 @@ def _replay(
     made = dict(map(_policy, policies)) if policies else single
     if len(made) < len(policies or []):
         raise InputError(f"--policy must have different names, got {policies}")
-    columns = dict(action=action, reward=reward, features=features, encoder=encoder, propensity=propensity)
-    log = _log(file, **columns)
+    columns = dict(action=action, reward=reward, features=features, propensity=propensity)
+    log = open_log(file, needed=("action", "reward"), encoder=encoder, **columns)
     learning = dict(learn=learn, clip=clip, shared=shared, frozen_after=frozen, every=every, seed=seed)
     judging = dict(reward_range=_range(reward_range), delta=delta, memory=memory, k=k, against=against)
     options = check(Options, **learning, **judging, assume_random=assume_random)
@@ -138,34 +139,6 @@ def _replay(
             print(paragraph(lead(found)))
         if folder is not None:
             write_page(folder, "replay", text, html_page(found))
-
-
-def _log(file: str, **columns: str | None) -> Any:
-    """A table, whose columns have to be named, or a decision log, which names its own."""
-    from driftwise.online.decision_log import SUFFIX, DecisionLog
-    from driftwise.online.replay import Log
-
-    if file.lower().endswith(SUFFIX):
-        if given := [f"--{name}" for name, column in columns.items() if column is not None]:
-            raise InputError(
-                f"{', '.join(given)} must be left out for a decision log, which has its own names"
-            )
-        return check(DecisionLog, file)
-    schema = columns.pop("encoder")
-    needed = ("action", "reward", "features") if schema is None else ("action", "reward")
-    if missing := [f"--{name}" for name in needed if columns[name] is None]:
-        raise InputError(f"{', '.join(missing)} must name columns of {file}")
-    encoder = None if schema is None else _encoder(schema)
-    return check(Log, file, **columns | {"features": listed(columns["features"] or ""), "encoder": encoder})
-
-
-def _encoder(file: str) -> Any:
-    from driftwise.online.encoding import Encoder
-
-    try:
-        return check(Encoder.from_toml, file)
-    except OSError as error:
-        raise InputError(f"--encoder: {file} cannot be read: {error.strerror or error}") from None
 
 
 def _policy(text: str) -> tuple[str, Any]:

@@ -29,7 +29,8 @@ Examples:
   driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
   driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5 --json
   driftwise tune --log clicks.csv --action article --reward click \\
-    --features age,hour --windows 100,1000 --out tuned"""
+    --features age,hour --windows 100,1000 --out tuned
+  driftwise tune --log decisions.jsonl"""
 
 PROBLEMS: dict[str, Problem] = {"mdp": "linear MDP", "bandit": "linear bandit"}
 NOISE, NORM_BOUND, DELTA = 0.5, 1.0, 0.05  # σ, S and δ, unless given
@@ -78,7 +79,11 @@ def _tune(
         number("--norm-bound", f"How long a bandit's θ may be, S.  [default: {NORM_BOUND:g}]", above=0),
     ] = None,
     log: Annotated[
-        str | None, word("FILE", "A log to measure memories on: .csv or .parquet, oldest row first.")
+        str | None,
+        word(
+            "FILE",
+            "A log to measure memories on: .csv or .parquet, oldest row first; or .jsonl of a DecisionLog.",
+        ),
     ] = None,
     action: Annotated[
         str | None, word("COL", f"{WITH_A_LOG}the column of what was done.  [default: one action]")
@@ -103,9 +108,11 @@ def _tune(
     columns = {"--reward": reward, "--features": features}
     besides = {"--action": action, "--memories": memories, "--windows": windows, "--out": out}
     if log is not None:
-        known = _given(columns, sizes | assumed | {"FILE|NAME": file_or_name}, "with --log")
-        options = dict(shared=shared, memories=memories, windows=windows, ridge=ridge, noise=noise)
-        backtest_log(log, action, *known, **options, out=out, as_json=as_json)
+        _given({}, sizes | assumed | {"FILE|NAME": file_or_name}, "with --log")
+        options: dict[str, Any] = dict(
+            shared=shared, memories=memories, windows=windows, ridge=ridge, noise=noise
+        )
+        backtest_log(log, action, reward, features, **options, out=out, as_json=as_json)
         return
     of_a_log = columns | besides | {"--shared": shared or None}
     if file_or_name is not None:

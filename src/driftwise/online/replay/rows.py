@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.online.decision_log import DecisionLog, Logged
+from driftwise.online.decision_log import DecisionLog
 from driftwise.online.replay.independence import Dependence, require_random
 from driftwise.online.replay.logs import Log
-from driftwise.online.replay.samples import fitted_encoding, require_dim
+from driftwise.online.replay.samples import alike, fitted_encoding, names_of, nothing_to_learn_from
 
 
 class Row(NamedTuple):
@@ -67,34 +67,25 @@ def _of_table(log: Log, shared: bool, assume_random: bool) -> Rows:
 
 def _of_decisions(log: DecisionLog) -> Rows:
     number, skipped, most, least, dim, places = 0, 0, 0, 1.0, 0, dict[str, int]()
-    for each in log.decisions():
-        dim = dim or each.arms.shape[1]
-        if each.arms.shape[1] != dim:
-            found = f"{each.arms.shape[1]} at decision {each.id!r}"
-            raise ValueError(f"{log.path}: arms must have {dim} features in all decisions, got {found}")
+    for each in alike(log):
+        dim = each.arms.shape[1]
         if each.reward is None:
             skipped += 1
             continue
         number, most = number + 1, max(most, len(each.arms))
         least = min(least, float(each.probabilities[each.arm]))
-        for name in _names(each):
+        for name in names_of(each):
             places.setdefault(name, len(places))
     if not number:
-        problem = f"all {skipped:,} lack a reward" if skipped else "it has none"
-        raise ValueError(f"{log.path} must have at least one decision to learn from, but {problem}")
+        raise nothing_to_learn_from(log, skipped)
     if most < 2:
         raise ValueError(f"{log.path}: some decision must have at least two arms, got one in all of them")
-    require_dim(f"{log.path}: arms", dim)
 
     def read() -> Iterator[Row]:
         for each in log.decisions():
             if each.reward is not None:
                 propensity = float(each.probabilities[each.arm])
-                here = np.array([places[name] for name in _names(each)])
+                here = np.array([places[name] for name in names_of(each)])
                 yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities, here)
 
     return Rows(number, skipped, tuple(places), least, dim, True, None, read)
-
-
-def _names(logged: Logged) -> Iterable[str]:
-    return map(str, range(len(logged.arms))) if logged.names is None else logged.names

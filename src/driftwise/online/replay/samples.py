@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.online.decision_log import DecisionLog, Logged
 from driftwise.online.replay.logs import Log, Survey
 from driftwise.online.replay.models import Encoding
 
@@ -18,15 +20,19 @@ class Samples(NamedTuple):
     features: np.ndarray  # [n, dim] of the actions that were taken
     rewards: np.ndarray  # [n]
     actions: tuple[str, ...]  # all that there are
-    skipped: int  # rows with a value that is missing or not finite
-    encoding: Encoding  # which makes features of later contexts and actions
+    skipped: int  # rows with a value that is missing or not finite, decisions without a reward
+    encoding: Encoding | None  # which makes features of later contexts and actions; None for a decision log
 
 
-def read_samples(log: Log, *, shared: bool = False) -> Samples:
-    """The whole log, with the features that a replay of it has (`Encoding`).
+def read_samples(log: Log | DecisionLog, *, shared: bool = False) -> Samples:
+    """The whole log, with the features that a replay of it has (`Encoding`); a decision log has its own.
 
     A log without actions has the features `(1, z)/√(p+1)`.
     """
+    return _of_decisions(log) if isinstance(log, DecisionLog) else _of_table(log, shared)
+
+
+def _of_table(log: Log, shared: bool) -> Samples:
     seen = log.survey()
     encoding = fitted_encoding(log, seen, shared)
     features, rewards, first = np.empty((seen.rows, encoding.dim)), np.empty(seen.rows), 0
@@ -40,6 +46,44 @@ def read_samples(log: Log, *, shared: bool = False) -> Samples:
     if first != seen.rows:
         raise log.changed()
     return Samples(features, rewards, tuple(seen.actions), seen.skipped, encoding)
+
+
+def _of_decisions(log: DecisionLog) -> Samples:
+    rows, rewards, names, skipped = list[np.ndarray](), list[float](), dict[str, None](), 0
+    for each in alike(log):
+        if each.reward is None:
+            skipped += 1
+            continue
+        rows.append(each.arms[each.arm])
+        rewards.append(each.reward)
+        names |= dict.fromkeys(names_of(each))
+    if not rows:
+        raise nothing_to_learn_from(log, skipped)
+    return Samples(np.array(rows), np.array(rewards), tuple(names), skipped, None)
+
+
+def alike(log: DecisionLog) -> Iterator[Logged]:
+    """All decisions of a log, whose arms have the same number of features."""
+    dim = None
+    for each in log.decisions():
+        if dim is None:
+            dim = each.arms.shape[1]
+            require_dim(f"{log.path}: arms", dim)
+        if each.arms.shape[1] != dim:
+            found = f"{each.arms.shape[1]} at decision {each.id!r}"
+            raise ValueError(f"{log.path}: arms must have {dim} features in all decisions, got {found}")
+        yield each
+
+
+def names_of(logged: Logged) -> Iterable[str]:
+    """Names of the arms of a decision, or their numbers."""
+    return map(str, range(len(logged.arms))) if logged.names is None else logged.names
+
+
+def nothing_to_learn_from(log: DecisionLog, skipped: int) -> ValueError:
+    """The error of a log without rewards."""
+    problem = f"all {skipped:,} lack a reward" if skipped else "it has none"
+    return ValueError(f"{log.path} must have at least one decision to learn from, but {problem}")
 
 
 def fitted_encoding(log: Log, seen: Survey, shared: bool) -> Encoding:
