@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from driftwise.analysis.table import Cell, Column
@@ -30,9 +29,17 @@ class Numbers(NamedTuple):
 SYMBOLS = ("η", "memory", "β", "c", "Δ")
 
 
-def numbers_of(config: Mapping[str, Any], variation: float | None) -> Numbers:
-    """The numbers in the configuration of an agent, or of the one that it wraps, and what it was told."""
-    found = parameters(_without_noise(config))
+def numbers_of(config: Mapping[str, Any], variation: float | None) -> list[Numbers]:
+    """The numbers in the configuration of an agent, or of the one that it wraps, and what it was told.
+
+    An agent with candidates has those of each of them.
+    """
+    own = _without_noise(config)
+    return [_numbers(_candidate(own, j), variation) for j in range(_num_candidates(own))]
+
+
+def _numbers(config: Mapping[str, Any], variation: float | None) -> Numbers:
+    found = parameters(config)
     rate = float(found.get("rate", math.nan))
     memories = [float(found[name]) for name in MEMORIES if found.get(name)]
     if math.isfinite(rate):
@@ -58,6 +65,22 @@ def _without_noise(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _num_candidates(config: Mapping[str, Any]) -> int:
+    inner = [_num_candidates(each) for each in config.values() if isinstance(each, Mapping)]
+    return max([1, *inner, *(len(each) for each in config.values() if isinstance(each, list))])
+
+
+def _candidate(config: Mapping[str, Any], j: int) -> dict[str, Any]:
+    """The configuration with one number of each list, the last of a short one."""
+
+    def chosen(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return _candidate(value, j)
+        return value[min(j, len(value) - 1)] if isinstance(value, list) and value else value
+
+    return {name: chosen(value) for name, value in config.items()}
+
+
 def number_columns(agents: Iterable[Numbers]) -> dict[str, Column]:
     """A column for each kind of number that some agent has, by the name of its field."""
     known = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
@@ -69,16 +92,18 @@ def number_columns(agents: Iterable[Numbers]) -> dict[str, Column]:
     }
 
 
-def number_cells(field: str, agents: Iterable[Numbers]) -> list[Cell]:
-    """The cells of such a column."""
-    return [Cell.of(partial(number_text, field), getattr(numbers, field)) for numbers in agents]
+def number_cell(field: str, numbers: Iterable[Numbers]) -> Cell:
+    """One number of several, or of the candidates of one agent: from the lowest to the highest."""
+    found = {getattr(each, field) for each in numbers}
+    known = sorted(value for value in found if not math.isnan(value)) or [math.nan]
+    ends = dict.fromkeys((known[0], known[-1]))
+    return Cell(" … ".join(number_text(field, value) for value in ends), (known[0],))
 
 
-def numbers_text(numbers: Numbers) -> str:
+def numbers_text(numbers: Sequence[Numbers]) -> str:
     """The numbers that an agent has in a line: `η = 0.98, memory = 50`."""
-    named = zip(Numbers._fields, SYMBOLS, numbers, strict=True)
-    known = (each for each in named if not math.isnan(each[2]))
-    return ", ".join(f"{symbol} = {number_text(field, value)}" for field, symbol, value in known)
+    columns = number_columns(numbers).items()
+    return ", ".join(f"{column.heading} = {number_cell(field, numbers).text}" for field, column in columns)
 
 
 def number_text(field: str, value: float) -> str:

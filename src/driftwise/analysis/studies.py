@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.numbers import Numbers, number_columns, number_text, numbers_of
+from driftwise.analysis.numbers import Numbers, number_cell, number_columns, numbers_of
 from driftwise.analysis.statistics.wording import rounded
 from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.base.part import to_config
@@ -41,25 +42,19 @@ def _budgets(environment: Environment, num_episodes: int) -> tuple[float, float,
 
 def agents_table(study: Study, environments: Collection[str]) -> Table:
     """The numbers of every agent in these environments; of a grid from the lowest to the highest."""
-    found: dict[tuple[str, str], list[Numbers]] = {}
+    found: dict[tuple[str, str], list[list[Numbers]]] = {}
     for group in study.groups:
         if group.environment_label in environments:
             own = [numbers_of(to_config(each.agent), each.variation) for each in group.points.values()]
             found.setdefault((group.environment_label, group.name), []).extend(own)
-    columns = number_columns(each for agent in found.values() for each in agent)
+    columns = number_columns(each for agent in found.values() for point in agent for each in point)
     rows = []
     for names, agent in found.items():
-        cells = (_range(field, [getattr(each, field) for each in agent]) for field in columns)
+        cells = (number_cell(field, itertools.chain(*agent)) for field in columns)
         rows.append((*names, Cell.of(str, len(agent)), *cells))
     headings = (*words("environment", "agent"), *numbers("points"), *columns.values())
     table = Table.of("agents", headings, rows)
     return table if any(len(agent) > 1 for agent in found.values()) else table.without("points")
-
-
-def _range(field: str, values: Sequence[float]) -> Cell:
-    known = sorted({value for value in values if not math.isnan(value)}) or [math.nan]
-    ends = dict.fromkeys((known[0], known[-1]))
-    return Cell(" … ".join(number_text(field, value) for value in ends), (known[0],))
 
 
 def setting_of(environment: Environment, num_episodes: int, **given: Any) -> tuple[Problem, Setting]:

@@ -102,8 +102,8 @@ class ReportData:
         return [self.entries[shown.best] for shown in self.shown.values()]
 
     @cached_property
-    def numbers(self) -> list[Numbers]:
-        """The numbers that the agents have, in the order of `labels`."""
+    def numbers(self) -> list[list[Numbers]]:
+        """The numbers that the agents have, or their candidates, in the order of `labels`."""
         return [numbers_of(each.get("parameters", {}), each.get("variation")) for each in self.agents]
 
     @property

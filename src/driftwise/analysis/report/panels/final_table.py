@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.numbers import NOTE, number_cells, number_columns
+from driftwise.analysis.numbers import NOTE, number_cell, number_columns
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.report.panels.common import bootstrap_caution
@@ -95,7 +95,7 @@ def _catalogue(report: Report) -> dict[str, list[Measure]]:
         "numbers": [
             Measure(column, partial(_numbers, field))
             for field, column in number_columns(
-                each for data in report.values() for each in data.numbers
+                each for data in report.values() for agent in data.numbers for each in agent
             ).items()
         ],
         "seconds": [Measure(Column("seconds", ("seconds",)), _seconds)] if timed else [],
@@ -166,7 +166,7 @@ def _named(data: ReportData) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _numbers(field: str, data: ReportData) -> list[Cell]:
-    return number_cells(field, data.numbers)
+    return [number_cell(field, agent) for agent in data.numbers]
 
 
 def _seconds(data: ReportData) -> list[Cell]:
