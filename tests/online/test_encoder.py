@@ -133,6 +133,7 @@ def test_features_are_what_the_columns_say():
         (Number("x", 0, 2, "zero"), None, [0]),
         (Number("x", 0, 2, "own"), float("nan"), [0, 1]),
         (Number("x", 0, 2), 1e300, [1]),
+        (Number("x", -1e100, 1e100), -1.7e308, [-1]),
         (Number("x", 0, 2), True, [0]),
         (Number("x", 0, 2), np.bool_(False), [-1]),
         (Number("x", 0, 2), np.float32(0.5), [-0.5]),
@@ -238,6 +239,10 @@ WRONG = {
         r"columns\.x: high is missing: Number needs",
     ),
     "a range that is none": (columns(type="Number", low=1, high=1), "high must be above low"),
+    "an endless range": (
+        columns(type="Number", low=-1e308, high=1e308),
+        r"columns\.x: low must be a number in",
+    ),
     "an unknown setting": (columns(type="Cycle", period=7, width=1), r"columns\.x: width is no key of Cycle"),
     "words that repeat": (columns(type="Category", values=["1", 1]), "values must be different words"),
     "no words": (columns(type="Category", values=[]), "values must list at least one word"),

@@ -19,6 +19,7 @@ from driftwise.base.validation import ArgumentError, nearest, require_range
 Entries = Sequence[tuple[int, float]]  # places that are not 0, and their numbers
 Missing = Literal["refuse", "zero", "own"]
 LARGEST_INTEGER = 1 << 64  # that is a word
+LARGEST_EDGE = 1e100  # of a number's range, whose width has to be finite
 LONGEST = 200  # characters of a value in an error
 
 
@@ -65,8 +66,8 @@ class Number(Column):
     """A number, mapped from `[low, high]` to [−1, 1]; what lies outside counts as on the edge."""
 
     name: str = member(str)
-    low: float = scalar()
-    high: float = scalar()
+    low: float = scalar(at_least=-LARGEST_EDGE, at_most=LARGEST_EDGE)
+    high: float = scalar(at_least=-LARGEST_EDGE, at_most=LARGEST_EDGE)
     missing: Missing = choice("refuse", "zero", "own", default="refuse")
 
     def __post_init__(self) -> None:
