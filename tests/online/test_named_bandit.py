@@ -292,6 +292,23 @@ def test_settings_that_do_not_fit_are_refused_in_one_sentence(options, message):
         named(**options)
 
 
+def test_an_algorithm_with_samples_that_could_not_retire_arms_is_refused_from_the_start():
+    given: dict[str, Any] = {"own": CONTEXT, "shared": ARM, "max_arms": 2, "noise_scale": 0.3, "length": 5}
+    with pytest.raises(
+        ValueError, match=r"^when_full must be 'refuse' where weights are shared, for sw_lin_ucb"
+    ):
+        NamedBandit("sw_lin_ucb", **given, when_full="retire")
+    bandit = NamedBandit("sw_lin_ucb", **given)
+    bandit.learn_from({**ROW, **RED}, "red", 1.0)
+    with pytest.raises(ValueError, match=r"^algorithm must keep sums that weights can be taken out of"):
+        bandit.retire("red")
+    assert bandit.arms == ["red"]
+    alone = NamedBandit("sw_lin_ucb", **{**given, "shared": None}, when_full="retire")
+    lead(alone, 20, ["red", "blue"])
+    lead(alone, 20, ["green"], seed=1)
+    assert alone.arms == ["blue", "green"]
+
+
 def test_arms_that_nothing_tells_apart_are_refused():
     bandit = named(own=None, shared=ARM, max_arms=0)
     with pytest.raises(

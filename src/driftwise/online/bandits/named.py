@@ -17,6 +17,7 @@ from driftwise.online.bandits import saving
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.decision import ArmBlocks, NamedDecision
 from driftwise.online.bandits.pending import Outcome, Waiting, as_id
+from driftwise.online.bandits.renewal import keeps_samples
 from driftwise.online.bandits.samples import samples_of
 from driftwise.online.bandits.slots import ArmSettings, Slots
 from driftwise.online.encoding import Encoder
@@ -64,7 +65,11 @@ class NamedBandit:
         if "dim" in settings:
             raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
         encoding = ArmSettings(own, shared, max_arms, when_full)
-        self._start(encoding, Bandit(algorithm, dim=encoding.dim, **settings))
+        bandit = Bandit(algorithm, dim=encoding.dim, **settings)
+        if when_full == "retire" and None not in (own, shared) and keeps_samples(bandit.state):
+            expected = f"be 'refuse' where weights are shared, for {algorithm}, which keeps samples"
+            raise ArgumentError("when_full", expected, when_full)
+        self._start(encoding, bandit)
 
     def _start(self, encoding: ArmSettings, bandit: Bandit) -> None:
         self.encoding, self.bandit = encoding, bandit

@@ -39,9 +39,9 @@ def renewed(state: Any, block: np.ndarray) -> Any:
     $x^\top\Lambda^{-1}b$ and the norms of $\Lambda^{-1}$ and of $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$
     stay as they are for every x that is 0 in K. Without forgetting, and with restarts, it is then for ever as
     if the block had been kept beside the others. Exponential weights forget the marginalised sums as they
-    are. The bounds are then never narrower than with a block that is kept, and forgets too: the marginal of
-    $\eta\Lambda + (1-\eta)\lambda I$ is at least $\eta\Lambda' + (1-\eta)\lambda I$. A radius that is made of
-    $\log\det\Lambda$ loses the share of the block.
+    are. The norm of $\Lambda^{-1}$ is then never below that with a block that is kept, and forgets too: the
+    marginal of $\eta\Lambda + (1-\eta)\lambda I$ is at least $\eta\Lambda' + (1-\eta)\lambda I$. A radius
+    that is made of $\log\det\Lambda$ loses the share of the block.
 
     Agents that keep samples, in windows or for likelihoods, can begin a block anew that no sample shares with
     others; all else is an `ArgumentError`.
@@ -55,6 +55,15 @@ def renewed(state: Any, block: np.ndarray) -> Any:
     if isinstance(made, MixtureState):
         made = made._replace(origin=_cleared(made.origin, block))
     return made
+
+
+def keeps_samples(state: Any) -> bool:
+    """Whether a state has more than sums: then a block that samples share with others cannot begin anew."""
+    if not isinstance(state, Moments):
+        return type(state) not in AROUND or keeps_samples(getattr(state, AROUND[type(state)]))
+    sizes = list[int]()
+    map_tree(lambda leaf: sizes.append(np.ndim(leaf)), state.memory)
+    return any(size > state.gram.ndim - 2 for size in sizes)  # all else knows nothing of coordinates
 
 
 def _marginal(moments: Moments, block: np.ndarray) -> Moments:
@@ -93,10 +102,9 @@ def _shared(moments: Moments, block: np.ndarray) -> np.ndarray:
 
 
 def _renewed_memory(moments: Moments, block: np.ndarray, shared: np.ndarray) -> Any:
-    memory, sizes = moments.memory, list[int]()
-    map_tree(lambda leaf: sizes.append(np.ndim(leaf)), memory)
-    if all(size <= moments.gram.ndim - 2 for size in sizes):
-        return memory  # numbers that know nothing of coordinates
+    memory = moments.memory
+    if not keeps_samples(moments):
+        return memory
     if len(shared) or not isinstance(memory, (WindowMemory, Likelihood)):
         raise _refused(memory, "one that keeps samples, which have these weights and others")
     if isinstance(memory, Likelihood):
