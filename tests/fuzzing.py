@@ -186,9 +186,17 @@ def replay_arguments(number: int, folder: Path) -> list[str]:
             "--set",
             f"{pick(rng, KEYS)}={pick(rng, [*NUMBERS, *WORDS, '[', '{}', '[1, 2]', 'true'])}",
         ]
-    for name in ("--frozen", "--every", "--seed"):
+    for name in ("--frozen", "--every", "--seed", "--clip", "--delta", "--memory", "--k"):
         if rng.random() < 0.1:
             arguments += [name, str(pick(rng, [*NUMBERS, "", "x"]))]
+    if rng.random() < 0.4:
+        ranges = ["0,1", "-1,2", "1,0", "0", "a,b", "0,1e308", "-1e308,1e308", "0,1e-320"]
+        arguments += ["--range", pick(rng, ranges)]
+    if rng.random() < 0.3:
+        arguments += ["--learn", pick(rng, ["all", "accepted", "ALL"])]
+    if rng.random() < 0.3:
+        name = pick(rng, ["a", "lin_ucb", "logged", "", ":"])
+        arguments += [f"--policy={name}:{pick(rng, KEYS)}={pick(rng, NUMBERS)}"]
     return arguments + ["--shared"] * bool(rng.random() < 0.2) + ["--json"] * bool(rng.random() < 0.5)
 
 

@@ -22,7 +22,7 @@ SECONDS = 5.0  # of this process' own time, which other processes do not spend
 HANGING = 120  # seconds of any clock after which nothing comes any more, on the slowest machine
 NOTES = (  # that may go with a result, each once
     r"(driftwise: skipped \d+ of \d+ rows: [^\n]+\n)?"
-    r"(driftwise: the agent learnt from \d+ of \d+ events, [^\n]+\n)?"
+    r"(driftwise: \S+ learnt from \d+ of \d+ rows, [^\n]+\n)?"
 )
 VALIDATED, REPLAYED, LOADED = 4000, 2000, 4000
 BLOCK = 250

@@ -246,7 +246,7 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
 
 def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt = []
-    monkeypatch.setattr(Direct, "learn", lambda self, choice, reward: learnt.append(reward))
+    monkeypatch.setattr(Direct, "learn", lambda self, choice, reward, time: learnt.append(reward))
     found = replay(log, "lin_ucb", {"radius": 0.3}).final
     assert 0 < found.accepted == len(learnt) < found.events
     assert np.mean(learnt) == pytest.approx(found.values["replay"].value)
@@ -309,6 +309,26 @@ def test_words_are_one_hot_in_both_formats_and_in_blocks_of_any_size(tmp_path: P
         np.testing.assert_array_equal(samples.features, read[0].features)
     blocks = read[0].features.reshape(60, 3, 5)[np.arange(60), ["abc".index(arm) for arm in columns["arm"]]]
     np.testing.assert_allclose(blocks[:, 2:], np.eye(3)[np.arange(60) % 3] / np.sqrt(3))
+
+
+def test_times_are_read_as_seconds_timestamps_and_text(tmp_path: Path) -> None:
+    columns, seconds = drawn(20), 1.7e9 + 0.5 * np.arange(20)
+    moments = (1e6 * seconds).astype("datetime64[us]")
+    zoned = np.array([f"{moment}+00:00" for moment in moments])
+    written = {"seconds": seconds, "plain": moments.astype(str), "zoned": zoned}
+    logs = [write_csv(tmp_path / f"{name}.csv", columns | {"at": each}) for name, each in written.items()]
+    parquet.write_table(pa.table(columns | {"at": moments}), tmp_path / "log.parquet")
+    for path in (*logs, tmp_path / "log.parquet"):
+        (events,) = Log(path, **COLUMNS, time="at").events()
+        assert events.times == pytest.approx(seconds, abs=1e-5)
+    bad = write_csv(tmp_path / "bad.csv", columns | {"at": np.array(["noon"] * 20)})
+    with pytest.raises(ValueError, match=r"row 1: at must be times .*, got 'noon'"):
+        replay(Log(bad, **COLUMNS, time="at"), "uniform")
+    late = write_csv(tmp_path / "late.csv", columns | {"at": 1000 * seconds})
+    with pytest.raises(
+        ValueError, match=r"row 1: at must be seconds since 1970, within ±1e\+11, got 1.7e\+12"
+    ):
+        replay(Log(late, **COLUMNS, time="at"), "uniform")
 
 
 def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path: Path) -> None:

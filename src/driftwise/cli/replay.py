@@ -53,6 +53,10 @@ def _replay(
             "COL", "The logged action's probability.  [default: its share of the log, if actions are random]"
         ),
     ] = None,
+    time: Annotated[
+        str | None,
+        word("COL", "Its time, in seconds or ISO 8601, for agents that forget by the clock."),
+    ] = None,
     algorithm: Annotated[
         str | None,
         word("NAME", "See 'driftwise list'.  [default: d_lin_ucb, rate 0.999, noise_scale 0.5]"),
@@ -119,7 +123,7 @@ def _replay(
     made = dict(map(_policy, policies)) if policies else single
     if len(made) < len(policies or []):
         raise InputError(f"--policy must have different names, got {policies}")
-    columns = dict(action=action, reward=reward, features=features, propensity=propensity)
+    columns = dict(action=action, reward=reward, features=features, propensity=propensity, time=time)
     log = open_log(file, needed=("action", "reward"), encoder=encoder, **columns)
     learning = dict(learn=learn, clip=clip, shared=shared, frozen_after=frozen, every=every, seed=seed)
     judging = dict(reward_range=_range(reward_range), delta=delta, memory=memory, k=k, against=against)

@@ -25,6 +25,25 @@ def as_floats(column: Any) -> Any:
     return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
+def as_seconds(column: Any) -> np.ndarray:
+    """Times as seconds since 1970, NaN where one is missing: numbers, timestamps, or text in ISO 8601."""
+    column = _plain(column)
+    if are_words(column):
+        column = _as_timestamps(_trimmed(column))
+    if not pa.types.is_temporal(column.type):
+        return as_floats(column)
+    since = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+    return pc.cast(since, pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6
+
+
+def _as_timestamps(words: Any) -> Any:
+    """Times as they are written, all with a time zone or all without, which is UTC then."""
+    try:
+        return pc.cast(words, pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return pc.cast(words, pa.timestamp("us", tz="UTC"))
+
+
 def texts(column: Any) -> Any:
     """A column in which `True` and `False` are numbers, if it is text."""
     column = _plain(column)

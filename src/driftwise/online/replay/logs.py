@@ -15,15 +15,17 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from driftwise.base.files import require_regular
+from driftwise.base.times import LATEST
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
 from driftwise.online.encoding import Category, Encoder, Hashed
 from driftwise.online.limits import LARGEST_REWARD
-from driftwise.online.replay.cells import are_words, as_floats, as_words, reads_as_number, texts
+from driftwise.online.replay.cells import are_words, as_floats, as_seconds, as_words, reads_as_number, texts
 from driftwise.online.replay.contexts import Seen
 
 BYTES_AT_ONCE = 1 << 20
 SUFFIXES = (".csv", ".parquet")
 MAX_ACTIONS = 1000
+COLUMNS = ("action", "reward", "features", "propensity", "time")
 
 
 class Events(NamedTuple):
@@ -33,6 +35,7 @@ class Events(NamedTuple):
     rewards: np.ndarray  # [n]
     features: dict[str, np.ndarray]  # [n] each, of numbers or of words
     propensities: np.ndarray | None  # [n] the chance that the logged action had
+    times: np.ndarray | None  # [n] in seconds since 1970
     skipped: int  # rows of the block with a value that is missing or not finite
 
 
@@ -70,6 +73,8 @@ class Log:
       features: the columns of the context, known before the decision, of numbers, or of words, none of which
         reads as a number.
       propensity: the column with the probability at which the logging policy took that action, if known.
+      time: the column of the time of the decision, if known: seconds since 1970, timestamps, or ISO 8601; it
+        is needed by agents that forget by the clock.
       encoder: what becomes of the features; by default numbers are scaled from their range in the log to
         [−1, 1], and words are one-hot.
       bytes_at_once: how much of the file is held at a time; nothing else depends on it.
@@ -80,6 +85,7 @@ class Log:
     reward: str
     features: tuple[str, ...] = ()
     propensity: str | None = None
+    time: str | None = None
     encoder: Encoder | None = None
     bytes_at_once: int = BYTES_AT_ONCE
 
@@ -95,13 +101,13 @@ class Log:
             raise ArgumentError("features", "name at least one column", self.features, "none")
         for name in self.columns:
             if self.columns.count(name) > 1:
-                names = "action, reward, features and propensity"
+                names = "action, reward, features, propensity and time"
                 raise ArgumentError(names, "be different columns", name, f"{name!r} twice")
 
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [*filter(None, [self.action, self.reward, *self.features, self.propensity])]
+        return [*filter(None, [self.action, self.reward, *self.features, self.propensity, self.time])]
 
     @property
     def has_propensities(self) -> bool:
@@ -110,7 +116,7 @@ class Log:
 
     def described(self) -> dict[str, Any]:
         """Plain values that say what is read."""
-        columns = {name: getattr(self, name) for name in ("action", "reward", "features", "propensity")}
+        columns = {name: getattr(self, name) for name in COLUMNS}
         encoder = None if self.encoder is None else self.encoder.to_table()
         return {"log": str(self.path)} | columns | {"encoder": encoder}
 
@@ -200,8 +206,10 @@ class Log:
         }
         unnamed = np.full(batch.num_rows, "", dtype=object)
         actions = unnamed if self.action is None else as_words(batch.column(self.action))
-        needed = [*numbers.values(), *(each for name, each in features.items() if name not in self._optional)]
-        usable = np.logical_and.reduce([actions != None, *map(_present, needed)])  # noqa: E711
+        times = None if self.time is None else self._times(batch, self.time, first_row)
+        needed = [each for name, each in features.items() if name not in self._optional]
+        needed += [*numbers.values(), *(() if times is None else (times,)), actions]
+        usable = np.logical_and.reduce([_present(each) for each in needed])
         chances = None if self.propensity is None else numbers[self.propensity]
         if chances is not None:
             for i in np.flatnonzero(usable & ~((chances > 0) & (chances <= 1))):
@@ -210,13 +218,27 @@ class Log:
             chances = chances[usable]
         features = {name: each[usable] for name, each in features.items()}
         rewards, skipped = numbers[self.reward][usable], int((~usable).sum())
-        return Events(actions[usable], rewards, features, chances, skipped)
+        times = None if times is None else times[usable]
+        return Events(actions[usable], rewards, features, chances, times, skipped)
 
     @property
     def _optional(self) -> set[str]:
         """Features whose encoder knows what to do where they are missing."""
         columns = () if self.encoder is None else self.encoder.columns
         return {column.name for column in columns if column.missing != "refuse"}
+
+    def _times(self, batch: pa.RecordBatch, name: str, first_row: int) -> np.ndarray:
+        column = batch.column(name)
+        try:
+            times = as_seconds(column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            kinds = "seconds since 1970, timestamps, or ISO 8601"
+            found = f"{name} must be times ({kinds}), got {column[0].as_py()!r}"
+            raise self._wrong(first_row, found) from None
+        for i in np.flatnonzero(np.isfinite(times) & (np.abs(times) > LATEST)):
+            found = f"{name} must be seconds since 1970, within ±{LATEST:g}, got {times[i]:g}"
+            raise self._wrong(first_row + i, found)
+        return times
 
     def _numbers(self, batch: pa.RecordBatch, name: str, first_row: int) -> np.ndarray:
         """A column as float64, NaN where it is missing."""

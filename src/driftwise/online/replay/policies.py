@@ -79,7 +79,7 @@ class Player:
         """A row, as the policy's estimators see it, before the policy learns from it."""
         decider, (arms, arm, reward, propensity, *_) = self._policy.decider, row
         try:
-            offer = decider.offer(arms, number).with_floor(self._policy.epsilon)
+            offer = decider.offer(arms, number, row.time).with_floor(self._policy.epsilon)
         except FloatingPointError as error:
             raise ValueError(str(error)) from None
         chances, all_rows = offer.chances, self._options.learn == "all"
@@ -91,8 +91,8 @@ class Player:
         outcomes = None if scaled is None else self._outcomes(row, scaled, weight, chances, predictions)
         if (accepted or all_rows) and not 0 < self._frozen <= number:
             if all_rows:  # as if it had been the only arm, since somebody else chose it
-                offer, arm = decider.offer(arms[arm : arm + 1], number), 0
-            decider.learn(decider.choice(offer, arm), reward)
+                offer, arm = decider.offer(arms[arm : arm + 1], number, row.time), 0
+            decider.learn(decider.choice(offer, arm), reward, row.time)
             self.learnt += 1
         return Event(reward, weight, full - weight, expected, predicted, accepted, chances, scaled, outcomes)
 

@@ -22,6 +22,7 @@ class Row(NamedTuple):
     propensity: float
     chances: np.ndarray | None  # [num_arms] the probabilities that all arms had, if known
     places: np.ndarray  # [num_arms] numbers of the arms among all actions
+    time: float  # in seconds; 0 where it is not known
 
 
 class Rows(NamedTuple):
@@ -34,6 +35,7 @@ class Rows(NamedTuple):
     dim: int
     all_chances: bool  # whether the probabilities of all arms are known
     dependence: Dependence | None  # of actions without propensities
+    has_times: bool
     read: Callable[[], Iterator[Row]]
 
 
@@ -56,13 +58,14 @@ def _of_table(log: Log, shared: bool, assume_random: bool) -> Rows:
         for events in log.events():
             arms = seen.arms(log, events)
             propensities = seen.propensities(events, arms)
-            numbers = arms.tolist(), events.rewards.tolist(), propensities.tolist()
+            times = np.zeros(len(arms)) if events.times is None else events.times
+            numbers = (each.tolist() for each in (arms, events.rewards, propensities, times))
             for context, *others in zip(encoding.contexts(events.features), *numbers, strict=True):
-                arm, reward, propensity = others
-                yield Row(encoding.actions(context), arm, reward, propensity, shares, places)
+                arm, reward, propensity, time = others
+                yield Row(encoding.actions(context), arm, reward, propensity, shares, places, time)
 
     facts = seen.rows, seen.skipped, tuple(seen.actions), seen.least_propensity, encoding.dim
-    return Rows(*facts, shares is not None, dependence, read)
+    return Rows(*facts, shares is not None, dependence, log.time is not None, read)
 
 
 def _of_decisions(log: DecisionLog) -> Rows:
@@ -86,6 +89,6 @@ def _of_decisions(log: DecisionLog) -> Rows:
             if each.reward is not None:
                 propensity = float(each.probabilities[each.arm])
                 here = np.array([places[name] for name in names_of(each)])
-                yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities, here)
+                yield Row(each.arms, each.arm, each.reward, propensity, each.probabilities, here, each.time)
 
-    return Rows(number, skipped, tuple(places), least, dim, True, None, read)
+    return Rows(number, skipped, tuple(places), least, dim, True, None, True, read)
