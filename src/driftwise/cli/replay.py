@@ -147,7 +147,7 @@ def _replay(
 
 def _policy(text: str) -> tuple[str, Any]:
     """A policy by its name: a table, or the bandit of a file."""
-    from driftwise.online import Bandit, load
+    from driftwise.online import Bandit, NamedBandit, load
 
     name, _, settings = text.partition(":")
     table = _parameters("--policy", [each for each in settings.split(",") if each.strip()])
@@ -157,7 +157,7 @@ def _policy(text: str) -> tuple[str, Any]:
         bandit = check(load, table["file"])
     except OSError as error:
         raise InputError(f"--policy: {table['file']} cannot be read: {error.strerror or error}") from None
-    if not isinstance(bandit, Bandit) or len(table) > 1:
+    if not isinstance(bandit, Bandit | NamedBandit) or len(table) > 1:
         raise InputError(f"--policy must have nothing but the file of a Bandit, got {text!r}")
     return name.strip(), bandit
 

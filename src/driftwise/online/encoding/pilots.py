@@ -51,7 +51,11 @@ def learnt_columns(frame: Any, columns: Any, deviations: float | None) -> Iterat
 def _learnt(name: str, table: Mapping[str, Any], values: list[Any], deviations: float | None) -> dict:
     """Settings of a column that its table does not have."""
     if table["type"] == "Number" and not {"low", "high"} <= table.keys():
-        low, high = _edges(np.array([as_number(name, value) for value in values]), deviations)
+        numbers = np.array([as_number(name, value) for value in values])
+        low, high = edges(float(numbers.min()), float(numbers.max()))
+        if deviations is not None and numbers.min() < numbers.max():
+            mean, reach = float(numbers.mean()), deviations * float(numbers.std())
+            low, high = mean - reach, mean + reach
         booleans = all(isinstance(value, (bool, np.bool_)) for value in values)
         return {"low": 0.0, "high": 1.0} if booleans else {"low": low, "high": high}
     if table["type"] == "Category" and "values" not in table:
@@ -63,16 +67,12 @@ def _learnt(name: str, table: Mapping[str, Any], values: list[Any], deviations: 
     return {}
 
 
-def _edges(numbers: np.ndarray, deviations: float | None) -> tuple[float, float]:
-    """The numbers that become −1 and 1; a number that is always the same becomes 0."""
-    low, high = numbers.min(), numbers.max()
-    if low == high:
-        around = max(1.0, abs(float(low)))  # 1 is less than the rounding of a large number
-        return float(low) - around, float(high) + around
-    if deviations is None:
-        return float(low), float(high)
-    mean, reach = float(numbers.mean()), deviations * float(numbers.std())
-    return mean - reach, mean + reach
+def edges(low: float, high: float) -> tuple[float, float]:
+    """The numbers that become −1 and 1 for a range; a number that never varies becomes 0."""
+    if low < high:
+        return low, high
+    around = max(1.0, abs(low))  # 1 is less than the rounding of a large number
+    return low - around, high + around
 
 
 def _type(name: str, values: list[Any]) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from driftwise.online.encoding import Category, Column, Encoder, Number
-
-MAX_WORDS = 1000  # of a feature
+from driftwise.online.encoding.pilots import MOST_WORDS, edges
 
 
 class Seen:
@@ -24,8 +23,8 @@ class Seen:
             if values.dtype == object:
                 words = self._words.setdefault(name, set())
                 words.update(values)
-                if len(words) > MAX_WORDS:
-                    most = f"{name} must have at most {MAX_WORDS:,} different words, got more"
+                if len(words) > MOST_WORDS:
+                    most = f"{name} must have at most {MOST_WORDS:,} different words, got more"
                     raise ValueError(f"{most}: take an encoder that hashes them")
             elif len(values):
                 low, high = self._ranges.get(name, (np.inf, -np.inf))
@@ -38,8 +37,4 @@ class Seen:
     def _column(self, name: str) -> Column:
         if name in self._words:
             return Category(name, tuple(sorted(self._words[name])))
-        low, high = self._ranges[name]
-        if low == high:
-            around = max(1.0, abs(low))
-            low, high = low - around, high + around
-        return Number(name, low, high)
+        return Number(name, *edges(*self._ranges[name]))

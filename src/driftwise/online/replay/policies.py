@@ -15,6 +15,7 @@ from driftwise.base.validation import ArgumentError, require_kind
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Decider
 from driftwise.online.bandits.fastest import decider_of
+from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.replay.estimates import Event
 from driftwise.online.replay.intervals import Range, pseudo_outcome
 from driftwise.online.replay.options import Options
@@ -33,14 +34,14 @@ class Policy(NamedTuple):
     epsilon: float
 
 
-def policy_of(name: str, given: Mapping[str, Any] | Bandit, dim: int, seed: int) -> Policy:
+def policy_of(name: str, given: Mapping[str, Any] | Bandit | NamedBandit, dim: int, seed: int) -> Policy:
     """The policy of a table with its `algorithm`, or else of that name, and parameters; or of a bandit."""
     require_kind("policies", name, str)
     if name == LOGGED:
         raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
     with errors_under(f"policy {name}"):
-        if isinstance(given, Bandit):
-            return _of_bandit(given, dim)
+        if isinstance(given, Bandit | NamedBandit):
+            return _of_bandit(given if isinstance(given, Bandit) else given.bandit, dim)
         parameters = dict(given)
         algorithm = parameters.pop("algorithm", name)
         exploring = [each for each in EXPLORING if not lookup(algorithm).takes(each)]

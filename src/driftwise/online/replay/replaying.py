@@ -13,6 +13,7 @@ import numpy as np
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.deciders import Draws
+from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.replay.evaluations import Evaluation, Evaluator
 from driftwise.online.replay.independence import Dependence
@@ -67,7 +68,7 @@ class Replay:
 
 def replay(
     log: Log | DecisionLog,
-    policies: Mapping[str, Mapping[str, Any] | Bandit],
+    policies: Mapping[str, Mapping[str, Any] | Bandit | NamedBandit],
     options: Options | None = None,
     *,
     progress: Callable[[int, int], None] = lambda done, total: None,
