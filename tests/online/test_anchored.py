@@ -27,6 +27,7 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "weight_ucb": {"rate": 0.9},
     "sw_lin_ucb": {"length": 30},
     "restart_lin_ucb": {"period": 50},
+    "robust_weight_ucb": {"rate": 0.9, "corruption": 2.0},
 }
 NUM = SHORTEST + 40  # more rounds than an anchor lives
 

@@ -15,8 +15,9 @@ from driftwise.base.types import Spec
 from driftwise.online.bandits.deciders import Choice, Decider, Direct, Draws, Planned
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
+from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
 from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import ConfidenceRadius
 from tests.online.streams import BANDITS, make, rounds
@@ -49,6 +50,22 @@ def test_the_direct_way_equals_the_planned_one(name):
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("forgetting", [SlidingWindow(9), PeriodicRestart(25)], ids=str)
+def test_the_direct_way_is_as_cautious_as_the_planned_one(forgetting):
+    agent = bandit_agent(Spec.bandit(dim=3, num_arms=1), forgetting, Ucb(0.5, "single"), 0.3, Caution(0.4))
+    direct, planned = decider_of(agent, 3), Planned(agent, Draws(3))
+    assert isinstance(direct, Direct)
+    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
+        fast, slow = choose(direct, arms, t), choose(planned, arms, t)
+        np.testing.assert_allclose(fast[1:3], slow[1:3], rtol=0, atol=1e-9)
+        direct.learn(fast, reward)
+        planned.learn(slow, reward)
+    plain = Planned(dataclasses.replace(agent, caution=None), Draws(3))
+    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
+        plain.learn(choose(plain, arms, t), reward)
+    assert np.linalg.norm(plain.state.gram - planned.state.gram) > 0.1
 
 
 @pytest.mark.parametrize("origin", ["zero", "first"])

@@ -14,6 +14,7 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
+from driftwise.base.arrays import mapped_or_nan
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
 from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh
@@ -268,9 +269,12 @@ class Direct:
         return self._gram
 
     def _weight(self, features: np.ndarray, alpha: float) -> float:
-        """`w = min{1, α/‖φ‖}` in the norm of `Λ⁻¹`, before the sample is in it."""
-        (mapped,) = self._inverse.map(features[None])
-        return alpha / max(math.sqrt(max(mapped.dot(features).item(), 0.0)), alpha)
+        """`w = min{1, α/‖φ‖}` in the norm of `Λ⁻¹`, before the sample is in it.
+
+        From no anchor: sums are bit for bit the same after a restart, anchors are not.
+        """
+        squared = (mapped_or_nan(self._gram, features[None]) @ features).item()
+        return alpha / max(math.sqrt(max(squared, 0.0)), alpha)
 
     def _leaving(self) -> np.ndarray | None:
         """Features of the sample that the next one puts out of a window."""
