@@ -16,6 +16,7 @@ from driftwise.environments import LinearBandit
 from driftwise.environments.arms import orthogonal_arms
 from driftwise.environments.corruption import SignFlips
 from driftwise.environments.paths import abrupt_path
+from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.radii import ConfidenceRadius
@@ -97,3 +98,17 @@ def test_an_adversary_who_spoils_the_best_arm_ruins_a_plain_agent_and_not_a_robu
     told |= dict(corruption=3.0)
     assert regret(cw_oful(spoilt.spec, **told), spoilt, 300) < 0.5 * 120
     assert regret(robust_weight_ucb(spoilt.spec, rate=0.999, **told), spoilt, 300) < 0.5 * 120
+
+
+@pytest.mark.slow
+def test_what_cw_oful_loses_is_a_line_in_the_corruption_while_oful_loses_all():
+    """As docs/robust.md says, with fewer runs: 27 for each unit of corruption, give or take a fifth."""
+    lost = {
+        (one.environment_label, one.name): float(one.result.cumulative_regret[..., -1].mean())
+        for one in run_experiment(EXPERIMENTS["corrupted_bandit"], num_runs=4)
+    }
+    for amount in (5, 10, 20, 40):
+        told = lost[f"C = {amount}", f"CW-OFUL, C = {amount}"]
+        assert 0.8 * 27 * amount < told < 1.2 * 27 * amount
+        assert lost[f"C = {amount}", "OFUL"] > 2700
+    assert lost["C = 0", "OFUL"] < 50
