@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from driftwise.base.arrays import map_tree
 from driftwise.base.validation import ArgumentError
-from driftwise.online import EpisodicAgent, files, load
+from driftwise.online import Bandit, EpisodicAgent, files, load
+from driftwise.online.sizes import least_numbers
+from driftwise.parts.detectors import Glr
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
-from tests.online.streams import lead, make
+from tests.online.streams import BANDITS, lead, make
 
 Header = dict[str, Any]
 SENTENCE = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
@@ -27,9 +30,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "agent.safetensors"
 
 
-def saved(path: Path, name: str = "d_lin_ucb") -> None:
+def saved(path: Path, name: str = "d_lin_ucb", **options: Any) -> None:
     """A bandit with decisions that wait, and some that have expired."""
-    bandit = make(name, max_pending=4)
+    bandit = make(name, max_pending=4, **options)
     lead(bandit, 25, seed=1)
     bandit.save(path)
 
@@ -287,6 +290,9 @@ EPISODIC: dict[str, Callable[[Any, Any], Any]] = {
     "features that are no numbers": lambda _, tensors: tensors.update(features=tensors["features"] > 0),
     "a plan that is missing": told(num_episodes=5, plan_every=2),
     "a long horizon": lambda description, _: description["agent"]["spec"].update(horizon=10**12),
+    "a long window": lambda description, _: description["agent"].update(
+        forgetting={"type": "SlidingWindow", "length": 10**9, "capacity": 0}
+    ),
     "many states": lambda description, _: description["agent"]["spec"].update(num_states=10**12),
     "other states": lambda description, _: description["agent"]["spec"].update(num_states=2),
     "a state that is not finite": put("state.0", np.nan),
@@ -309,15 +315,49 @@ def test_features_that_the_caller_should_not_have_given_are_named_in_one_line(pa
         load(path, features=np.zeros((100, 100)))
 
 
-def test_more_memories_than_a_file_has_sums_of_are_refused_before_they_take_memory(path):
-    def longer(config: Any) -> Any:
-        if isinstance(config, dict):
-            return {name: longer(each) for name, each in config.items()}
-        return 1000 * config if isinstance(config, list) else config
+def with_sizes(config: Any, name: str, size: Any) -> Any:
+    """A description in which all that has a name is as large, and lists are as long."""
+    if isinstance(config, list):
+        return size * config if name == "lists" else config
+    if not isinstance(config, dict):
+        return config
+    return {key: size if key == name else with_sizes(each, name, size) for key, each in config.items()}
 
-    saved(path, "adaptive_lin_ucb")
-    resealed(path, lambda description, _: description.update(agent=longer(description["agent"])))
+
+SIZES = [
+    ("adaptive_lin_ucb", "lists", 1000),
+    ("d_lin_ucb", "dim", 10**6),
+    ("d_lin_ucb", "horizon", 10**9),
+    ("sw_lin_ucb", "length", 10**9),
+    ("sw_lin_ucb", "capacity", 10**9),
+    ("master", "num_orders", 10**9),
+    ("dynamic_lin_ucb", "capacity", 10**9),
+    ("dynamic_lin_ucb", "longest_window", 10**9),
+    ("change_detection", "window", 10**9),
+    ("glb_weight_ucb", "capacity", 10**9),
+]
+
+
+@pytest.mark.parametrize(("name", "size", "value"), SIZES)
+def test_sizes_beyond_a_file_are_refused_before_they_take_memory(name, size, value, path, monkeypatch):
+    saved(path, name, **({"detector": Glr(noise_scale=0.5)} if name == "change_detection" else {}))
+    resealed(path, lambda told, _: told.update(agent=with_sizes(told["agent"], size, value)))
+    monkeypatch.setattr(Bandit, "_start", None)  # where memory is taken
     refused(path, r".*sizes must be those of the \d+ numbers in the file")
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_sizes_that_are_asked_for_are_not_more_than_there_are(name):
+    found = list[int]()
+    bandit = make(name)
+    map_tree(lambda leaf: found.append(np.size(leaf)), bandit.state)
+    assert least_numbers(bandit.agent) <= sum(found)
+
+
+def test_more_draws_than_anybody_needs_are_refused(path):
+    saved(path)
+    resealed(path, lambda told, _: told.update(num_draws=10**9))
+    refused(path, r".*num_draws must be an integer below 2\^16, got 1000000000")
 
 
 NO_SUMS = {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.base.part import grid_shape
 from driftwise.base.times import moment_of, moments_of
 from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers, require_within
@@ -64,8 +62,3 @@ def samples_of(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> 
 def takes_weights(agent: Agent) -> bool:
     """Whether a sample of weight w is one whose features and reward are √w times as large."""
     return isinstance(agent.base if isinstance(agent, MixtureOfMemories) else agent, LeastSquares)
-
-
-def num_memories(agent: Agent) -> int:
-    """Number of regressions that learn at once."""
-    return math.prod(grid_shape(agent.base)) if isinstance(agent, MixtureOfMemories) else 1

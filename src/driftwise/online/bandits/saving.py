@@ -12,8 +12,8 @@ from driftwise.base.part import from_config
 from driftwise.base.validation import require_kind
 from driftwise.online import files
 from driftwise.online.bandits import pending_files
-from driftwise.online.bandits.samples import num_memories
 from driftwise.online.bandits.settings import BanditSettings
+from driftwise.online.sizes import least_numbers
 from driftwise.online.summary import Gauge
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def restore(bandit: Bandit, file: files.AgentFile) -> None:
     given, tensors = dict(file.description), file.tensors
     del given["kind"]
     metadata, agent = given.pop("metadata"), require_kind("agent", from_config(given.pop("agent")), Agent)
-    files.require_numbers(tensors, num_memories(agent) * agent.spec.dim**2)
+    files.require_numbers(tensors, least_numbers(agent))
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
     pending_files.restore(bandit._pending, tensors, like)

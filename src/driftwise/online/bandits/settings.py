@@ -23,7 +23,7 @@ class BanditSettings:
     expire_after: int | None
     expire_after_seconds: float | None
     epsilon: float = scalar(at_least=0, at_most=1)
-    num_draws: int = count(bits=64)
+    num_draws: int = count(bits=16)
     reward_range: Sequence[float] | None
     outside: Literal["refuse", "clip"] = choice("refuse", "clip", default="refuse")
 

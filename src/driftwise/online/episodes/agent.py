@@ -19,11 +19,13 @@ from driftwise.base.validation import ArgumentError, require_count, require_kind
 from driftwise.online import files
 from driftwise.online.episodes.blocks import BlockLeastSquares, in_blocks
 from driftwise.online.episodes.memory import MemoryPlan, RememberedLeastSquares
+from driftwise.online.episodes.mixture import RememberedMixture
 from driftwise.online.episodes.practice import with_practice
 from driftwise.online.episodes.remembering import remembering
 from driftwise.online.episodes.states import States, Step, states_in, states_of, with_rewards
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
+from driftwise.online.sizes import least_numbers
 from driftwise.online.summary import EpisodicSummary, Gauge, watched
 from driftwise.parts.least_squares import LeastSquares
 
@@ -255,7 +257,10 @@ class EpisodicAgent:
         (description, tensors, seen), made = file, cls.__new__(cls)
         agent = require_kind("agent", from_config(description["agent"]), Agent)
         spec = agent.spec
-        files.require_numbers(tensors, max(spec.horizon, (spec.num_states - 1) * spec.num_actions * spec.dim))
+        num = (spec.num_states - 1) * spec.num_actions * spec.dim
+        if isinstance(agent, (RememberedLeastSquares, RememberedMixture)):
+            num = agent.memory * spec.horizon * spec.num_actions * spec.dim
+        files.require_numbers(tensors, max(num, least_numbers(agent)))
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
         options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
