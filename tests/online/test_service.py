@@ -233,6 +233,31 @@ def test_a_full_disk_refuses_and_takes_the_agent_back_to_the_log(service: Any, t
     close(engine)
 
 
+def test_a_file_counts_once_the_log_has_all_that_it_has_seen(service: Any, tmp_path: Path) -> None:
+    engine, decided, go_on = service.Engine(tmp_path), threading.Event(), threading.Event()
+
+    def slowly(asked: Any) -> Any:
+        answer = engine.decide(asked)
+        decided.set()
+        go_on.wait()
+        return answer
+
+    asked = service.Decide(**offer(random.Random(0), "a"))
+    deciding = threading.Thread(target=engine.do, args=(slowly, asked))
+    saving = threading.Thread(target=engine.save)
+    deciding.start()
+    decided.wait()
+    saving.start()
+    saving.join(0.2)  # the agent has decided, and the log does not have it
+    early = engine.path.exists()
+    go_on.set()
+    deciding.join()
+    saving.join()
+    assert not early
+    assert load(engine.path).summary().decisions == 1
+    close(engine)
+
+
 def test_a_second_process_on_a_folder_and_a_log_that_is_behind_are_refused(
     service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
