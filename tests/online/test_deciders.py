@@ -15,6 +15,8 @@ from driftwise.base.types import Spec
 from driftwise.online.bandits.deciders import Choice, Decider, Direct, Draws, Planned
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
+from driftwise.online.episodes.blocks import in_blocks
+from driftwise.online.episodes.remembering import remembering
 from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
@@ -66,6 +68,19 @@ def test_the_direct_way_is_as_cautious_as_the_planned_one(forgetting):
     for t, (arms, reward) in enumerate(rounds(60, seed=4)):
         plain.learn(choose(plain, arms, t), reward)
     assert np.linalg.norm(plain.state.gram - planned.state.gram) > 0.1
+
+
+def test_what_knows_no_caution_leaves_it_to_plans_or_refuses():
+    base = bandit_agent(
+        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.9, 1.0)), Ucb(0.5, "single"), 0.3, Caution(0.4)
+    )
+    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "zero")
+    assert isinstance(decider_of(agent, 3), Planned)
+    spec = Spec(num_states=4, num_actions=2, dim=3, horizon=2)
+    states = dataclasses.replace(base, spec=spec, forgetting=ExponentialWeights(0.9))
+    assert in_blocks(states) is states
+    with pytest.raises(ValueError, match=r"^algorithm must be one of least squares for continuous states"):
+        remembering(states, memory=9, tolerance=0.1)
 
 
 @pytest.mark.parametrize("origin", ["zero", "first"])

@@ -31,7 +31,7 @@ def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
     if isinstance(agent, Wrapper) and not isinstance(agent, MixtureOfMemories):
         base: Any = remembering(inner, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
-    if not isinstance(inner, LeastSquares) or inner.noise is not None:
+    if not isinstance(inner, LeastSquares) or inner.noise is not None or inner.caution is not None:
         raise ArgumentError("algorithm", "be one of least squares for continuous states", agent)
     if isinstance(agent, MixtureOfMemories):
         return _sharing(agent, SHARED if memory is None else require_count("memory", memory), tolerance)
