@@ -246,7 +246,11 @@ WRONG = {
     "an unknown setting": (columns(type="Cycle", period=7, width=1), r"columns\.x: width is no key of Cycle"),
     "words that repeat": (columns(type="Category", values=["1", 1]), "values must be different words"),
     "no words": (columns(type="Category", values=[]), "values must list at least one word"),
-    "too many features": (columns(type="Hashed", buckets=20_000), "at most 10,000, got 20,001 of them"),
+    "too many features": (columns(type="Hashed", buckets=16_000), "at most 10,000, got 16,001 of them"),
+    "endless buckets": (
+        columns(type="Hashed", buckets=10**12),
+        r"columns\.x: buckets must be an integer below",
+    ),
     "no feature": ({"constant": False}, "columns must make at least one feature"),
     "no table": ({"columns": {"x": 3}}, r"columns\.x must be a table, got 3"),
     "an unknown key": ({"column": {}}, "column is no key of Encoder"),

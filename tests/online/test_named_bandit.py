@@ -78,25 +78,61 @@ def test_shared_weights_see_the_columns_of_context_and_arm_beside_blocks_of_thei
     assert bits(bandit.bandit.state) == bits(plain.state)
 
 
-def test_an_arm_that_retires_leaves_what_it_taught_and_one_that_comes_begins_anew():
-    """Against a regression with a block for every arm that there ever was, also for a name that returns."""
-    rng, root, reference = np.random.default_rng(1), np.sqrt(2), EveryArm(ARM.dim, CONTEXT.dim, 1.0)
-    bandit = NamedBandit("lin_ucb", own=CONTEXT, shared=ARM, max_arms=2, when_full="retire", radius=1.0)
-    lives: dict[str, int] = {}
-    for t, row in enumerate(rows(60)):
-        before, name = bandit.arms, f"arm {rng.integers(4)}"
-        full = {**row, "price": float(rng.uniform(0, 10))}
-        decision = bandit.decide(row, {name: {"price": full["price"]}})
-        lives |= {each: lives.get(each, 0) + 1 for each in {*before} - {*bandit.arms}}  # they are gone
-        life = f"{name}, life {lives.get(name, 0)}"
-        if t > 5:
-            expected, width, _ = reference.prediction(ARM(full) / root, CONTEXT(full) / root, life)
-            np.testing.assert_allclose(decision.index - decision.bonus, expected, rtol=0, atol=1e-10)
-            np.testing.assert_allclose(decision.bonus, width, rtol=0, atol=1e-10)
-        reward = float(rng.normal())
-        bandit.learn(decision.id, reward)
-        reference.learn(ARM(full) / root, CONTEXT(full) / root, life, reward)
-    assert sum(lives.values()) > 10
+class Kept:
+    """What a bandit with named arms should know and wait for: a regression that never lets an arm go."""
+
+    def __init__(self) -> None:
+        self.lives: dict[str, int] = {}
+        self.waiting: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.regression = EveryArm(ARM.dim, CONTEXT.dim, 1.0)
+
+    def of(self, name: str, row: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, str]:
+        return ARM(row) / np.sqrt(2), CONTEXT(row) / np.sqrt(2), f"{name}, life {self.lives.get(name, 0)}"
+
+    def gone(self, names: set[str]) -> None:
+        self.lives |= {name: self.lives.get(name, 0) + 1 for name in names}
+        self.waiting = {id: each for id, each in self.waiting.items() if each[0] not in names}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_others_know_what_a_regression_with_every_arm_that_ever_was_knows(seed):
+    """Six names through three slots: offered, rewarded late or never, retired, copied, come again."""
+    rng, kept = np.random.default_rng(seed), Kept()
+    bandit = NamedBandit("lin_ucb", own=CONTEXT, shared=ARM, max_arms=3, when_full="retire", radius=1.0)
+    for t, row in enumerate(rows(120, seed)):
+        before, names = (
+            {*bandit.arms},
+            [f"arm {i}" for i in rng.choice(6, size=rng.integers(1, 4), replace=False)],
+        )
+        arms = {name: {"price": float(rng.uniform(0, 10))} for name in names}
+        match rng.choice(["decide", "learn", "learn from", "retire", "copy"], p=[0.5, 0.3, 0.08, 0.08, 0.04]):
+            case "decide":
+                decision = bandit.decide(row, arms)
+                kept.gone(before - {*bandit.arms})
+                known = kept.of(decision.arm, {**row, **arms[decision.arm]})
+                if t > 20:
+                    expected = kept.regression.prediction(*known)[:2]
+                    found = decision.index - decision.bonus, decision.bonus
+                    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+                kept.waiting[decision.id] = decision.arm, {**row, **arms[decision.arm]}
+            case "learn" if kept.waiting:
+                id = [*kept.waiting][rng.integers(len(kept.waiting))]
+                reward, known = float(rng.normal()), kept.of(*kept.waiting.pop(id))
+                bandit.learn(id, reward)
+                kept.regression.learn(*known, reward)
+            case "learn from":
+                name, reward = names[0], float(rng.normal())
+                bandit.learn_from({**row, **arms[name]}, name, reward)
+                kept.gone(before - {*bandit.arms})
+                kept.regression.learn(*kept.of(name, {**row, **arms[name]}), reward)
+            case "retire" if before:
+                name = sorted(before)[0]
+                assert bandit.retire(name) == sum(each[0] == name for each in kept.waiting.values())
+                kept.gone({name})
+            case "copy":
+                bandit = pickle.loads(pickle.dumps(bandit))
+        assert [each[:2] for each in bandit.pending()] == [(id, each[0]) for id, each in kept.waiting.items()]
+    assert sum(kept.lives.values()) > 10
 
 
 def test_new_names_take_free_slots_and_are_refused_when_there_are_none():

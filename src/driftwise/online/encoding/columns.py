@@ -150,7 +150,7 @@ class Hashed(Column):
     """
 
     name: str = member(str)
-    buckets: int = count(bits=20)
+    buckets: int = count(bits=14)
     missing: Missing = choice("refuse", "zero", "own", default="refuse")
 
     @property
