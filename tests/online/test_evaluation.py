@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,14 @@ def test_policies_do_not_disturb_each_other(log: Log, found: Replay) -> None:
 
 
 def test_the_logged_policy_has_the_sequence_of_its_own_rewards(found: Replay) -> None:
-    rewards, sequence = drawn(ROWS)["gain"].tolist(), TwoSided(DriftBound, scale=1.0, top=1.0)
-    for reward in rewards:
-        sequence.add(reward, 1 - reward)
-    assert found.logged.value["running"] == pytest.approx(sequence.at(0.05))
+    """The weighted one with a memory of a tenth of the rows, for all 50 windows together."""
+    memories = {"running": np.inf, "weighted": ROWS / 10}
+    for kind, memory in memories.items():
+        sequence = TwoSided(partial(DriftBound, rate=1 - 1 / memory), scale=1.0, top=1.0)
+        for reward in drawn(ROWS)["gain"].tolist():
+            sequence.add(reward, 1 - reward)
+        expected = sequence.at(0.05 if kind == "running" else 0.05 / 50)
+        assert found.logged.value[kind] == pytest.approx(expected)
 
 
 def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(log: Log, found: Replay) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.analysis.drawings import Curve, Drawing
 from driftwise.analysis.page import Page, Section, write_html
-from driftwise.analysis.replay.tables import evaluated, tables
+from driftwise.analysis.replay.tables import KINDS, evaluated, tables
 from driftwise.analysis.replay.wording import INTERVALS, READING, lead
 from driftwise.online.replay import Evaluation, Interval, Replay, Window
 
@@ -22,12 +22,15 @@ def html_page(replay: Replay) -> str:
     means, estimates, weights, actions = tables(replay)
     known = replay.options.reward_range is not None
     kind = "running" if known else "asymptotic"
+    shown = f"intervals: {KINDS[kind]}"
     figures = [
-        _drawing(replay, "so-far", "Mean reward so far", "mean reward", lambda each: each.value[kind]),
+        _drawing(
+            replay, "so-far", f"Mean reward so far ({shown})", "mean reward", lambda each: each.value[kind]
+        ),
         _drawing(
             replay,
             "differences",
-            "Mean reward so far, less that of the logged policy",
+            f"The same less that of the logged policy ({shown})",
             "difference",
             lambda each: each.differences.get("logged", {}).get(kind, NOWHERE),
         ),

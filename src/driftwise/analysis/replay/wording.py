@@ -39,7 +39,7 @@ def _answer(replay: Replay) -> str:
     told = (
         f"{name} {with_interval(*each.differences['logged'][kind])}" for name, each in replay.policies.items()
     )
-    return f"Mean reward more than that of the logged policy: {', '.join(told)}."
+    return f"Mean reward less that of the logged policy: {', '.join(told)}."
 
 
 def _biases(replay: Replay) -> list[str]:
@@ -92,7 +92,7 @@ def _limits(replay: Replay) -> list[str]:
     for name, each in evaluated(replay):
         if each.changed_by is not None:
             found.append(
-                f"The mean reward of {name} changed: after {each.changed_by:,} rows no constant one was left "
+                f"The mean reward of {name} changed: {each.changed_by:,} rows refute every constant one "
                 f"(level {options.delta:g})."
             )
     return found

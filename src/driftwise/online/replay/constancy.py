@@ -44,7 +44,7 @@ class _Bets:
     """Bets that the mean of outcomes is above given ones, for each of these."""
 
     def __init__(self, means: np.ndarray) -> None:
-        self._means, self._most = means, 0.5 / np.maximum(means, 1e-9)
+        self._means, self._most = means, 0.5 / means
         self._wealth = np.zeros(len(means))  # logarithms
         self._count, self._mean, self._squares = 1, 0.5, 0.25
 

@@ -18,7 +18,7 @@ from driftwise.online.replay.sequences import (
     asymptotic_half_width,
 )
 
-BURN_IN = 100  # events whose variance decides where the asymptotic sequence is tightest
+BURN_IN = 100  # events; their variance, once there is some, decides where the asymptotic sequence is tightest
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Inference:
     def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
         """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
         self._mean.add(term)
-        if self._mean.weight == BURN_IN:
+        if self._mean.weight >= BURN_IN and not self._tightest_at > 0:
             self._tightest_at = self._level.events * self._variance
         if outcomes is not None:
             for sequence in self._sequences.values():

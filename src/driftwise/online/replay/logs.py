@@ -107,7 +107,8 @@ class Log:
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [*filter(None, [self.action, self.reward, *self.features, self.propensity, self.time])]
+        named = self.action, self.reward, *self.features, self.propensity, self.time
+        return [name for name in named if name is not None]
 
     @property
     def has_propensities(self) -> bool:
@@ -198,7 +199,7 @@ class Log:
             raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
 
     def _events(self, batch: pa.RecordBatch, first_row: int, words: dict[str, bool]) -> Events:
-        names = [self.reward, *filter(None, [self.propensity])]
+        names = [name for name in (self.reward, self.propensity) if name is not None]
         numbers = {name: self._numbers(batch, name, first_row) for name in names}
         features = {
             name: as_words(batch.column(name)) if words.get(name) else self._numbers(batch, name, first_row)
