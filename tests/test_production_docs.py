@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from driftwise.online import Bandit, Summary
+from driftwise.online import Bandit, Summary, load
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD
 from tests.online.streams import bits
 
@@ -37,8 +37,8 @@ def test_the_service_recovers_bit_for_bit_and_loses_nothing():
     names = names_of(PRODUCTION)
     service, restarted = names["service"].bandit, names["restarted"].bandit
     assert bits(service.state) == bits(restarted.state)
-    assert service.summary().decisions == 121
-    assert service.pending()[:-1] == restarted.pending()[:-1]  # the last was decided by both
+    assert service.pending() == restarted.pending()
+    assert (service.summary().decisions, load(names["service"].path).summary().decisions) == (120, 81)
 
 
 def test_the_examples_of_bandits_online_give_what_they_say():
