@@ -208,6 +208,14 @@ def test_what_is_learnt_from_is_the_same_from_rows_columns_frames_and_one_by_one
     assert shared.arms == []
 
 
+def test_without_a_context_arms_have_a_mean_each():
+    bandit = NamedBandit("greedy", own=Encoder(), max_arms=3)
+    bandit.learn_from(None, ["red", "blue", "red"], [1.0, 0.0, 0.0])
+    bandit.learn_from(None, "red", 1.0)
+    assert bandit.scores(None, ["red", "blue", "new"]) == pytest.approx({"red": 2 / 4, "blue": 0, "new": 0})
+    assert bandit.decide(None, ["blue", "red"]).arm == "red"
+
+
 def test_many_arms_are_learnt_from_as_if_they_came_one_by_one():
     """Seven arms through three slots: those retire that were not used for longest."""
     table, names = rows(40), [f"arm {i}" for i in np.random.default_rng(3).integers(7, size=40)]

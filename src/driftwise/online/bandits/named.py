@@ -142,11 +142,15 @@ class NamedBandit:
         """Take in rewards of arms that somebody else chose: a row, its arm and its reward, or many.
 
         Many are a list of names, and a data frame, lists by the names of columns, or a list of rows; columns
-        of arms are among theirs. `weight` and `time` are as of `Bandit.learn_from`.
+        of arms are among theirs. Where nothing depends on a context it is None, as for `decide`. `weight` and
+        `time` are as of `Bandit.learn_from`.
         """
         single = isinstance(arms, (str, Integral))
-        rows = [contexts] if single else [*rows_of(contexts, self._columns)]
         names = [as_id(name, "arms") for name in ([arms] if single else arms)]
+        if contexts is None:
+            rows = [{}] * len(names)
+        else:
+            rows = [contexts] if single else [*rows_of(contexts, self._columns)]
         if len(names) != len(rows):
             raise ArgumentError("arms", f"be one for each of the {len(rows)} rows", arms, f"{len(names)}")
         own, shared = (

@@ -90,7 +90,7 @@ class Slots:
         if any(name not in self.taken for name in names):
             free = self.free
             if not free:
-                self.leaving(names, "refuse")
+                self.leaving(names, "refuse")  # which says why
             return [self.taken.get(name, free[0]) for name in names]
         return [self.taken[name] for name in names]
 
@@ -113,8 +113,7 @@ class Slots:
             for name in require_kind("arms.names", json.loads(tensors["arms.names"].tobytes()), list)
         ]
         slots = require_sound("arms.slots", tensors["arms.slots"]).astype(np.int64, casting="safe").tolist()
-        if not len(names) == len({*names}) == len(slots) == len({*slots}) or not {*slots} <= {
-            *range(self.num)
-        }:
+        different = len(names) == len({*names}) == len(slots) == len({*slots})
+        if not different or not {*slots} <= {*range(self.num)}:
             raise ArgumentError("arms.slots", f"be a different one of {self.num} for each arm", slots)
         self.taken.update(zip(names, slots, strict=True))

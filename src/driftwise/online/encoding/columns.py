@@ -52,7 +52,8 @@ class Column(ABC):
         try:
             value = row[self.name]
         except KeyError:
-            found = f"{', '.join(map(repr, row)) or 'none'}{nearest(self.name, map(str, row))}"
+            listed = ", ".join(map(repr, row))[:LONGEST] or "none"
+            found = f"{listed}{nearest(self.name, map(str, row))}"
             raise ArgumentError("columns", f"have {self.name!r} among them", row, found) from None
         if not is_missing(value):
             return self.entries(value)

@@ -76,7 +76,7 @@ class Encoder:
         """The encoder of a TOML file, whose content is as for `from_table`."""
         require_regular(path)
         with errors_under(os.fspath(path)):
-            return cls.from_table(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_table(tomllib.loads(Path(path).read_text(encoding="utf-8-sig")))
 
     @classmethod
     def from_frame(
