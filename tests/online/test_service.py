@@ -10,6 +10,7 @@ import random
 import signal
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,7 +25,6 @@ from driftwise.online import Bandit, DecisionLog, load
 from tests.online.serving import FOLDER, Served, Starter, post
 from tests.online.streams import bits
 
-pytest.importorskip("fastapi")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
@@ -233,8 +233,11 @@ def test_a_full_disk_refuses_and_takes_the_agent_back_to_the_log(service: Any, t
     close(engine)
 
 
-def test_a_file_counts_once_the_log_has_all_that_it_has_seen(service: Any, tmp_path: Path) -> None:
-    engine, decided, go_on = service.Engine(tmp_path), threading.Event(), threading.Event()
+def test_requests_that_wait_are_written_together_and_a_file_counts_once_the_log_has_all_that_it_has_seen(
+    service: Any, tmp_path: Path
+) -> None:
+    engine, decided, go_on, statements = service.Engine(tmp_path), threading.Event(), threading.Event(), []
+    engine.log.set_trace_callback(statements.append)
 
     def slowly(asked: Any) -> Any:
         answer = engine.decide(asked)
@@ -242,19 +245,24 @@ def test_a_file_counts_once_the_log_has_all_that_it_has_seen(service: Any, tmp_p
         go_on.wait()
         return answer
 
-    asked = service.Decide(**offer(random.Random(0), "a"))
-    deciding = threading.Thread(target=engine.do, args=(slowly, asked))
-    saving = threading.Thread(target=engine.save)
-    deciding.start()
+    first, *others = [service.Decide(**offer(random.Random(0), f"{number}")) for number in range(6)]
+    threads = [threading.Thread(target=engine.do, args=(slowly, first)), threading.Thread(target=engine.save)]
+    threads[0].start()
     decided.wait()
-    saving.start()
-    saving.join(0.2)  # the agent has decided, and the log does not have it
+    threads[1].start()
+    threads[1].join(0.2)  # the agent has decided, and the log does not have it
     early = engine.path.exists()
+    threads += [threading.Thread(target=engine.do, args=(engine.decide, each)) for each in others]
+    for thread in threads[2:]:
+        thread.start()
+    while len(engine.waiting) < len(others):
+        time.sleep(0.001)
     go_on.set()
-    deciding.join()
-    saving.join()
+    for thread in threads:
+        thread.join()
     assert not early
-    assert load(engine.path).summary().decisions == 1
+    assert load(engine.path).summary().decisions >= 1
+    assert statements.count("COMMIT") == 2
     close(engine)
 
 
