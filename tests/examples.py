@@ -97,6 +97,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "change_detection": dict(
         base=BANDIT_BASE, detector=Cusum(warmup=4, slack=0.05, threshold=0.5), watch="rewards"
     ),
+    "clock_lin_ucb": dict(half_life=7.0, noise_scale=0.3, reference="last"),
     "cw_oful": dict(corruption=2.0, noise_scale=0.3),
     "d_glb_omd": dict(rate=0.9, norm_bound=2.0, ridge=0.5, radius_scale=0.1),
     "d_lin_ts": dict(rate=0.9, scale=0.4, ridge=0.5),

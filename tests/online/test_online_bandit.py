@@ -12,6 +12,7 @@ import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, build
 from driftwise.environments import LinearBandit
 from driftwise.online import Bandit, Decision
+from driftwise.online.bandits.clocked import uses_clock
 from driftwise.parts.detectors import Glr
 from driftwise.simulation.play import play
 from tests.examples import (
@@ -50,8 +51,8 @@ def offered(environment: LinearBandit) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 def fed(bandit: Bandit, environment: LinearBandit) -> Iterator[tuple[Decision, float]]:
     """Decisions and rewards of a run that it is led through."""
-    for features, paid in offered(environment):
-        decision = bandit.decide(features)
+    for second, (features, paid) in enumerate(offered(environment)):
+        decision = bandit.decide(features, time=second)
         bandit.learn(decision.id, paid[decision.arm])
         yield decision, paid[decision.arm]
 
@@ -93,7 +94,12 @@ def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name
 
 
 @pytest.mark.parametrize(
-    ("meta", "base"), nestings(name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps)
+    ("meta", "base"),
+    nestings(
+        name
+        for name in BANDIT_PARAMETERS
+        if not ALGORITHMS[name].wraps and not uses_clock(bandit_agent(name))
+    ),
 )
 def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
     given = wrapped(meta, base, BANDIT_PARAMETERS[base])
@@ -241,11 +247,11 @@ BY_CHANCE = {  # what they do with a reward was drawn when they decided
 def test_rewards_are_learnt_in_the_order_in_which_they_come(name):
     rewards, order = (0.9, 0.1, 0.6, 0.3, 0.8), (3, 0, 4, 2, 1)
     late, direct = online(name), online(name)
-    decisions = [late.decide(GOOD[[t % 2]]) for t in range(5)]  # one arm: what is pulled is known
+    decisions = [late.decide(GOOD[[t % 2]], time=t) for t in range(5)]  # one arm: what is pulled is known
     assert bits(late.state) == bits(online(name).state)
     for t in order:
         late.learn(decisions[t].id, rewards[t])
-        direct.learn(direct.decide(GOOD[[t % 2]]).id, rewards[t])
+        direct.learn(direct.decide(GOOD[[t % 2]], time=t).id, rewards[t])
     assert bits(late.state) == bits(direct.state)
     assert numbered(late, GOOD) == numbered(direct, GOOD)
     with pytest.raises(ValueError, match="rewarded already"):

@@ -21,7 +21,7 @@ def test_a_saved_agent_and_the_log_since_give_the_agent_that_never_stopped(name:
     for number, (arms, reward) in enumerate(rounds(12, seed=7)):
         if number == 6:
             bandit.save(path)
-        decision = bandit.decide(arms, id=number)
+        decision = bandit.decide(arms, id=number, time=number)
         log.decided(decision, arms=arms)
         waiting.append((decision.id, reward))
         if number % 3:
@@ -34,7 +34,7 @@ def test_a_saved_agent_and_the_log_since_give_the_agent_that_never_stopped(name:
         if isinstance(event, Rewarded):
             restored.learn(event.id, event.reward)
         else:
-            again = restored.decide(event.arms, id=event.id, arm=event.arm)
+            again = restored.decide(event.arms, id=event.id, arm=event.arm, time=event.time)
             assert again.probabilities.tolist() == event.probabilities.tolist()
     assert bits(restored.state) == bits(bandit.state)
     assert restored.summary() == bandit.summary()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import driftwise as dw
 from driftwise.base.part import PARTS
 from driftwise.base.types import Forgetting, Moments, Sample
+from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import (
     ExponentialWeights,
@@ -33,12 +34,22 @@ TOLERANCE = 1e-9  # sums of at most a few hundred numbers of size one: rounding 
 forgettings = st.one_of(
     st.just(NoForgetting()),
     st.floats(0.05, 1.0).map(ExponentialWeights),
+    st.tuples(st.floats(0.2, 50), st.just("zero"), st.sampled_from(["now", "last"])).map(
+        lambda given: ClockWeights(*given)  # pyright: ignore[reportArgumentType]
+    ),
     st.integers(1, 15).map(SlidingWindow),
     st.tuples(st.integers(1, 6), st.integers(0, 5)).map(lambda n: SlidingWindow(n[0], sum(n))),
     st.integers(1, 15).map(PeriodicRestart),
     st.lists(st.integers(1, 15), max_size=4).map(tuple).map(RestartAt),
 )
-EXAMPLES = [NoForgetting(), ExponentialWeights(0.8), SlidingWindow(4), PeriodicRestart(5), RestartAt((3, 11))]
+EXAMPLES = [
+    NoForgetting(),
+    ExponentialWeights(0.8),
+    SlidingWindow(4),
+    PeriodicRestart(5),
+    RestartAt((3, 11)),
+    ClockWeights(3.0),
+]
 
 
 def test_every_forgetting_has_an_example():

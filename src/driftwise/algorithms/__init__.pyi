@@ -5,6 +5,7 @@ from driftwise.algorithms.average_reward.ucrl import ucrl2 as ucrl2
 from driftwise.algorithms.average_reward.ucrl import variation_ucrl as variation_ucrl
 from driftwise.algorithms.bandits.baselines import epsilon_greedy as epsilon_greedy
 from driftwise.algorithms.bandits.baselines import greedy as greedy
+from driftwise.algorithms.bandits.clock_lin_ucb import clock_lin_ucb as clock_lin_ucb
 from driftwise.algorithms.bandits.cw_oful import cw_oful as cw_oful
 from driftwise.algorithms.bandits.cw_oful import robust_weight_ucb as robust_weight_ucb
 from driftwise.algorithms.bandits.d_glb_omd import d_glb_omd as d_glb_omd

@@ -131,6 +131,15 @@ def is_part(value: Any) -> bool:
     return PARTS.get(type(value).__name__) is type(value)
 
 
+def parts_within(value: Any) -> Iterator[Any]:
+    """A part and all parts within it."""
+    yield value
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if is_part(inner):
+            yield from parts_within(inner)
+
+
 def numeric_fields(cls: type) -> tuple[str, ...]:
     """Names of the fields that become array leaves."""
     return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)

@@ -19,6 +19,7 @@ from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, as_array, require_count, require_number
 from driftwise.online import files
 from driftwise.online.bandits import saving
+from driftwise.online.bandits.clocked import uses_clock
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
@@ -45,10 +46,10 @@ class Bandit:
     ```
 
     Its draws are those of run 0 of a simulation with the same seed, so that both give the same numbers when
-    they meet the same arms and rewards. Rewards may come late, in any order, or never; agents count time in
-    rewards. Of the decisions that wait, the oldest expires when they are more than `max_pending`, or when
-    more than `expire_after` others were made since, or one more than `expire_after_seconds` later; its reward
-    is then refused.
+    they meet the same arms and rewards. Rewards may come late, in any order, or never. Agents count time in
+    rewards; `clock_lin_ucb` counts seconds, and a reward then has the time of its decision. Of the decisions
+    that wait, the oldest expires when they are more than `max_pending`, or when more than `expire_after`
+    others were made since, or one more than `expire_after_seconds` later; its reward is then refused.
 
     An id is never given twice, whatever was lost in a crash; or `decide` is told the caller's own. `metadata`
     is the caller's too: a dictionary of plain values, such as how far a log was read, saved with the agent.
@@ -212,9 +213,12 @@ class Bandit:
 
         It is as if an arm with these features had been the only one and had been rewarded; no decision is
         counted. A reward of `weight` w, one for all or `[n]`, counts as the mean of w rewards that came at
-        once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights.
+        once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights. The `time`
+        is one for all or `[n]`, now unless given; only agents that forget by the clock have times.
         """
         rows, rewards, weights, times = samples_of(features, reward, weight, time, self._dim)
+        if time is not None and not uses_clock(self.agent):
+            raise ArgumentError("time", f"be left out for {self.algorithm}, which counts rewards", time)
         with np.errstate(all="ignore"), self._lock:
             earnings = self._earnings(rewards, weights)
             roots, moments = np.sqrt(weights).tolist(), times.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.online.bandits import descending, mixed, sampled
+from driftwise.online.bandits import clocked, descending, mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
@@ -13,7 +13,12 @@ from driftwise.parts.mirror_descent import MirrorDescent
 
 def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
     """The fastest decider that leads this agent."""
-    draws = Draws(seed)
+    if isinstance(agent, LeastSquares) and clocked.fits(agent):
+        return clocked.Clocked(agent, _by_rounds(agent, Draws(seed), num_draws))
+    return _by_rounds(agent, Draws(seed), num_draws)
+
+
+def _by_rounds(agent: Agent, draws: Draws, num_draws: int) -> Decider:
     if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
         return Direct(agent, agent.exploration, draws)
     if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):

@@ -1,0 +1,197 @@
+"""Bandits that forget by the clock: real times, late rewards, and silence."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftwise.online import Bandit, DecisionLog, load
+from driftwise.online.replay import replay
+from driftwise.parts.clock import ClockWeights
+from driftwise.parts.exploration import Softmax, Thompson
+from tests.online.streams import bits
+from tests.reference.clock import Event, sums_at
+
+HALF_LIFE, START, DIM, RIDGE, RADIUS = 3600.0, 1.7e9, 3, 0.5, 0.4
+CLOSE = 1e-9  # of ages of days at such times, rounded to 2e-7 seconds
+
+
+def make(**options: Any) -> Bandit:
+    given: dict[str, Any] = dict(dim=DIM, half_life="1h", radius=RADIUS, ridge=RIDGE)
+    return Bandit("clock_lin_ucb", **given | options)
+
+
+def draw_arms(rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(-1, 1, (4, DIM)) / np.sqrt(DIM)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_indices_are_those_of_the_sums_over_ages_however_late_rewards_come(seed):
+    rng, bandit, learnt = np.random.default_rng(seed), make(), []
+    waiting: list[tuple[str, Event]] = []
+    time = START
+    for _ in range(15):
+        time += rng.exponential(0.2 * HALF_LIFE)
+        arms = draw_arms(rng)
+        decision = bandit.decide(arms, time=time)
+        newest = max([time, *(each.time for each in learnt)])
+        sums = sums_at(newest, learnt, HALF_LIFE, RIDGE, DIM)
+        expected = [arm @ sums.estimate + RADIUS * sums.width(arm) for arm in arms]
+        np.testing.assert_allclose(decision.scores, expected, rtol=0, atol=CLOSE)
+        np.testing.assert_allclose(bandit.scores(arms, time=time), expected, rtol=0, atol=CLOSE)
+        waiting.append((decision.id, Event(time, arms[decision.arm], rng.normal())))
+        while waiting and rng.random() < 0.5:
+            id, event = waiting.pop(rng.integers(len(waiting)))
+            bandit.learn(id, event.reward)
+            learnt.append(event)
+
+
+@pytest.mark.parametrize("prior", ["zero", "hold", "decay"])
+def test_decisions_leave_no_trace_and_a_file_goes_on_bit_for_bit(prior, tmp_path: Path):
+    rng, bandit = np.random.default_rng(1), make(prior=prior, norm="sandwich")
+    waits = [bandit.decide(draw_arms(rng), time=START + 1000 * t).id for t in range(6)]
+    for id in waits[1::2]:
+        bandit.learn(id, 0.7)
+    before = bits(bandit.state)
+    bandit.scores(draw_arms(rng), time=START + 2e4)
+    bandit.decide(draw_arms(rng), time=START + 2e4)
+    assert bits(bandit.state) == before
+    bandit.save(tmp_path / "agent.safetensors")
+    others = [load(tmp_path / "agent.safetensors"), pickle.loads(pickle.dumps(bandit)), copy.deepcopy(bandit)]
+    for each in (bandit, *others):
+        for id in waits[::2]:  # late ones, with the times that they were saved with
+            each.learn(id, -0.2)
+        each.decide(np.eye(DIM), id="last", time=START + 2.1e4)
+        each.learn("last", 0.3)
+    assert all(bits(each.state) == bits(bandit.state) for each in others)
+    assert bits(bandit.state) != before
+
+
+def test_a_decision_before_the_last_reward_brings_nothing_back_and_its_reward_is_late():
+    rng, bandit = np.random.default_rng(2), make()
+    arms = draw_arms(rng)
+    bandit.learn_from(arms[0], 1.0, time=START)
+    at_last = bandit.scores(arms, time=START)
+    early = bandit.decide(arms, time=START - 2 * HALF_LIFE)
+    assert early.scores.tolist() == at_last.tolist()
+    bandit.learn(early.id, 0.5)
+    events = [Event(START, arms[0], 1.0), Event(START - 2 * HALF_LIFE, arms[early.arm], 0.5)]
+    expected = sums_at(START, events, HALF_LIFE, RIDGE, DIM)
+    np.testing.assert_allclose(bandit.state.gram[0], expected.gram, rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(bandit.state.weight_sq, 1 + 0.25**2, rtol=CLOSE)
+
+
+def test_batches_are_singles_and_a_weight_is_the_mean_of_so_many_rewards():
+    rng = np.random.default_rng(3)
+    rows, rewards = draw_arms(rng), rng.normal(size=4)
+    times, weights = START + np.array([50.0, 9e3, 400.0, 7e3]), np.array([1.0, 3.0, 0.0, 0.5])
+    batch, single = make(norm="sandwich"), make(norm="sandwich")
+    batch.learn_from(rows, rewards, weight=weights, time=times)
+    for row, reward, weight, time in zip(rows, rewards, weights, times, strict=True):
+        single.learn_from(row, reward, weight=weight, time=datetime.fromtimestamp(time, UTC))
+    assert bits(batch.state) == bits(single.state)
+    events = [Event(*each) for each in zip(times, rows, rewards, weights, strict=True)]
+    expected = sums_at(times.max(), events, HALF_LIFE, RIDGE, DIM)
+    np.testing.assert_allclose(batch.state.gram[0], expected.gram, rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(batch.state.gram_sq[0], expected.gram_sq, rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(batch.state.cross[0, :, 0], expected.cross, rtol=0, atol=CLOSE)
+
+
+def test_silence_is_explored_again_up_to_the_ridge_or_refused_where_it_decays():
+    silence, bonus = 40 * HALF_LIFE, {}
+    bandits = {prior: make(prior=prior) for prior in ("zero", "hold", "decay")}
+    for prior, bandit in bandits.items():
+        bandit.learn_from(np.eye(DIM), [1.0, 0.5, 0.2], time=START)
+        if prior == "decay":
+            later = bandit.decide(np.eye(DIM), time=START + silence / 4)
+            assert later.bonus == pytest.approx(2**5 * RADIUS / np.sqrt(1 + RIDGE))
+            continue
+        decision = bandit.decide(np.eye(DIM), time=START + silence)
+        bonus[prior] = decision.bonus
+        estimate = (decision.scores - RADIUS / np.sqrt(RIDGE)).max()
+        assert estimate == pytest.approx(1 / (1 + RIDGE) if prior == "hold" else 0, abs=1e-6)
+    assert bonus["zero"] == pytest.approx(RADIUS / np.sqrt(RIDGE), rel=1e-6)
+    assert bonus["hold"] == bonus["zero"]
+    refused = bandits["decay"]
+    before = refused.summary()
+    sentence = (
+        r"^agent: the least eigenvalue of its gram has decayed to 1e-09, below 1e-08, 144000 seconds after "
+        r"its last news; take prior='hold', or a longer half_life: LeastSquares\([^\n]*$"
+    )
+    with pytest.raises(FloatingPointError, match=sentence):
+        refused.decide(np.eye(DIM), time=START + silence)
+    assert refused.summary() == before
+    refused.decide(np.eye(DIM), time=START)  # nothing is lost
+
+
+@pytest.mark.parametrize(
+    ("exploration", "num_draws"), [(Thompson(0.4), 1), (Thompson(0.4), 50), (Softmax(0.2), 1)], ids=str
+)
+def test_any_exploration_decides_by_the_clock(exploration, num_draws):
+    """After so many half-lives nothing is left: scores are those of an agent that knows nothing."""
+    parts: dict[str, Any] = dict(forgetting=ClockWeights(HALF_LIFE), exploration=exploration)
+    bandits = [Bandit("least_squares", dim=DIM, num_draws=num_draws, **parts) for _ in range(2)]
+    for bandit, time in zip(bandits, (START, START - 80 * HALF_LIFE), strict=True):
+        bandit.learn_from(np.eye(DIM), [3.0, -2.0, -2.0], time=time)
+    known, forgotten = (bandit.decide(np.eye(DIM), time=START) for bandit in bandits)
+    ignorant = Bandit("least_squares", dim=DIM, num_draws=num_draws, **parts)
+    ignorant._num_samples = 3  # the same draws
+    np.testing.assert_allclose(forgotten.scores, ignorant.scores(np.eye(DIM)), rtol=0, atol=1e-9)
+    assert np.abs(known.scores - forgotten.scores).max() > 0.1
+
+
+def test_a_replay_takes_the_times_of_the_log(tmp_path: Path):
+    """The world turns over after ten half-lives: by the clock nothing of before is left."""
+    rng, log = np.random.default_rng(4), DecisionLog(tmp_path / "log.jsonl")
+    chooser = Bandit("uniform", dim=2)
+    for number in range(60):
+        arms, time = np.eye(2), START + number + (10 * HALF_LIFE if number >= 30 else 0)
+        decision = chooser.decide(arms, time=time)
+        log.decided(decision, arms=arms)
+        log.rewarded(decision.id, float((decision.arm == 0) == (number < 30)) + 0.01 * rng.normal())
+    slow = replay(log, "clock_lin_ucb", dict(half_life=1e9, radius=0.01), every=10)
+    fast = replay(log, "clock_lin_ucb", dict(half_life="1h", radius=0.01), every=10)
+    assert fast.windows[-1].own.ips > slow.windows[-1].own.ips + 0.5
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [
+        ("random_restart", dict(probability=0.1)),
+        ("adaptive", {}),
+    ],
+)
+def test_a_clock_inside_another_agent_is_refused(algorithm, options):
+    base = dict(
+        algorithm="clock_lin_ucb", half_life=(10.0, 20.0) if algorithm == "adaptive" else 10.0, radius=0.1
+    )
+    with pytest.raises(ValueError, match=f"^algorithm must forget by the clock itself, got '{algorithm}'"):
+        Bandit(algorithm, dim=DIM, base=base, **options)
+
+
+def test_times_of_samples_are_refused_by_agents_that_count_rewards():
+    bandit = Bandit("lin_ucb", dim=DIM, radius=0.1)
+    with pytest.raises(ValueError, match=r"^time must be left out for lin_ucb, which counts rewards, got 5"):
+        bandit.learn_from(np.ones(DIM), 1.0, time=5.0)
+    assert bandit.summary().samples == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (dict(half_life="6 parsecs"), "half_life must be a duration"),
+        (dict(prior="flat"), "prior must be one of zero, hold, decay"),
+        (dict(reference="then"), "reference must be one of now, last"),
+    ],
+)
+def test_what_a_clock_cannot_be_gets_one_sentence(options, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}.*, got "):
+        make(**options)
