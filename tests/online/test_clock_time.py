@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftwise.online import Bandit, DecisionLog, load
-from driftwise.online.replay import replay
+from driftwise.online.replay import Log, Options, read_samples, replay
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Softmax, Thompson
 from tests.online.streams import bits
@@ -33,6 +34,7 @@ def draw_arms(rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(-1, 1, (4, DIM)) / np.sqrt(DIM)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_indices_are_those_of_the_sums_over_ages_however_late_rewards_come(seed):
     rng, bandit, learnt = np.random.default_rng(seed), make(), []
@@ -148,18 +150,65 @@ def test_any_exploration_decides_by_the_clock(exploration, num_draws):
     assert np.abs(known.scores - forgotten.scores).max() > 0.1
 
 
-def test_a_replay_takes_the_times_of_the_log(tmp_path: Path):
-    """The world turns over after ten half-lives: by the clock nothing of before is left."""
-    rng, log = np.random.default_rng(4), DecisionLog(tmp_path / "log.jsonl")
-    chooser = Bandit("uniform", dim=2)
-    for number in range(60):
-        arms, time = np.eye(2), START + number + (10 * HALF_LIFE if number >= 30 else 0)
-        decision = chooser.decide(arms, time=time)
-        log.decided(decision, arms=arms)
-        log.rewarded(decision.id, float((decision.arm == 0) == (number < 30)) + 0.01 * rng.normal())
-    slow = replay(log, "clock_lin_ucb", dict(half_life=1e9, radius=0.01), every=10)
-    fast = replay(log, "clock_lin_ucb", dict(half_life="1h", radius=0.01), every=10)
-    assert fast.windows[-1].own.ips > slow.windows[-1].own.ips + 0.5
+FORGETFUL = {
+    "fast": dict(algorithm="clock_lin_ucb", half_life="1h", radius=0.01),
+    "slow": dict(algorithm="clock_lin_ucb", half_life=1e9, radius=0.01),
+}
+
+
+def turned_over() -> list[tuple[float, int, float]]:
+    """Times, arms and rewards of two arms, of which the better one changes after ten silent hours."""
+    rng = np.random.default_rng(4)
+    rows = [(START + t + 10 * HALF_LIFE * (t >= 30), int(rng.integers(2))) for t in range(60)]
+    return [(time, arm, float((arm == 0) == (t < 30))) for t, (time, arm) in enumerate(rows)]
+
+
+def logged(path: Path) -> DecisionLog:
+    log, chooser = DecisionLog(path), Bandit("uniform", dim=2)
+    for time, arm, reward in turned_over():
+        decision = chooser.decide(np.eye(2), time=time, arm=arm)
+        log.decided(decision, arms=np.eye(2))
+        log.rewarded(decision.id, reward)
+    return log
+
+
+def table(path: Path, column: str | None) -> Log:
+    dates = [np.datetime64(round(1e3 * time), "ms") for time, _, _ in turned_over()]
+    rows = [
+        f"{t},{date}Z,{time:.3f},{arm},{reward},0.5,1"
+        for t, (date, (time, arm, reward)) in enumerate(zip(dates, turned_over(), strict=True))
+    ]
+    path.write_text("\n".join(["row,date,seconds,arm,reward,chance,x", *rows]))
+    return Log(path, "arm", "reward", ("x",), propensity="chance", time=column)
+
+
+@pytest.mark.parametrize("kind", ["decisions", "date", "seconds"])
+def test_a_replay_takes_the_times_of_the_log(kind, tmp_path: Path):
+    """By the clock nothing of the world before is left when the last rows come."""
+    log = logged(tmp_path / "log.jsonl") if kind == "decisions" else table(tmp_path / "log.csv", kind)
+    found = replay(log, FORGETFUL, Options(learn="all", every=30))
+    fast, slow = (found.policies[name].windows[-1].window.values["IPS"].value for name in ("fast", "slow"))
+    assert fast > slow + 0.3
+
+
+def test_an_agent_is_warmed_up_with_the_times_of_a_table(tmp_path: Path):
+    samples = read_samples(table(tmp_path / "log.csv", "date"))
+    times = [time for time, _, _ in turned_over()]
+    assert samples.times is not None
+    np.testing.assert_allclose(samples.times, times, rtol=0, atol=1e-3)
+    bandit = make(dim=samples.features.shape[1])
+    bandit.learn_from(samples.features, samples.rewards, time=samples.times)
+    assert bandit.state.memory == samples.times[-1]
+
+
+def test_a_table_without_times_is_refused_for_an_agent_that_needs_them(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"log.csv must have a column of times for fast, which forgets by"):
+        replay(table(tmp_path / "log.csv", None), FORGETFUL)
+    log = dataclasses.replace(table(tmp_path / "log.csv", "date"), time="chance", propensity=None)
+    assert read_samples(log).times is not None
+    (tmp_path / "log.csv").write_text((tmp_path / "log.csv").read_text().replace("2023-11-14", "yesterday"))
+    with pytest.raises(ValueError, match=r"date must be seconds since 1970, within .*, or a datetime, got: "):
+        read_samples(dataclasses.replace(log, time="date"))
 
 
 @pytest.mark.parametrize(

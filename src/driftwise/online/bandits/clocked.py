@@ -48,7 +48,10 @@ class Clocked:
         return self._decider.choice(offer, arm)._replace(planned=None)  # features are all that is learnt from
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        sample = Sample(choice.features[None], np.array([reward]), ONLY_STATE, ONCE)
+        features, count, caution = choice.features[None], ONCE, self.agent.caution
+        if caution is not None:
+            count = caution.counts(self._forgetting.at(self.state, time).gram, features)
+        sample = Sample(features, np.array([reward]), ONLY_STATE, count)
         self.state = self._forgetting.absorb(self.state, sample, time)
 
     def _require_known(self, moments: Moments, time: float) -> None:

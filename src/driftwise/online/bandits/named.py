@@ -163,7 +163,8 @@ class NamedBandit:
             for part in self._stretches(names):
                 inner, common = (None if each is None else each[part] for each in (own, shared))
                 blocks = self._blocks(names[part], common, inner)
-                others = {"weight": samples.weights[part], "time": samples.times[part]}
+                moments = None if time is None else samples.times[part]
+                others = {"weight": samples.weights[part], "time": moments}
                 self.bandit.learn_from(blocks.features, earnings[part], **others)
 
     def scores(self, context: Row | None, arms: Names, *, time: Moment | None = None) -> dict[str, float]:

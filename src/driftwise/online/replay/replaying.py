@@ -12,6 +12,7 @@ import numpy as np
 
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.online.bandits.bandit import Bandit
+from driftwise.online.bandits.clocked import uses_clock
 from driftwise.online.bandits.deciders import Draws
 from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.decision_log import DecisionLog
@@ -112,6 +113,9 @@ def replay(
     span = None if options.reward_range is None else Range(*options.reward_range)
     level = Level(options.delta, 1 - 1 / course.memory, course.looks, course.events, span, options.k)
     made = {name: policy_of(name, each, rows.dim, options.seed) for name, each in policies.items()}
+    for name, each in made.items():
+        if uses_clock(each.decider.agent) and not rows.has_times:
+            raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
     players = {name: Player(each, rows, options, span, course.frozen) for name, each in made.items()}
     evaluators = {LOGGED: Evaluator(level._replace(k=0.0), (), rows.actions)} | {
         name: Evaluator(level, _others(name, options.against), rows.actions) for name in made
