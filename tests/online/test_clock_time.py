@@ -191,8 +191,10 @@ def test_a_replay_takes_the_times_of_the_log(kind, tmp_path: Path):
     assert fast > slow + 0.3
 
 
-def test_an_agent_is_warmed_up_with_the_times_of_a_table(tmp_path: Path):
-    samples = read_samples(table(tmp_path / "log.csv", "date"))
+@pytest.mark.parametrize("kind", ["decisions", "date"])
+def test_an_agent_is_warmed_up_with_the_times_of_a_log(kind, tmp_path: Path):
+    log = logged(tmp_path / "log.jsonl") if kind == "decisions" else table(tmp_path / "log.csv", kind)
+    samples = read_samples(log)
     times = [time for time, _, _ in turned_over()]
     assert samples.times is not None
     np.testing.assert_allclose(samples.times, times, rtol=0, atol=1e-3)
@@ -207,7 +209,7 @@ def test_a_table_without_times_is_refused_for_an_agent_that_needs_them(tmp_path:
     log = dataclasses.replace(table(tmp_path / "log.csv", "date"), time="chance", propensity=None)
     assert read_samples(log).times is not None
     (tmp_path / "log.csv").write_text((tmp_path / "log.csv").read_text().replace("2023-11-14", "yesterday"))
-    with pytest.raises(ValueError, match=r"date must be seconds since 1970, within .*, or a datetime, got: "):
+    with pytest.raises(ValueError, match=r"date must be times \(seconds since 1970, timestamps, or ISO"):
         read_samples(dataclasses.replace(log, time="date"))
 
 

@@ -21,6 +21,7 @@ class Samples(NamedTuple):
     rewards: np.ndarray  # [n]
     actions: tuple[str, ...]  # all that there are
     skipped: int  # rows with a value that is missing or not finite, decisions without a reward
+    times: np.ndarray | None  # [n] in seconds since 1970, if the log has them
     encoding: Encoding | None  # which makes features of later contexts and actions; None for a decision log
 
 
@@ -36,6 +37,7 @@ def _of_table(log: Log, shared: bool) -> Samples:
     seen = log.survey()
     encoding = fitted_encoding(log, seen, shared)
     features, rewards, first = np.empty((seen.rows, encoding.dim)), np.empty(seen.rows), 0
+    times = None if log.time is None else np.empty(seen.rows)
     for events in log.events():
         rows = slice(first, first + len(events.rewards))
         first = rows.stop
@@ -43,23 +45,26 @@ def _of_table(log: Log, shared: bool) -> Samples:
             raise log.changed()
         features[rows] = encoding.taken(encoding.contexts(events.features), seen.arms(log, events))
         rewards[rows] = events.rewards
+        if times is not None:
+            times[rows] = events.times
     if first != seen.rows:
         raise log.changed()
-    return Samples(features, rewards, tuple(seen.actions), seen.skipped, encoding)
+    return Samples(features, rewards, tuple(seen.actions), seen.skipped, times, encoding)
 
 
 def _of_decisions(log: DecisionLog) -> Samples:
-    rows, rewards, names, skipped = list[np.ndarray](), list[float](), dict[str, None](), 0
+    rows, numbers, names, skipped = list[np.ndarray](), list[tuple[float, float]](), dict[str, None](), 0
     for each in alike(log):
         if each.reward is None:
             skipped += 1
             continue
         rows.append(each.arms[each.arm])
-        rewards.append(each.reward)
+        numbers.append((each.reward, each.time))
         names |= dict.fromkeys(names_of(each))
     if not rows:
         raise nothing_to_learn_from(log, skipped)
-    return Samples(np.array(rows), np.array(rewards), tuple(names), skipped, None)
+    rewards, times = np.array(numbers).T
+    return Samples(np.array(rows), rewards, tuple(names), skipped, times, None)
 
 
 def alike(log: DecisionLog) -> Iterator[Logged]:
