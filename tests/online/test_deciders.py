@@ -79,7 +79,9 @@ def test_what_knows_no_caution_leaves_it_to_plans_or_refuses():
     spec = Spec(num_states=4, num_actions=2, dim=3, horizon=2)
     states = dataclasses.replace(base, spec=spec, forgetting=ExponentialWeights(0.9))
     assert in_blocks(states) is states
-    with pytest.raises(ValueError, match=r"^algorithm must be one of least squares for continuous states"):
+    with pytest.raises(
+        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
+    ):
         remembering(states, memory=9, tolerance=0.1)
 
 

@@ -13,7 +13,7 @@ from driftwise.online import Bandit, EpisodicAgent, files, load
 from driftwise.online.episodes.truncation import lost_weight, slots, truncation_error
 from driftwise.online.features import Custom
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from tests.examples import PARAMETERS, SPEC, make
+from tests.examples import BANDIT_PARAMETERS, PARAMETERS, SPEC, make
 from tests.online.test_episodic import (
     COUNTING,
     SEED,
@@ -211,7 +211,11 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
             dict(known=dict(psi=1)),
             "^known must be empty where .*, got 'psi'$",
         ),
-        ("ucbvi", dict(memory=9), "^algorithm must be one of least squares for continuous states, got Count"),
+        (
+            "ucbvi",
+            dict(memory=9),
+            "^algorithm must be one of plain least squares for continuous states, got Count",
+        ),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),
     ],
 )
@@ -245,3 +249,12 @@ def test_forgettings_say_how_long_they_last():
     assert slots(SlidingWindow(9), 0.1) == 10
     assert slots(PeriodicRestart(9), 0.1) == 9
     assert math.isclose(lost_weight(NoForgetting(), 10, 25), 15)
+
+
+@pytest.mark.parametrize("name", ["adaptive_lin_ucb", "cw_oful"])
+def test_bandits_with_more_than_plain_sums_are_refused(name):
+    options: dict[str, Any] = dict(features=MAP, horizon=1, **BANDIT_PARAMETERS[name])
+    with pytest.raises(
+        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
+    ):
+        EpisodicAgent(name, **options)

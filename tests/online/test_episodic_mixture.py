@@ -106,5 +106,7 @@ def test_bad_settings_are_one_sentence(parameters: dict[str, Any], message: str)
 
 
 def test_a_mixture_of_counts_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^algorithm must be one of least squares for continuous states"):
+    with pytest.raises(
+        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
+    ):
         agents("adaptive", memory=9, tolerance=0.1, base=dict(algorithm="ucbvi", scale=0.01))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
@@ -11,7 +12,7 @@ from driftwise.base.part import at, points, stack
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.episodes.memory import RememberedLeastSquares
 from driftwise.online.episodes.mixture import RememberedMixture
-from driftwise.online.episodes.truncation import covers, slots
+from driftwise.online.episodes.truncation import slots
 from driftwise.parts.least_squares import LeastSquares
 
 SHARED = 1000  # episodes that a mixture keeps
@@ -32,17 +33,19 @@ def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         base: Any = remembering(inner, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
     if not isinstance(inner, LeastSquares) or inner.noise is not None or inner.caution is not None:
-        raise ArgumentError("algorithm", "be one of least squares for continuous states", agent)
+        raise ArgumentError("algorithm", "be one of plain least squares for continuous states", agent)
     if isinstance(agent, MixtureOfMemories):
         return _sharing(agent, SHARED if memory is None else require_count("memory", memory), tolerance)
-    if memory is None:
-        memory = max(slots(each.forgetting, tolerance) for each in points(inner))
-    return RememberedLeastSquares(inner, memory)
+    needed = max(slots(each.forgetting, tolerance) for each in points(inner))
+    if memory is None and not math.isfinite(needed):
+        expected = "be given, in episodes, where weights do not fade"
+        raise ArgumentError("memory", expected, None, f"None with {inner.forgetting}")
+    return RememberedLeastSquares(inner, int(needed) if memory is None else memory)
 
 
 def _sharing(agent: MixtureOfMemories, memory: int, tolerance: float) -> RememberedMixture:
     """The mixture of the memories that lose nothing of `tolerance` and above, and of the last that does."""
     memories = [at(agent.base, j) for j in range(agent.num_memories)]
-    whole = [each for each in memories if covers(memory, each.forgetting, tolerance)]
+    whole = [each for each in memories if slots(each.forgetting, tolerance) <= memory]
     cut = [each for each in memories if each not in whole]
     return RememberedMixture(dataclasses.replace(agent, base=stack([*whole, *cut[-1:]])), memory)

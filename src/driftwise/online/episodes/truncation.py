@@ -5,25 +5,19 @@ from __future__ import annotations
 import math
 
 from driftwise.base.types import Forgetting
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import require_count
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
 
 
-def slots(forgetting: Forgetting, tolerance: float) -> int:
-    """Number of episodes to keep so that none of weight `tolerance` and above is lost."""
+def slots(forgetting: Forgetting, tolerance: float) -> float:
+    """Number of episodes to keep so that none of weight `tolerance` and above is lost; ∞ if none fades."""
     if isinstance(forgetting, ExponentialWeights) and forgetting.rate < 1:
         return 1 + math.floor(math.log(tolerance) / math.log(forgetting.rate) + 1e-9)
     if isinstance(forgetting, SlidingWindow):
         return 1 + int(forgetting.length)
     if isinstance(forgetting, PeriodicRestart):
         return int(forgetting.period)
-    expected = "be given, in episodes, where weights do not fade"
-    raise ArgumentError("memory", expected, None, f"None with {forgetting}")
-
-
-def covers(memory: int, forgetting: Forgetting, tolerance: float) -> bool:
-    """Whether a memory of so many episodes loses none of weight `tolerance` and above."""
-    return bool(forgetting.weights(memory + 1)[0] < tolerance)
+    return math.inf
 
 
 def lost_weight(forgetting: Forgetting, memory: int, tick: int) -> float:
