@@ -17,6 +17,7 @@ from driftwise.online import Bandit, DecisionLog, NamedBandit
 from driftwise.online.encoding import Encoder
 from driftwise.online.replay import Log, Options, Replay, replay
 from driftwise.online.replay.independence import _log_predicted, dependence
+from driftwise.online.replay.options import Course
 from driftwise.online.replay.sequences import DriftBound, TwoSided
 from tests.browser import find_chromium, probe
 from tests.online.test_replay import COLUMNS, drawn, write_csv
@@ -165,6 +166,12 @@ def test_the_model_inside_intervals_needs_all_probabilities_and_makes_them_tight
     )
     assert robust.high - robust.low < plain.high - plain.low
     assert robust.low < plain.value < robust.high
+
+
+@pytest.mark.parametrize(("frozen", "every"), [(None, None), (100, 30), (90, 30), (399, 7)])
+def test_weighted_intervals_are_for_as_many_looks_as_there_are(frozen: int | None, every: int | None) -> None:
+    course = Course(Options(frozen_after=frozen, every=every), ROWS)
+    assert course.looks == sum(course.ends_window(row) for row in range(course.frozen + 1, ROWS + 1))
 
 
 def test_actions_are_counted_and_shares_are_the_policies_own(found: Replay) -> None:
