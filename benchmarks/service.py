@@ -53,6 +53,7 @@ def empty_app() -> Any:
 def served(factory: str, folder: Path) -> Iterator[int]:
     """The port at which an application is served."""
     command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--port", "0", "--no-access-log"]
+    command += ["--timeout-keep-alive", "600"]  # a connection waits for its turn
     environment = os.environ | {
         "FOLDER": str(folder),
         "PYTHONPATH": os.pathsep.join([str(EXAMPLE), *sys.path]),

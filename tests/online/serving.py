@@ -30,7 +30,7 @@ for folder in sys.stdin:
         port.bind(("127.0.0.1", 0))
         port.listen()
         print(os.getpid(), port.getsockname()[1], flush=True)
-        uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[port])
+        uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_keep_alive=600)).run(sockets=[port])
     finally:
         sys.stdout.flush()
         os._exit(0)
