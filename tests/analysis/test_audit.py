@@ -26,6 +26,7 @@ from driftwise.analysis.audit.subject import Subject, bias_bound
 from driftwise.base.part import part
 from driftwise.base.types import Array, Moments, Radius
 from driftwise.environments import hard_instance, random_linear_mdp
+from driftwise.environments.corruption import SignFlips
 from driftwise.experiments.experiment import experiment_of
 from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Greedy, Ucb
@@ -206,6 +207,17 @@ def test_without_ucb_only_the_regression_is_checked() -> None:
     assert {each.statement for each in found} >= {"gram_recursion", "reward_bias", "linear_q"}
     assert not {"optimism", "theorem"} & {each.statement for each in found}
     assert ("optimism", "the exploration is not UCB") in {(each.statement, each.why) for each in skipped}
+
+
+def test_caution_and_corruption_are_nothing_that_statements_are_about() -> None:
+    spoilt = make_bandit(noise_scale=0.3, corruption=SignFlips(1.0))
+    for name, environment, why in (
+        ("cw_oful", make_bandit(noise_scale=0.3), "its samples have weights that no statement is about"),
+        ("lin_ucb", spoilt, "the rewards of linear_bandit are corrupted"),
+    ):
+        found, skipped = audit_agent(agent(name), environment, num_episodes=5)
+        assert not found
+        assert [(each.statement, each.why) for each in skipped] == [("", why)]
 
 
 @pytest.mark.parametrize("name", ["oppo", "matrix_rl"])

@@ -27,5 +27,5 @@ class Caution:
     def counts(self, gram: Array, features: Array) -> Array:
         """`w` of each step, from grams `[H, d, d]` and features `[H, d]`."""
         xp = namespace(gram)
-        norms = xp.sqrt(vecdot(spd_solve(gram, features), features))
+        norms = xp.sqrt(xp.maximum(vecdot(spd_solve(gram, features), features), 0))
         return self.alpha / xp.maximum(norms, xp.asarray(self.alpha, dtype=norms.dtype))
