@@ -82,7 +82,7 @@ def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
 
 def mapped_or_nan(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """`M⁻¹x` of each row `[n, d]` for one small symmetric NumPy matrix, NaN if it has no inverse."""
-    if _umath_linalg is not None and len(rows) < len(matrix):  # few are faster without the inverse
+    if len(rows) < len(matrix) and _umath_linalg is not None:  # few are faster without the inverse
         return _umath_linalg.solve(matrix, rows.T).T
     return rows.dot(inverse_or_nan(matrix))
 

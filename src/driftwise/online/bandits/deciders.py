@@ -114,11 +114,17 @@ class Decider(Protocol):
 
 def best_arms(index: np.ndarray, agent: Agent) -> np.ndarray:
     """The policy that takes an arm of the highest index, ties at random."""
-    best = index.item(index.argmax())  # faster than `max`; NaN is the largest of all
+    arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
+    best = index.item(arm)
     if not math.isfinite(best):
         raise not_finite(agent)
     tied = index >= best - TIE * max(abs(best), 1.0)
-    return tied / np.count_nonzero(tied)
+    num_tied = np.count_nonzero(tied)
+    if num_tied > 1:
+        return tied / num_tied
+    policy = np.zeros(len(index))
+    policy[arm] = 1.0
+    return policy
 
 
 def looks_at_arms(agent: Agent) -> bool:

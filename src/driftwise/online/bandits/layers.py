@@ -53,12 +53,12 @@ class Layers(MutableMapping[K, V]):
         return self._frozen[key] if self._is_frozen(key) else self._newer[key]
 
     def __setitem__(self, key: K, value: V) -> None:
-        if self._is_frozen(key):
+        if self._frozen and self._is_frozen(key):
             self._gone.add(key)
         self._newer[key] = value
 
     def __delitem__(self, key: K) -> None:
-        if self._is_frozen(key):
+        if self._frozen and self._is_frozen(key):
             self._gone.add(key)
         else:
             del self._newer[key]
@@ -68,7 +68,8 @@ class Layers(MutableMapping[K, V]):
         yield from self._newer
 
     def __len__(self) -> int:
-        return len(self._frozen) - len(self._gone) + len(self._newer)
+        newer = len(self._newer)
+        return newer + len(self._frozen) - len(self._gone) if self._frozen else newer
 
     def _is_frozen(self, key: K) -> bool:
         return key in self._frozen and key not in self._gone
