@@ -14,9 +14,9 @@ from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD
 from tests.online.streams import bits
 
 DOCS = Path(__file__).parent.parent / "docs"
-PRODUCTION, BANDITS, SKLEARN = (
+PRODUCTION, BANDITS, SKLEARN, CLOCK = (
     (DOCS / name).read_text(encoding="utf-8")
-    for name in ("production.md", "online-bandits.md", "scikit-learn.md")
+    for name in ("production.md", "online-bandits.md", "scikit-learn.md", "clock-time.md")
 )
 
 
@@ -53,6 +53,12 @@ def test_the_examples_with_scikit_learn_give_what_they_say():
     assert names["found"]["forgetting"] != 1.0
     assert names["mean"].shape == names["std"].shape == (5,)
     assert names["arms"].tolist() == [2, 0]
+
+
+def test_the_examples_of_clock_time_give_what_they_say():
+    names = names_of(CLOCK)
+    assert names["bandit"].summary().samples == 4
+    assert names["sampler"].summary().rewards == 1
 
 
 def test_production_explains_every_number_of_a_summary():

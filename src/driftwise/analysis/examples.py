@@ -47,6 +47,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "exploration": {"type": "Ucb", "radius": 0.4},
     "forgetting": {"type": "ExponentialWeights", "rate": 0.99},
     "gamma": 50.0,
+    "half_life": 150.0,
     "knots": [250, 750],
     "length": 200,
     "lower": 0.0,
