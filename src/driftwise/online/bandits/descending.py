@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from driftwise.parts.exploration import Ucb, radius_at
 from driftwise.parts.mirror_descent import MirrorDescent, in_ball
 
 
-def fits(agent: Agent) -> bool:
+def fits(agent: Agent) -> TypeGuard[MirrorDescent]:
     """Whether `Descending` leads this agent."""
     return isinstance(agent, MirrorDescent) and isinstance(agent.exploration, Ucb)
 
 
-def fits_mixture(agent: Agent) -> bool:
+def fits_mixture(agent: Agent) -> TypeGuard[MixtureOfMemories]:
     """Whether `DescendingMixture` leads this agent."""
     return (
         isinstance(agent, MixtureOfMemories)

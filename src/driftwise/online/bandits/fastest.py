@@ -8,7 +8,6 @@ from driftwise.online.bandits import clocked, descending, mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.mirror_descent import MirrorDescent
 
 
 def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
@@ -23,9 +22,9 @@ def _by_rounds(agent: Agent, draws: Draws, num_draws: int) -> Decider:
         return Direct(agent, agent.exploration, draws)
     if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
         return mixed.Mixed(agent, draws)
-    if isinstance(agent, MirrorDescent) and descending.fits(agent):
+    if descending.fits(agent):
         return descending.Descending(agent, draws)
-    if isinstance(agent, MixtureOfMemories) and descending.fits_mixture(agent):
+    if descending.fits_mixture(agent):
         return descending.DescendingMixture(agent, draws)
     if num_draws > 1 and isinstance(agent, LeastSquares) and sampled.fits(agent):
         return sampled.Sampled(agent, draws, num_draws)
