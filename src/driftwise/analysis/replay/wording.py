@@ -74,13 +74,14 @@ def _limits(replay: Replay) -> list[str]:
     if options.clip is not None:
         found.append(
             f"Weights are clipped at {options.clip:g}: IPS is too low by the rewards of what was cut, for "
-            "rewards from 0; intervals at all times and weighted ones are wider, and stay valid."
+            "rewards from 0, and normal and asymptotic intervals do not know of that; the others are "
+            "wider, and stay valid."
         )
     for name, each in replay.policies.items():
         if each.unsupported:
             found.append(
-                f"{name}: {percent(each.unsupported)} of its choices had no chance in the log, of which "
-                "nothing is known."
+                f"{name}: {percent(each.unsupported)} of its choices had no chance in the log; of "
+                "them nothing is known but what the reward model of DR says."
             )
     if options.reward_range is None:
         found.append(

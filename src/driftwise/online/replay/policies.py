@@ -23,6 +23,7 @@ from driftwise.online.replay.rows import Row, Rows
 
 EXPLORING = ("epsilon", "num_draws")  # options of a bandit that change its policy
 LOGGED = "logged"  # the policy that wrote the log
+Given = Mapping[str, Any] | Bandit | NamedBandit
 
 
 class Policy(NamedTuple):
@@ -34,7 +35,7 @@ class Policy(NamedTuple):
     epsilon: float
 
 
-def policy_of(name: str, given: Mapping[str, Any] | Bandit | NamedBandit, dim: int, seed: int) -> Policy:
+def policy_of(name: str, given: Given, dim: int, seed: int) -> Policy:
     """The policy of a table with its `algorithm`, or else of that name, and parameters; or of a bandit."""
     require_kind("policies", name, str)
     if name == LOGGED:

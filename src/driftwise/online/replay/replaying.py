@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.clocked import uses_clock
 from driftwise.online.bandits.deciders import Draws
-from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.replay.estimates import Event
 from driftwise.online.replay.evaluations import Evaluation, Evaluator
 from driftwise.online.replay.independence import Dependence
 from driftwise.online.replay.intervals import Level, Range
 from driftwise.online.replay.logs import Log
 from driftwise.online.replay.models import RewardModel
 from driftwise.online.replay.options import Course, Options
-from driftwise.online.replay.policies import LOGGED, Player, logged_event, policy_of
-from driftwise.online.replay.rows import rows_of
+from driftwise.online.replay.policies import LOGGED, Given, Player, Policy, logged_event, policy_of
+from driftwise.online.replay.rows import Row, Rows, rows_of
 
 ROWS_AT_ONCE = 64  # in memory, with all their arms
 
@@ -69,7 +68,7 @@ class Replay:
 
 def replay(
     log: Log | DecisionLog,
-    policies: Mapping[str, Mapping[str, Any] | Bandit | NamedBandit],
+    policies: Mapping[str, Given],
     options: Options | None = None,
     *,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -103,41 +102,22 @@ def replay(
     """
     options = Options() if options is None else options
     rows = rows_of(log, shared=options.shared, assume_random=options.assume_random)
-    if not policies:
-        raise ArgumentError("policies", "have at least one", policies)
-    if options.against is not None:
-        require_choice("against", options.against, [*policies])
-    if options.k and not rows.all_chances:
-        raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
-    course = Course(options, rows.number)
+    made, course = _checked(log, policies, options, rows), Course(options, rows.number)
     span = None if options.reward_range is None else Range(*options.reward_range)
     level = Level(options.delta, 1 - 1 / course.memory, course.looks, course.events, span, options.k)
-    made = {name: policy_of(name, each, rows.dim, options.seed) for name, each in policies.items()}
-    for name, each in made.items():
-        if uses_clock(each.decider.agent) and not rows.has_times:
-            raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
     players = {name: Player(each, rows, options, span, course.frozen) for name, each in made.items()}
     evaluators = {LOGGED: Evaluator(level._replace(k=0.0), (), rows.actions)} | {
         name: Evaluator(level, _others(name, options.against), rows.actions) for name in made
     }
-    model, draws, done, coming = RewardModel(rows.dim), Draws(options.seed), 0, rows.read()
-    while some := list(islice(coming, ROWS_AT_ONCE)):
-        uniforms = draws.uniform(done + np.arange(len(some))).tolist()
-        for row, uniform in zip(some, uniforms, strict=True):
-            with np.errstate(all="ignore"):
-                predictions = model.predict(row.arms)
-                events = {LOGGED: logged_event(row, span)}
-                for name, player in players.items():
-                    events[name] = player.step(row, predictions, done, uniform)
-                model.learn(row.arms[row.arm], row.reward)
-            done += 1
-            if done <= course.frozen:
-                continue
+    done = 0
+    for done, (row, events) in enumerate(_walk(rows, players, span, options.seed), start=1):
+        if done > course.frozen:
             for name, evaluator in evaluators.items():
                 evaluator.add(events[name], events, row)
                 if course.ends_window(done):
                     evaluator.end_window(done)
-        progress(done, rows.number)
+        if done % ROWS_AT_ONCE == 0 or done == rows.number:
+            progress(done, rows.number)
     if done != rows.number:
         raise log.changed()
     known = rows.all_chances
@@ -150,6 +130,41 @@ def replay(
     }
     facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, course.memory
     return Replay(log, options, *facts, rows.dependence, own, found)
+
+
+def _checked(
+    log: Log | DecisionLog, policies: Mapping[str, Given], options: Options, rows: Rows
+) -> dict[str, Policy]:
+    """The policies, if the log has all that they and the options need."""
+    if not policies:
+        raise ArgumentError("policies", "have at least one", policies)
+    if options.against is not None:
+        require_choice("against", options.against, [*policies])
+    if options.k and not rows.all_chances:
+        raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
+    made = {name: policy_of(name, each, rows.dim, options.seed) for name, each in policies.items()}
+    for name, each in made.items():
+        if uses_clock(each.decider.agent) and not rows.has_times:
+            raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
+    return made
+
+
+def _walk(
+    rows: Rows, players: Mapping[str, Player], span: Range | None, seed: int
+) -> Iterator[tuple[Row, dict[str, Event]]]:
+    """The rows, each as the estimators of every policy see it."""
+    model, draws, number, coming = RewardModel(rows.dim), Draws(seed), 0, rows.read()
+    while some := list(islice(coming, ROWS_AT_ONCE)):
+        uniforms = draws.uniform(number + np.arange(len(some))).tolist()
+        for row, uniform in zip(some, uniforms, strict=True):
+            with np.errstate(all="ignore"):
+                predictions = model.predict(row.arms)
+                events = {LOGGED: logged_event(row, span)}
+                for name, player in players.items():
+                    events[name] = player.step(row, predictions, number, uniform)
+                model.learn(row.arms[row.arm], row.reward)
+            yield row, events
+            number += 1
 
 
 def _others(name: str, against: str | None) -> tuple[str, ...]:
