@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,3 +41,30 @@ def plug_in_bound(outcomes: Sequence[float], cap: float, alpha: float) -> float:
         centre = min(float(np.mean(before)), cap) if i else cap / 2
         cost += psi(bets[-1]) * (outcome - centre) ** 2
     return float((np.dot(bets, outcomes) - math.log(1 / alpha) - cost) / sum(bets))
+
+
+def gamma_bound(outcomes: Sequence[float], alpha: float, kappa: float = 1.0) -> float:
+    """The lower bound of the running mean with bets mixed by a gamma distribution, for outcomes from 0.
+
+    The least ν at which `κ^κ e^−κ/(Γ(κ) − Γ(κ, κ)) · ₁F₁(1; V+κ+1; s+V+κ)/(V+κ)`, `s = Σξ − tν`, is below 1/α
+    (Waudby-Smith, Wu, Ramdas, Karampatziakis & Mineiro 2022).
+    """
+    from scipy import optimize, special
+
+    total, spread, before = 0.0, 0.0, 0.5
+    for t, outcome in enumerate(outcomes, start=1):
+        spread += (outcome - before) ** 2
+        total += outcome
+        before = min(total / t, 1.0)
+    lower = special.gammaln(kappa) + math.log(special.gammainc(kappa, kappa))  # log(Γ(κ) − Γ(κ, κ))
+    constant = kappa * math.log(kappa) - kappa - lower
+
+    def excess(nu: float) -> float:
+        s = total - len(outcomes) * nu
+        grown = special.hyp1f1(1.0, spread + kappa + 1, s + spread + kappa)
+        return constant + math.log(grown) - math.log(spread + kappa) - math.log(1 / alpha)
+
+    if excess(0.0) < 0:
+        return 0.0
+    root: Any = optimize.brentq(excess, 0.0, total / len(outcomes))
+    return root

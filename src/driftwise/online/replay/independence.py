@@ -60,7 +60,7 @@ def dependence(log: Log, seen: Survey) -> Dependence:
     for events in log.events():
         if not len(events.rewards):
             continue
-        times = (done + np.arange(len(events.rewards))) * NUM_TIMES // seen.rows
+        times = np.minimum((done + np.arange(len(events.rewards))) * NUM_TIMES // seen.rows, NUM_TIMES - 1)
         kinds = np.column_stack(
             [times, *(_kinds(name, each, edges) for name, each in events.features.items())]
         )
