@@ -13,7 +13,7 @@ from driftwise.base.making import errors_under
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_kind
 from driftwise.online.bandits.bandit import Bandit
-from driftwise.online.bandits.deciders import Decider
+from driftwise.online.bandits.deciders import Decider, Offer
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.named import NamedBandit
 from driftwise.online.replay.estimates import Event
@@ -65,7 +65,7 @@ class Player:
     """A policy that meets the rows of a log one after the other, and learns from those that it may.
 
     Row t with the logged action a is accepted with probability `min(ρ, M)/M`, where `ρ = π_t(a | x)/p(a | x)`
-    and M is the largest weight that there can be, `1/p_min`, or the one at which weights are clipped. M is
+    and M is the largest weight that there can be: `1/p_min`, or that at which weights are clipped. M is
     the same for all contexts: with a bound of each context's own, which is known where all arms'
     probabilities are, contexts would be accepted by how alike the policies are there, and the agent would
     live in another world than the log's.
@@ -80,10 +80,7 @@ class Player:
     def step(self, row: Row, predictions: np.ndarray, number: int, uniform: float) -> Event:
         """A row, as the policy's estimators see it, before the policy learns from it."""
         decider, (arms, arm, reward, propensity, *_) = self._policy.decider, row
-        try:
-            offer = decider.offer(arms, number, row.time).with_floor(self._policy.epsilon)
-        except FloatingPointError as error:
-            raise ValueError(str(error)) from None
+        offer = self._offer(arms, number, row.time).with_floor(self._policy.epsilon)
         chances, all_rows = offer.chances, self._options.learn == "all"
         full = chances.item(arm) / propensity
         weight = min(full, self._clip)
@@ -93,10 +90,16 @@ class Player:
         outcomes = None if scaled is None else self._outcomes(row, scaled, weight, chances, predictions)
         if (accepted or all_rows) and not 0 < self._frozen <= number:
             if all_rows:  # as if it had been the only arm, since somebody else chose it
-                offer, arm = decider.offer(arms[arm : arm + 1], number, row.time), 0
+                offer, arm = self._offer(arms[arm : arm + 1], number, row.time), 0
             decider.learn(decider.choice(offer, arm), reward, row.time)
             self.learnt += 1
         return Event(reward, weight, full - weight, expected, predicted, accepted, chances, scaled, outcomes)
+
+    def _offer(self, arms: np.ndarray, number: int, time: float) -> Offer:
+        try:
+            return self._policy.decider.offer(arms, number, time)
+        except FloatingPointError as error:
+            raise ValueError(str(error)) from None
 
     def _outcomes(
         self, row: Row, reward: float, weight: float, chances: np.ndarray, predictions: np.ndarray
