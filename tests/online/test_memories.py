@@ -81,3 +81,17 @@ def test_with_many_dimensions_a_mixture_decides_as_planned(tmp_path):
     bandit.save(tmp_path / "agent.safetensors")
     again = Bandit.from_bytes(bandit.to_bytes())
     assert bits(again.state) == bits(bandit.state)
+
+
+def test_a_waiting_decision_of_a_mixture_keeps_one_arm_and_which_features_were_constant(tmp_path):
+    bandit, rng = Bandit(dim=3), np.random.default_rng(4)
+    for offered in (50, 1, 2):
+        arms = np.column_stack([rng.normal(size=(offered, 2)), np.ones(offered)])
+        bandit.decide(arms, id=offered)
+    assert {entry.choice.features.size for entry in bandit._pending.waiting.values()} == {6}
+    again = Bandit.from_bytes(bandit.to_bytes())
+    for each in (bandit, again):
+        each.learn(50, 7.0)
+        each.learn(2, 8.0)
+    assert bits(again.state) == bits(bandit.state)
+    assert bandit.state.origin.tolist() == [0.0, 0.0, 7.0]

@@ -43,7 +43,7 @@ class Choice(NamedTuple):
     arm: int
     value: float  # the index by which the arm was chosen
     bonus: float  # the part of it that is exploration
-    features: np.ndarray  # [d] of the arm
+    features: np.ndarray  # [d] of the arm, and behind them what else a decider needs of the offer
     planned: tuple[FeatureTable, Plan | None] | None  # arguments of `update`, as far as it needs them
 
 

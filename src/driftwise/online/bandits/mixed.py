@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, constant_weights
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import at
@@ -43,6 +43,9 @@ class Mixed:
     It has the same formulas in place, over all memories at once, and computes the index of the heaviest one
     only. What there is once, and not for every memory, is in Python's numbers. Tests hold it equal to
     `Planned`.
+
+    A decision that waits keeps the features of its arm and, for `origin="first"`, behind them which features
+    were 1 for all arms; that matters until the first reward.
     """
 
     def __init__(self, agent: MixtureOfMemories, draws: Draws) -> None:
@@ -55,6 +58,8 @@ class Mixed:
         rate, square = self._rates, self._rates**2
         self._factors = np.stack([rate, square, rate, square, rate, rate, np.ones_like(rate)])
         self._new = np.ones_like(self._factors)
+        self._dim = agent.spec.dim
+        self._num_kept = (1 + (agent.origin == "first")) * self._dim
         self.state = state
 
     @property
@@ -104,6 +109,7 @@ class Mixed:
             noise=NoiseSums(moments, total),
         )
         self._state, self._tick = own._replace(base=base), int(own.tick)
+        self._shifted = bool(own.origin.any())
         self._weights = np.exp(own.log_weights)
         common, total = own.noise
         self._noise = Errors(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
@@ -118,22 +124,27 @@ class Mixed:
         index, bonus = self._memories.estimate(heaviest, arms)
         bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
         bonus *= radius
-        index += arms.dot(self._state.origin)
+        if self._shifted:
+            index += arms.dot(self._state.origin)
         index += bonus
         policy = best_arms(index, self.agent)
         return Offer(arms, index, bonus, policy, policy, None)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        table = FeatureTable(offer.arms.copy())
-        index, bonus = offer.scores.item(arm), offer.bonus.item(arm)
-        return Choice(arm, index, bonus, table.values[arm], (table, None))
+        kept = np.zeros(self._num_kept)
+        kept[: self._dim] = offer.arms[arm]
+        if not self._tick:
+            kept[self._dim :] = (offer.arms == 1).all(axis=0)[: self._num_kept - self._dim]
+        return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), kept, None)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        state, features = self._state, choice.features
-        if self.agent.origin == "first" and not self._tick:
-            assert choice.planned is not None
-            state.origin[:] = constant_weights(choice.planned[0], reward)
-        reward -= features.dot(state.origin).item()
+        state, features = self._state, choice.features[: self._dim]
+        if self._num_kept > self._dim and not self._tick:
+            constant = choice.features[self._dim :]
+            state.origin[:] = constant * reward / max(constant.sum(), 1.0)
+            self._shifted = bool(state.origin.any())
+        if self._shifted:
+            reward -= features.dot(state.origin).item()
         error, variance = self._memories.forecast(features, reward)
         doubt = 1 + variance
         squares = error * error
