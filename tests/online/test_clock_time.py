@@ -14,11 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from driftwise.algorithms import build
 from driftwise.online import Bandit, DecisionLog, load
 from driftwise.online.replay import Log, Options, read_samples, replay
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Softmax, Thompson
+from driftwise.simulation.play import play
+from tests.examples import BANDIT, NUM_EPISODES, make_bandit
 from tests.online.streams import bits
+from tests.reference.bandits import rounds
 from tests.reference.clock import Event, sums_at
 
 HALF_LIFE, START, DIM, RIDGE, RADIUS = 3600.0, 1.7e9, 3, 0.5, 0.4
@@ -213,19 +217,10 @@ def test_a_table_without_times_is_refused_for_an_agent_that_needs_them(tmp_path:
         read_samples(dataclasses.replace(log, time="date"))
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "options"),
-    [
-        ("random_restart", dict(probability=0.1)),
-        ("adaptive", {}),
-    ],
-)
-def test_a_clock_inside_another_agent_is_refused(algorithm, options):
-    base = dict(
-        algorithm="clock_lin_ucb", half_life=(10.0, 20.0) if algorithm == "adaptive" else 10.0, radius=0.1
-    )
-    with pytest.raises(ValueError, match=f"^algorithm must forget by the clock itself, got '{algorithm}'"):
-        Bandit(algorithm, dim=DIM, base=base, **options)
+def test_a_clock_inside_another_agent_is_refused():
+    base = dict(algorithm="clock_lin_ucb", half_life=10.0, radius=0.1)
+    with pytest.raises(ValueError, match=r"^algorithm must forget by the clock itself, got 'random_restart'"):
+        Bandit("random_restart", dim=DIM, probability=0.1, base=base)
 
 
 def test_times_of_samples_are_refused_by_agents_that_count_rewards():
@@ -246,3 +241,68 @@ def test_times_of_samples_are_refused_by_agents_that_count_rewards():
 def test_what_a_clock_cannot_be_gets_one_sentence(options, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}.*, got "):
         make(**options)
+
+
+HALF_LIVES = (600.0, 1200.0, 2400.0, 4800.0, 1e30)  # the last for ever
+
+
+def adaptive(**options: Any) -> Bandit:
+    return Bandit("adaptive_lin_ucb", dim=DIM, seed=5, shortest="10min", longest="2h", **options)
+
+
+def test_memories_of_an_adaptive_agent_are_sums_over_ages_whatever_the_order_of_arrival():
+    rng, bandit, ahead = np.random.default_rng(6), adaptive(fresh="never"), adaptive(fresh="never")
+    events = [Event(START + 700.0 * t, draw_arms(rng)[0], rng.normal()) for t in range(12)]
+    assert bandit.agent.base.forgetting.half_life == HALF_LIVES  # pyright: ignore[reportAttributeAccessIssue]
+    shuffled = [events[0], *(events[i] for i in 1 + rng.permutation(11))]
+    for each, order in ((ahead, events), (bandit, shuffled)):
+        for event in order:
+            each.learn_from(event.features, event.reward, time=event.time)
+    for state in (ahead.state.base, bandit.state.base):
+        for j, half_life in enumerate(HALF_LIVES):
+            expected = sums_at(events[-1].time, events, half_life, 0.1, DIM)
+            np.testing.assert_allclose(state.gram[j, 0], expected.gram, rtol=0, atol=CLOSE)
+            np.testing.assert_allclose(state.gram_sq[j, 0], expected.gram_sq, rtol=0, atol=CLOSE)
+            np.testing.assert_allclose(state.cross[j, 0, :, 0], expected.cross, rtol=0, atol=CLOSE)
+            np.testing.assert_allclose(state.weight_sq[j], expected.weight_sq, rtol=0, atol=CLOSE)
+            np.testing.assert_allclose(state.noise.moments.weight[j], expected.weight, rtol=0, atol=CLOSE)
+    again = Bandit.from_bytes(bandit.to_bytes())
+    scores = [each.scores(np.eye(DIM), time=START + 1e4).tolist() for each in (bandit, again)]
+    assert scores[0] == scores[1]
+
+
+def test_an_adaptive_agent_with_a_reward_a_second_decides_as_in_the_simulator():
+    given: dict[str, Any] = dict(shortest="4s", longest="16s")
+    environment, bandit = make_bandit(noise_scale=0.3), Bandit("adaptive_lin_ucb", dim=DIM, seed=5, **given)
+    played = play(build(BANDIT, "adaptive_lin_ucb", **given), environment, NUM_EPISODES, seed=5)
+    for t, (one, here) in enumerate(zip(played, rounds(environment, NUM_EPISODES, seed=5), strict=True)):
+        decision = bandit.decide(here.features[here.present], time=START + t)
+        assert decision.index == pytest.approx(one.plan.q[0, 0, decision.arm], abs=1e-9)
+        bandit.learn(decision.id, here.rewards[here.present][decision.arm])
+
+
+def test_an_adaptive_agent_finds_that_the_world_turns_over_every_night():
+    """Within a day nothing changes: half-lives of hours know it soon, and for ever mixes all days."""
+    rng, bandit = np.random.default_rng(8), adaptive(fresh="never")
+    minutes, thetas = 240.0 * np.arange(25), rng.normal(size=(5, DIM))
+    for day, theta in enumerate(thetas):
+        rows = rng.uniform(-1, 1, (25, DIM))
+        rewards = rows @ theta + 0.1 * rng.normal(size=25)
+        bandit.learn_from(rows, rewards, time=START + 86400.0 * day + minutes)
+    assert np.exp(bandit.state.log_weights)[:-1].sum() > 0.99
+    np.testing.assert_allclose(
+        bandit.scores(np.eye(DIM), time=START + 4 * 86400.0 + 6000.0), thetas[-1], atol=0.3
+    )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "sentence"),
+    [
+        (dict(shortest="1h"), "longest must be a duration"),
+        (dict(shortest="2h", longest="1h"), "longest must be at least shortest, which is '2h', got '1h'"),
+        (dict(shortest=8, longest="soon"), "longest must be a duration"),
+    ],
+)
+def test_memories_by_the_clock_have_two_durations_for_bounds(bounds, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Bandit("adaptive_lin_ucb", dim=DIM, **bounds)

@@ -31,14 +31,16 @@ class ClockWeights:
     order samples come: one of an earlier time than the moments' is added with the weight $\omega$ that it has
     by now, to $\tilde\Lambda$ with $\omega^2$.
 
-    `absorb` is told the times. `update` is for rounds that are a second apart: then `reference="last"`, the
-    moments at the time of the last sample, is `ExponentialWeights` of the rate $2^{-1/h}$. A decision that is
-    a second later rests on older samples, and `reference="now"` says so.
+    `absorb` is told the times. `update` is for rounds that are `spacing` seconds apart. At one second
+    `reference="last"`, the moments at the time of the last sample, is `ExponentialWeights` of the rate
+    $2^{-1/h}$. A decision that is a second later rests on older samples, and `reference="now"` says so. A
+    negative `spacing` is that of a sample that is late.
     """
 
     half_life: Numeric = number(above=0)
     prior: Literal["zero", "hold", "decay"] = choice("zero", "hold", "decay", default="zero")
     reference: Literal["now", "last"] = choice("now", "last", default="now")
+    spacing: Numeric = number(default=1.0)
 
     def kept(self, seconds: Array) -> Array:
         """The share of a weight that is left after so many seconds."""
@@ -46,30 +48,35 @@ class ClockWeights:
 
     def weights(self, tick: int) -> np.ndarray:
         ages = np.arange(tick - 1, -1, -1, dtype=float)
-        return self.kept(ages + (self.reference == "now"))
+        return self.kept(self.spacing * (ages + (self.reference == "now")))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(memory=moments.weight)  # 0 seconds
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         if self.reference == "now":
-            return self._later(_added(moments, sample, 1.0), 1.0)
-        return _added(self._later(moments, 1.0 * (moments.tick > 0)), sample, 1.0)
+            return self.later(_added(moments, sample, 1.0), self.spacing)
+        return self._after(moments, sample, self.spacing * (moments.tick > 0))
 
     def absorb(self, moments: Moments, sample: Sample, time: Array) -> Moments:
         """Absorb a sample of that time, which may lie before the moments'; the first sets the clock."""
-        xp, last = namespace(moments.gram), _last(moments, time)
-        later = self._later(moments, xp.maximum(time - last, 0.0))
-        weight = self.kept(xp.maximum(last - time, 0.0))
-        return _added(later._replace(memory=xp.maximum(last, time)), sample, weight)
+        last = last_time(moments, time)
+        learnt = self._after(moments, sample, time - last)
+        return learnt._replace(memory=namespace(moments.gram).maximum(last, time))
 
     def at(self, moments: Moments, time: Array) -> Moments:
         """The moments that a decision at that time rests on; at an earlier one nothing comes back."""
         if self.reference == "last":
             return moments
-        return self._later(moments, namespace(moments.gram).maximum(time - _last(moments, time), 0.0))
+        return self.later(moments, namespace(moments.gram).maximum(time - last_time(moments, time), 0.0))
 
-    def _later(self, moments: Moments, seconds: Array) -> Moments:
+    def _after(self, moments: Moments, sample: Sample, seconds: Array) -> Moments:
+        """Absorb a sample that came so many seconds after the moments, or before them."""
+        xp = namespace(moments.gram)
+        late = self.kept(xp.maximum(-seconds, 0.0))
+        return _added(self.later(moments, xp.maximum(seconds, 0.0)), sample, late)
+
+    def later(self, moments: Moments, seconds: Array) -> Moments:
         """The same moments so many seconds later."""
         xp, kept, ridge = namespace(moments.gram), self.kept(seconds), moments.ridge
         cross, gram_sq, identity = kept * moments.cross, moments.gram_sq, identity_like(moments.gram)
@@ -90,7 +97,7 @@ class ClockWeights:
         )
 
 
-def _last(moments: Moments, time: Array) -> Array:
+def last_time(moments: Moments, time: Array) -> Array:
     """The time of the moments; before the first sample, whatever time it is."""
     return namespace(moments.gram).where(moments.tick > 0, moments.memory, time)
 

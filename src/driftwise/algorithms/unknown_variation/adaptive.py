@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.bandits.agent import bandit_agent
@@ -12,8 +13,10 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, ca
 from driftwise.base.agent import Agent, Forecaster
 from driftwise.base.arguments import with_defaults
 from driftwise.base.part import grid_of, numbers, points, stack
+from driftwise.base.times import seconds_of
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_count
+from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.fixed_share import FixedShare
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
@@ -25,13 +28,14 @@ RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they wer
 NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
 NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
 NOISE_FORGETTING = ExponentialWeights(1 - 1 / 64)
+FOR_EVER = 1e30  # seconds in which nothing is forgotten
 
 
 class Mixing(TypedDict, total=False):
     """How memories are weighed, and how their weights decide."""
 
-    shortest: Annotated[int | None, None]
-    longest: Annotated[int | None, None]
+    shortest: Annotated[int | str | timedelta | None, None]
+    longest: Annotated[int | str | timedelta | None, None]
     share: Annotated[float, 0.0]
     favour: Annotated[float, 0.1]
     decision: Annotated[Literal["heaviest", "mixture", "variance", "draw"], "heaviest"]
@@ -46,6 +50,16 @@ def memories(shortest: int | None = None, longest: int | None = None) -> tuple[i
     return tuple(least * 2**k for k in range((most // least).bit_length()))
 
 
+def by_rounds_or_clock(shortest: Any, longest: Any) -> ExponentialWeights | ClockWeights:
+    """Weights of all lengths, by rounds, or by the clock where lengths are durations; the last for ever."""
+    if not any(isinstance(each, str | timedelta) for each in (shortest, longest)):
+        return ExponentialWeights((*(1 - 1 / length for length in memories(shortest, longest)), 1.0))
+    least, most = seconds_of("shortest", shortest), seconds_of("longest", longest)
+    if most < least:
+        raise ArgumentError("longest", f"be at least shortest, which is {shortest!r}", longest)
+    return ClockWeights((*(least * 2**k for k in range(int(most / least).bit_length())), FOR_EVER))
+
+
 def mixture(
     base: Any, origin: Literal["zero", "first"] = "zero", **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
@@ -53,8 +67,7 @@ def mixture(
     given = with_defaults(Mixing, mixing)
     bounds = {name: given[name] for name in ("shortest", "longest")}
     if not grid_of(base):
-        rates = [1 - 1 / length for length in memories(**bounds)]
-        base = dataclasses.replace(base, forgetting=ExponentialWeights((*rates, 1.0)))
+        base = dataclasses.replace(base, forgetting=by_rounds_or_clock(**bounds))
     elif any(bounds.values()):
         raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
     candidates = stack(points(base))
@@ -95,7 +108,8 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
         candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
         replaced by exponential weights of all lengths. Its exploration stays as it is.
       shortest, longest: of the lengths $1/(1-\eta)$ of candidates, each twice the one before; 8 and 4096
-        unless given. The one that never forgets comes besides, and is last.
+        unless given. The one that never forgets comes besides, and is last. Durations, both of them, such
+        as `"1h"` and `"30 days"`, are half-lives by the clock, see docs/clock-time.md.
       share: $\alpha$, the share of the weights that is dealt out anew in every episode; 0 is $1/(t+1)$.
       favour: the prior weight of the last candidate beyond that of the others.
       decision, weighing, fresh: as in `MixtureOfMemories`.

@@ -10,6 +10,7 @@ from driftwise.base.part import choice, member, numbers, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
+from driftwise.parts.clock import ClockWeights
 from driftwise.parts.fixed_share import FixedShare
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.noise import LearntNoise, NoiseSums
@@ -188,11 +189,12 @@ class MixtureOfMemories(Wrapper):
 def can_be_copied(base: Any) -> bool:
     """Whether agents that are stacked are exponential weights alike but for their rates, the last largest."""
     forgetting = base.forgetting
-    if not isinstance(forgetting, ExponentialWeights):
+    if not isinstance(forgetting, ExponentialWeights | ClockWeights):
         return False
-    rates: Any = forgetting.rate
-    others = (each.value for each in numbers(base) if each.value is not rates)
-    return all(len(set(values)) == 1 for values in others) and rates[-1] == max(rates)
+    by_rounds = isinstance(forgetting, ExponentialWeights)
+    lengths: Any = forgetting.rate if by_rounds else forgetting.half_life
+    others = (each.value for each in numbers(base) if each.value is not lengths)
+    return all(len(set(values)) == 1 for values in others) and lengths[-1] == max(lengths)
 
 
 def overall(log_weights: Array) -> Array:

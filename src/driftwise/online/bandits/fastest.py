@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.online.bandits import clocked, descending, mixed, sampled
+from driftwise.online.bandits import clocked, clocked_mixture, descending, mixed, sampled
 from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
@@ -14,6 +14,8 @@ def decider_of(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
     """The fastest decider that leads this agent."""
     if isinstance(agent, LeastSquares) and clocked.fits(agent):
         return clocked.Clocked(agent, _by_rounds(agent, Draws(seed), num_draws))
+    if isinstance(agent, MixtureOfMemories) and clocked_mixture.fits(agent):
+        return clocked_mixture.ClockedMixture(agent, Draws(seed), num_draws)
     return _by_rounds(agent, Draws(seed), num_draws)
 
 

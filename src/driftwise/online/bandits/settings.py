@@ -8,7 +8,7 @@ from typing import Any, Literal
 from driftwise.base.agent import Agent
 from driftwise.base.part import choice, count, member, record, scalar, to_config
 from driftwise.base.validation import ArgumentError, require_count, require_kind, require_number
-from driftwise.online.bandits import clocked
+from driftwise.online.bandits import clocked, clocked_mixture
 from driftwise.online.bandits.deciders import looks_at_arms
 from driftwise.online.limits import require_range, within_memory
 
@@ -38,7 +38,7 @@ class BanditSettings:
         if not known_by_features:
             found = f"{algorithm!r}, which does not"
             raise ArgumentError("algorithm", "know arms by their features", algorithm, found)
-        if clocked.uses_clock(agent) and not clocked.fits(agent):
+        if clocked.uses_clock(agent) and not (clocked.fits(agent) or clocked_mixture.fits(agent)):
             found = f"{algorithm!r}, which has the clock within"
             raise ArgumentError("algorithm", "forget by the clock itself", algorithm, found)
         if self.expire_after is not None:
