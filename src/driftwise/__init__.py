@@ -5,21 +5,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from driftwise import algorithms, environments, online, theory
+import driftwise.simulation  # to be told of every fork from here on  # noqa: F401
 from driftwise.base.extras import needed_by
-from driftwise.base.types import Spec
-from driftwise.environments import arms, drift, paths, planning
-from driftwise.parts import exploration, forgetting
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.play import play
-from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
-    from driftwise import checks
+    from driftwise import algorithms, checks, environments, online, theory
     from driftwise.analysis import statistics
     from driftwise.analysis.finished import compare, load_study
+    from driftwise.base.types import Spec
+    from driftwise.environments import arms, drift, paths, planning
     from driftwise.experiments.curves import load_curves
     from driftwise.experiments.frames import load_results
+    from driftwise.parts import exploration, forgetting
+    from driftwise.parts.least_squares import LeastSquares
+    from driftwise.simulation.play import play
+    from driftwise.simulation.results import Result
     from driftwise.simulation.simulator import simulate
 
 __version__ = "0.1.0"
@@ -49,15 +49,29 @@ __all__ = [
     "theory",
 ]
 
-# Names that are loaded by those who use them, and by nobody else: behind them are packages of an extra.
+# Names are loaded by those who use them: the extra that installs what is behind a name, and its place.
 LATER = {
+    "LeastSquares": ("", "driftwise.parts.least_squares:LeastSquares"),
+    "Result": ("", "driftwise.simulation.results:Result"),
+    "Spec": ("", "driftwise.base.types:Spec"),
+    "algorithms": ("", "driftwise.algorithms"),
+    "arms": ("", "driftwise.environments.arms"),
     "checks": ("simulate", "driftwise.checks"),
     "compare": ("cli", "driftwise.analysis.finished:compare"),
+    "drift": ("", "driftwise.environments.drift"),
+    "environments": ("", "driftwise.environments"),
+    "exploration": ("", "driftwise.parts.exploration"),
+    "forgetting": ("", "driftwise.parts.forgetting"),
     "load_curves": ("cli", "driftwise.experiments.curves:load_curves"),
     "load_results": ("cli", "driftwise.experiments.frames:load_results"),
     "load_study": ("cli", "driftwise.analysis.finished:load_study"),
+    "online": ("", "driftwise.online"),
+    "paths": ("", "driftwise.environments.paths"),
+    "planning": ("", "driftwise.environments.planning"),
+    "play": ("", "driftwise.simulation.play:play"),
     "simulate": ("simulate", "driftwise.simulation.simulator:simulate"),
     "statistics": ("simulate", "driftwise.analysis.statistics"),
+    "theory": ("", "driftwise.theory"),
 }
 
 

@@ -19,10 +19,10 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.catalogue import KINDS
 from driftwise.analysis.formulas import readable
 from driftwise.base.part import from_config
+from driftwise.cli.stopping import STOPPING
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.running import fitting_tasks
-from driftwise.experiments.stopping import STOPPING
 from driftwise.experiments.study import prepare
 from driftwise.simulation import files, room, running
 from driftwise.simulation import program as compiled

@@ -18,7 +18,7 @@ import pytest
 from driftwise.algorithms import opt_wlsvi
 from driftwise.base.part import part
 from driftwise.base.types import Array
-from driftwise.experiments.stopping import STOPPING, held_signals
+from driftwise.cli.stopping import STOPPING, held_signals
 from driftwise.parts.exploration import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.checkpoints import checkpoint_name
@@ -239,7 +239,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
 STOPPED = """
 import sys
 from pathlib import Path
-from driftwise.experiments.stopping import Stopped, held_signals
+from driftwise.cli.stopping import Stopped, held_signals
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.running import run_tasks

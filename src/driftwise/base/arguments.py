@@ -57,6 +57,7 @@ def with_defaults(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**defaults, **given}
 
 
+@functools.cache
 def signature(function: Callable[..., Any]) -> inspect.Signature:
     """Signature of a function with the keywords of the group that it takes by `**name: Unpack[Group]`."""
     found = inspect.signature(function)

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def needed_by(feature: str, extra: str) -> Iterator[None]:
-    """Imports of a feature; a package that is missing is told with the extra that installs it."""
+    """Imports of a feature; a package that is missing is told with what installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        text = f"{feature} needs {package}: pip install 'driftwise[{extra}]'"
+        installed = f"driftwise[{extra}]" if extra else "driftwise"
+        text = f"{feature} needs {package}: pip install '{installed}'"
         raise ModuleNotFoundError(text, name=package) from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
@@ -33,6 +34,7 @@ _T = TypeVar("_T", bound=type)
 BITS = 62  # of an integer that arrays may be as long as
 PARTS: dict[str, type] = {}
 CONFIGURABLE: dict[str, type] = {"Spec": Spec}  # all that `from_config` can make
+ROOMS = ("driftwise.online", "driftwise.environments")  # that register all of driftwise's own when loaded
 
 
 def number(*, or_part: type | None = None, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
@@ -262,6 +264,8 @@ def from_config(config: Any) -> Any:
         fields = dict(config)
         name = fields.pop("type", None)
         if name not in CONFIGURABLE:
+            for room in ROOMS:
+                import_module(room)
             load_plugins()
         if name not in CONFIGURABLE:
             raise ArgumentError("type", "name a part", name, f"{name!r}{nearest(name, CONFIGURABLE)}")

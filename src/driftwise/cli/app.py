@@ -12,15 +12,15 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from driftwise import __version__
-from driftwise.analysis.table import Table
-from driftwise.analysis.terminal import terminal_text
 from driftwise.base.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from driftwise.analysis.table import Table
 
 WIDTH_OF_A_FILE = 400  # where the output is no terminal and COLUMNS is not set: no line is folded
 
@@ -80,6 +80,8 @@ def counted(count: int, noun: str) -> str:
 
 def print_table(table: Table) -> None:
     """Print a table below its title, as wide as the terminal is."""
+    from driftwise.analysis.terminal import terminal_text
+
     if table.title:
         print(table.title)
     print(f"{terminal_text(table, width_of_output())}\n")
@@ -111,6 +113,7 @@ def json_text(value: Any) -> str:
 @contextlib.contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal; it goes when all is done."""
+    from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)

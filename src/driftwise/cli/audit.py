@@ -10,8 +10,6 @@ import typer
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, counted, json_text, page_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
-from driftwise.experiments import prepare
-from driftwise.experiments.files import find_study
 
 if TYPE_CHECKING:
     from driftwise.analysis.audit import Audit
@@ -59,6 +57,8 @@ def _audit(
     """
     from driftwise.analysis.audit import audit_by_hand, audit_study, builtin_experiments
     from driftwise.analysis.audit.page import html_page
+    from driftwise.experiments import prepare
+    from driftwise.experiments.files import find_study
 
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
     if file_or_name is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from driftwise.analysis.backtest import LIMITS, READING, html_page, scores_table, sentences
 from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_number
 from driftwise.cli.app import (
@@ -18,6 +19,9 @@ from driftwise.cli.app import (
 )
 from driftwise.cli.logs import open_log
 from driftwise.cli.options import listed
+from driftwise.online.backtesting import backtest
+from driftwise.online.decision_log import DecisionLog
+from driftwise.online.replay import read_samples
 
 
 def backtest_log(
@@ -35,11 +39,6 @@ def backtest_log(
     as_json: bool,
 ) -> None:
     """Score memories on a log, and print or write what was found."""
-    from driftwise.analysis.backtest import LIMITS, READING, html_page, scores_table, sentences
-    from driftwise.online.backtesting import backtest
-    from driftwise.online.decision_log import DecisionLog
-    from driftwise.online.replay import read_samples
-
     lengths = {"memories": _counts("--memories", memories), "windows": _counts("--windows", windows)}
     given = lengths | {"ridge": ridge, "noise_scale": noise}
     if noise is not None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from driftwise.algorithms.registry import ALGORITHMS
-from driftwise.analysis.catalogue import KINDS
-from driftwise.analysis.entries import entry_text
-from driftwise.analysis.table import Table, markdown_text
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, app, check, print_table, width_of_output
 from driftwise.cli.options import argument, flag, word
 
+if TYPE_CHECKING:
+    from driftwise.analysis.table import Table
+
 IN_SHORT = ("exploration", "paper")  # columns that an overview leaves out
 WIDE = 160  # columns, in which it has them
+KIND = (
+    "Only these: experiments, algorithms, environments, drifts, paths, arms, corruptions, forgettings, "
+    "explorations or detectors."
+)
 LINE = 100  # letters in a line of an entry, at most
 
 
 @app.command("list")
 def _list(
-    kind: Annotated[str | None, argument("KIND", f"Only these: {', '.join(KINDS)}.")] = None,
+    kind: Annotated[str | None, argument("KIND", KIND)] = None,
     problem: Annotated[
         str | None, word("PROBLEM", "Only algorithms for it, as 'linear MDP'; those for any are among them.")
     ] = None,
@@ -28,6 +32,10 @@ def _list(
     markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False,
 ) -> None:
     """Show what there is: experiments, algorithms, drifts and more."""
+    from driftwise.algorithms import ALGORITHMS
+    from driftwise.analysis.catalogue import KINDS
+    from driftwise.analysis.table import markdown_text
+
     if kind is not None:
         check(require_choice, "KIND", kind, list(KINDS))
     if problem is not None:
@@ -55,9 +63,11 @@ def _list(
 @app.command("show")
 def _show(name: Annotated[str, argument("NAME", "Whatever 'driftwise list' has.")]) -> None:
     """Show all about a name. It has signature, formulas, parameters, bound, BibTeX, and an example."""
+    from driftwise.analysis.entries import entry_text
+
     print(check(entry_text, name, min(width_of_output(), LINE)))
 
 
 def _kept(table: Table, wanted: Callable[[list[str]], bool]) -> Table:
-    rows = [row for row in table.rows if wanted([cell.text for cell in row])]
-    return Table.of(table.name, table.columns, rows)
+    rows = tuple(row for row in table.rows if wanted([cell.text for cell in row]))
+    return dataclasses.replace(table, rows=rows)

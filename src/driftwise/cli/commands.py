@@ -17,7 +17,7 @@ import typer
 from driftwise.base.validation import require_choice
 from driftwise.cli import run, report, compare, tune, audit, replay, experiments, catalogue  # noqa: F401
 from driftwise.cli.app import InputError, app, check
-from driftwise.experiments.stopping import Stopped
+from driftwise.cli.stopping import Stopped
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

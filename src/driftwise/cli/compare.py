@@ -6,7 +6,6 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from driftwise.analysis.table import csv_text
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import app, check, json_text, print_table
 from driftwise.cli.options import FOLDER_OR_CURVES, argument, word
@@ -30,6 +29,7 @@ def _compare(
     """Say what changed between two finished runs. Each difference has a test."""
     from driftwise.analysis.comparison import METRICS, compare, comparison_table
     from driftwise.analysis.report.data import load_report_data
+    from driftwise.analysis.table import csv_text
 
     check(require_choice, "metric", metric, list(METRICS))
     check(require_choice, "format", format, ("text", "json", "csv"))

@@ -8,12 +8,8 @@ from typing import Annotated
 
 import typer
 
-from driftwise.analysis.numbers import NOTE
-from driftwise.analysis.studies import agents_table, environments_table
 from driftwise.cli.app import InputError, app, check, counted, print_table
 from driftwise.cli.options import FileOrName
-from driftwise.experiments.files import find_study, write_starter
-from driftwise.experiments.running import fitting_tasks
 
 
 @app.command("init")
@@ -21,6 +17,8 @@ def _init(
     path: Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")] = "experiment.toml",
 ) -> None:
     """Write a commented experiment file to begin with."""
+    from driftwise.experiments.files import write_starter
+
     try:
         write_starter(Path(path))
     except OSError as error:
@@ -32,6 +30,11 @@ def _init(
 @app.command("validate")
 def _validate(file_or_name: FileOrName) -> None:
     """Check an experiment file and show its numbers. It has to fit into memory; nothing is run."""
+    from driftwise.analysis.numbers import NOTE
+    from driftwise.analysis.studies import agents_table, environments_table
+    from driftwise.experiments.files import find_study
+    from driftwise.experiments.running import fitting_tasks
+
     study = check(find_study, file_or_name)
     try:
         fitting_tasks(study)

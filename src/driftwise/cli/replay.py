@@ -7,7 +7,6 @@ import sys
 import tomllib
 from typing import Annotated, Any
 
-from driftwise.analysis.terminal import paragraph
 from driftwise.cli.app import (
     InputError,
     app,
@@ -114,6 +113,7 @@ def _replay(
 ) -> None:
     """Estimate what policies would have earned from logged decisions."""
     from driftwise.analysis.replay import html_page, lead, tables
+    from driftwise.analysis.terminal import paragraph
     from driftwise.online.replay import Options, replay
 
     if policies and (algorithm is not None or settings):

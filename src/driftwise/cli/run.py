@@ -9,15 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
 from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
-from driftwise.experiments import run_study
-from driftwise.experiments.files import find_study
-from driftwise.experiments.progress import shown_progress
-from driftwise.experiments.running import fitting_tasks
-from driftwise.experiments.stopping import held_signals
+from driftwise.cli.stopping import held_signals
 
 if TYPE_CHECKING:
     from driftwise.analysis.finished import FinishedStudy
@@ -49,18 +44,15 @@ def _run(
     quiet: Annotated[bool, flag("--quiet", "Print the paths of the files only.")] = False,
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure."""
+    from driftwise.experiments.files import find_study
+    from driftwise.experiments.growing import CLAIM, grown
+    from driftwise.experiments.progress import shown_progress
+    from driftwise.experiments.running import fitting_tasks, run_study
+    from driftwise.experiments.saving import FILES, claimed, drop_shorter, has_checkpoints, is_saved
+
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     if out is None:
         out = f"results/{study.experiment.name}"
-    from driftwise.experiments.growing import CLAIM, grown
-    from driftwise.experiments.saving import (
-        FILES,
-        claimed,
-        drop_shorter,
-        has_checkpoints,
-        is_saved,
-    )
-
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
         look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
         chosen = _engine(engine, workers, address, device)
@@ -128,6 +120,7 @@ def _print_tables(study: FinishedStudy) -> None:
     from driftwise.analysis.report.panels.common import manifest_text
     from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
     from driftwise.analysis.report.panels.rates import rates_table, sweeps, verdicts
+    from driftwise.analysis.terminal import paragraph
 
     report, facts = study.data, study.manifest
     sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"

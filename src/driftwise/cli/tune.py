@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from driftwise.analysis.bounds import (
-    bounds_table,
-    caution,
-    choosers,
-    content,
-    legend,
-    rates_table,
-    tunings_table,
-)
-from driftwise.analysis.studies import agents_table, setting_of
-from driftwise.analysis.terminal import paragraph
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, check, json_text, print_table
-from driftwise.cli.backtest import backtest_log
+from driftwise.cli.app import InputError, app, check
 from driftwise.cli.options import Json, argument, flag, integer, number, word
-from driftwise.experiments.files import find_study
-from driftwise.theory.bounds.advice import Advice, advise, require_possible_variation
-from driftwise.theory.bounds.bound import Problem, Setting
+
+if TYPE_CHECKING:
+    from driftwise.theory.bounds.bound import Problem
 
 EXAMPLES = """\b
 Examples:
@@ -108,19 +96,23 @@ def _tune(
     columns = {"--reward": reward, "--features": features}
     besides = {"--action": action, "--memories": memories, "--windows": windows, "--out": out}
     if log is not None:
+        from driftwise.cli.backtest import backtest_log
+
         _given({}, sizes | assumed | {"FILE|NAME": file_or_name}, "with --log")
         options: dict[str, Any] = dict(
             shared=shared, memories=memories, windows=windows, ridge=ridge, noise=noise
         )
         backtest_log(log, action, reward, features, **options, out=out, as_json=as_json)
         return
+    from driftwise.cli.bounds import tune_experiment, tune_sizes
+
     of_a_log = columns | besides | {"--shared": shared or None}
     if file_or_name is not None:
         taken = {"--dim": dim, "--variation": variation, "--horizon": horizon, "--problem": problem}
         _given({}, of_a_log | taken, "with an experiment")
         given = dict(delta=delta, ridge=ridge, noise_scale=noise, norm_bound=norm_bound)
         given = {name: value for name, value in given.items() if value is not None}
-        _tune_experiment(file_or_name, episodes, given, as_json=as_json)
+        tune_experiment(file_or_name, episodes, given, as_json=as_json)
         return
     known = _given(sizes, of_a_log, "without --log")
     kind = PROBLEMS[check(require_choice, "--problem", "mdp" if problem is None else problem, list(PROBLEMS))]
@@ -131,58 +123,16 @@ def _tune(
     for name, value in (("--ridge", ridge), ("--noise", noise), ("--norm-bound", norm_bound)):
         if value is not None and kind == "linear MDP":
             raise InputError(f"{name} must be left out for an MDP, got {value:g}")
-    setting = check(
-        Setting,
+    tune_sizes(
+        kind,
         *known,
         horizon=horizon or 1,
         delta=DELTA if delta is None else delta,
         ridge=ridge,
         noise_scale=NOISE if noise is None else noise,
         norm_bound=NORM_BOUND if norm_bound is None else norm_bound,
+        as_json=as_json,
     )
-    check(require_possible_variation, "--variation", setting, kind)
-    advice = check(advise, setting, kind)
-    if as_json:
-        print(json_text(content(setting, kind, advice)))
-        return
-    print_table(tunings_table(setting, kind))
-    print_table(bounds_table(setting, kind))
-    print_table(rates_table(setting, kind))
-    print(f"{paragraph(legend(setting, kind))}\n")
-    print(f"If the variation is not known, {choosers(setting, kind)}.\n")
-    print(f"{paragraph(caution(kind))}\n")
-    _print_advice(advice)
-
-
-def _print_advice(advice: Advice) -> None:
-    print(paragraph(f"Recommendation. {' '.join(advice.sentences)}"))
-
-
-def _tune_experiment(
-    file_or_name: str, episodes: int | None, given: dict[str, Any], *, as_json: bool
-) -> None:
-    """The same for every environment of an experiment, beside the numbers that its agents have there."""
-    study, found = check(find_study, file_or_name, num_episodes=episodes), {}
-    for label, environment in study.environments.items():
-        try:
-            problem, setting = setting_of(environment, study.lengths[label], **given)
-            found[label] = setting, problem, advise(setting, problem)
-        except ValueError as error:
-            raise InputError(f"{file_or_name}: {label}: {error}") from None
-    if as_json:
-        print(json_text({label: content(*each) for label, each in found.items()}))
-        return
-    for label, (setting, problem, advice) in found.items():
-        sizes = f"d = {setting.dim}, H = {setting.horizon}, K = {setting.num_episodes:,}"
-        print(f"{label}: {problem}, {sizes}, Δ = {setting.variation:.4g}\n\nThe agents of the experiment")
-        print_table(agents_table(study, [label]).without("environment"))
-        print_table(tunings_table(setting, problem))
-        print_table(bounds_table(setting, problem))
-        _print_advice(advice)
-        print()
-    for setting, problem in {problem: (setting, problem) for setting, problem, _ in found.values()}.values():
-        print(f"{paragraph(legend(setting, problem))}\n")
-        print(paragraph(caution(problem)))
 
 
 def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -23,14 +23,28 @@ from driftwise.experiments.study import Study, prepare
 _PACKAGE = files("driftwise.experiments")
 
 
-def experiments_in(folder: Traversable) -> Iterator[Experiment]:
-    """The experiments in the files of a folder, in the order of their names."""
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        if file.name.endswith(".toml"):
-            yield experiment_of(tomllib.loads(file.read_text(encoding="utf-8")))
+class Experiments(Mapping[str, Experiment]):
+    """Experiments of a folder by the names of their files, each read when it is asked for."""
+
+    def __init__(self, folder: Traversable) -> None:
+        found = sorted(folder.iterdir(), key=lambda each: each.name)
+        self._files = {each.name.removesuffix(".toml"): each for each in found if each.name.endswith(".toml")}
+        self._read: dict[str, Experiment] = {}
+
+    def __getitem__(self, name: str) -> Experiment:
+        if name not in self._read:
+            text = self._files[name].read_text(encoding="utf-8")
+            self._read[name] = experiment_of(tomllib.loads(text))
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
-EXPERIMENTS = {experiment.name: experiment for experiment in experiments_in(_PACKAGE.joinpath("builtin"))}
+EXPERIMENTS = Experiments(_PACKAGE.joinpath("builtin"))
 
 
 def find_experiment(file_or_name: str) -> Experiment:

@@ -21,7 +21,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.experiments import Experiment, Study
-from driftwise.experiments.files import experiments_in
+from driftwise.experiments.files import Experiments
 from driftwise.parts.least_squares import LeastSquares
 
 LOOKS = 200  # about so many episodes of a run are checked, unless a stride is given
@@ -193,7 +193,7 @@ def audit_by_hand() -> Audit:
 
 def builtin_experiments() -> tuple[Experiment, ...]:
     """Small linear MDPs and bandits that stand still, jump and glide, with radii from theory."""
-    return tuple(experiments_in(files("driftwise.analysis.audit").joinpath("builtin")))
+    return tuple(Experiments(files("driftwise.analysis.audit").joinpath("builtin")).values())
 
 
 def _stride(num_episodes: int) -> int:

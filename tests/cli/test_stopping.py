@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.experiments.stopping import STOPPING, Stopped, held_signals
+from driftwise.cli.stopping import STOPPING, Stopped, held_signals
 from driftwise.simulation.simulator import Simulation
 from tests.experiments.test_full_disk import FILE
 
@@ -39,7 +39,7 @@ def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(
 
 DEAF = """
 import hashlib, os, signal, sys, threading
-from driftwise.experiments.stopping import held_signals
+from driftwise.cli.stopping import held_signals
 
 with held_signals(lambda: sys.argv[1] == "goes on"):
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
