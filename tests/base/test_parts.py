@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,8 +17,9 @@ from driftwise.base.arrays import namespace
 from driftwise.base.part import PARTS, from_config, is_part, number, part, stack, to_config
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric
 from driftwise.environments.drift import Constant
+from driftwise.online.features import OneHot
 from driftwise.parts.exploration import Exploration, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, SlidingWindow
 from driftwise.simulation.play import play
 from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
@@ -51,6 +54,18 @@ def test_grids_survive_the_way_to_json_and_back():
         assert from_config(json.loads(json.dumps(to_config(grid)))) == grid
 
 
+def test_a_part_of_any_room_is_found_by_its_name_whatever_was_imported_before():
+    program = (
+        "import json, sys; from driftwise.base.part import from_config; from_config(json.loads(sys.argv[1]))"
+    )
+    drift, forgetting, features = Constant(), NoForgetting(), OneHot(num_states=3)
+    config = json.dumps([to_config(each) for each in (drift, forgetting, features)])
+    done = subprocess.run(
+        [sys.executable, "-c", program, config], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_config_is_plain_and_readable():
     assert to_config(opt_wlsvi(dw.Spec(2, 3, 4, 5), rate=0.9, radius=2)) == {
         "type": "LeastSquares",
@@ -63,6 +78,7 @@ def test_a_config_is_plain_and_readable():
         "ridge": 1.0,
         "clip": "paper",
         "noise": None,
+        "caution": None,
     }
 
 

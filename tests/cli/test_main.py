@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from driftwise.__main__ import main
+from driftwise.analysis.catalogue import KINDS
 from driftwise.cli import PACKAGES
+from driftwise.experiments import EXPERIMENTS
 
 
 @pytest.mark.parametrize("package", ["jax", "typer", "rich", "pyarrow", "matplotlib", "jinja2"])
@@ -32,15 +35,49 @@ def test_all_packages_of_the_extra_are_looked_for() -> None:
     assert {*PACKAGES} == names - {"driftwise[simulate]", "pandas"}  # the last only hands results over
 
 
-def test_telling_what_there_is_loads_nothing_heavy() -> None:
-    program = (
-        "import sys; from driftwise.__main__ import main; "
-        "codes = [main(words.split()) for words in sys.argv[1:]]; "
-        "heavy = {'jax', 'pyarrow', 'matplotlib'} & set(sys.modules); sys.exit(str(heavy or codes))"
-    )
-    command = [sys.executable, "-c", program, "list", "--version", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr == "[0, 0, 0]\n"
+HEAVY = {
+    "jax",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "rich.markdown",
+    "rich.console",
+}
+ROOMS = {f"driftwise.{room}" for room in ("algorithms", "environments", "online", "experiments", "analysis")}
+NOT_LOADED = {  # by a command; the empty one is the import of the package
+    "": HEAVY | ROOMS | {"numpy", "typer", "rich"},
+    "--help": HEAVY | ROOMS | {"rich"},
+    "--version": HEAVY | ROOMS | {"rich"},
+    "list": HEAVY | {"driftwise.online", "driftwise.simulation.program", "driftwise.analysis.statistics"},
+}
+PROGRAM = """
+import json, sys
+opened = []
+sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
+import driftwise
+if sys.argv[1:]:
+    from driftwise.__main__ import main
+    main(sys.argv[1:])
+files = [name for name in opened if name.endswith(".toml")]
+print(json.dumps({"modules": list(sys.modules), "files": files}), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("command", NOT_LOADED)
+def test_saying_what_there_is_loads_nothing_heavy_and_reads_no_experiment_for_nothing(command: str) -> None:
+    call = [sys.executable, "-c", PROGRAM, *command.split()]
+    told = json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stderr)
+    assert NOT_LOADED[command] & {*told["modules"]} == set()
+    assert len(told["files"]) == (len(EXPERIMENTS) if command == "list" else 0)
+
+
+def test_list_says_in_its_help_what_it_can_list(capsys: pytest.CaptureFixture) -> None:
+    assert main(["list", "--help"]) == 0
+    *others, last = KINDS
+    assert f"Only these: {', '.join(others)} or {last}." in " ".join(capsys.readouterr().out.split())
 
 
 def test_module_runs_as_a_program_and_survives_a_reader_who_leaves() -> None:

@@ -21,6 +21,7 @@ from driftwise.base.part import CONFIGURABLE, from_config, stack, to_config
 from driftwise.environments import LinearMdp
 from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
 from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments.files import Experiments
 from driftwise.experiments.study import prepare
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
@@ -236,6 +237,17 @@ def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith(f"{name}: valid: {number} environment{'s' * (number > 1)}, ")
     assert experiment_of(EXPERIMENTS[name].config) == EXPERIMENTS[name]
     assert pickle.loads(pickle.dumps(EXPERIMENTS[name])) == EXPERIMENTS[name]
+
+
+def test_an_experiment_of_a_folder_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(in_top(""), encoding="utf-8")
+    (tmp_path / "broken.toml").write_text("no TOML", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("no experiment", encoding="utf-8")
+    experiments = Experiments(tmp_path)
+    assert list(experiments) == ["broken", "mine"]
+    assert experiments["mine"] is experiments["mine"]
+    with pytest.raises(tomllib.TOMLDecodeError):
+        experiments["broken"]
 
 
 def test_validate_counts_what_would_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
