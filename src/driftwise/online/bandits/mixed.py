@@ -21,6 +21,7 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.noise import WORST, Errors, NoiseSums
+from driftwise.parts.radii import ConfidenceRadius
 
 
 def fits(agent: Agent) -> bool:
@@ -58,8 +59,8 @@ class Mixed:
         rate, square = self._rates, self._rates**2
         self._factors = np.stack([rate, square, rate, square, rate, rate, np.ones_like(rate)])
         self._new = np.ones_like(self._factors)
-        self._dim = agent.spec.dim
-        self._num_kept = (1 + (agent.origin == "first")) * self._dim
+        self._dim, self._first = agent.spec.dim, agent.origin == "first"
+        self._unread = np.broadcast_to(np.nan, (1, self._dim, self._dim))
         self.state = state
 
     @property
@@ -131,15 +132,15 @@ class Mixed:
         return Offer(arms, index, bonus, policy, policy, None)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        kept = np.zeros(self._num_kept)
+        kept = np.zeros((1 + self._first) * self._dim)
         kept[: self._dim] = offer.arms[arm]
-        if not self._tick:
-            kept[self._dim :] = (offer.arms == 1).all(axis=0)[: self._num_kept - self._dim]
+        if self._first and not self._tick:
+            kept[self._dim :] = (offer.arms == 1).all(axis=0)
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), kept, None)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         state, features = self._state, choice.features[: self._dim]
-        if self._num_kept > self._dim and not self._tick:
+        if self._first and not self._tick:
             constant = choice.features[self._dim :]
             state.origin[:] = constant * reward / max(constant.sum(), 1.0)
             self._shifted = bool(state.origin.any())
@@ -204,8 +205,10 @@ class Mixed:
         """The radius of a memory, in units of the noise that it has learnt."""
         base, radius, sums = self._state.base, self._bases[j].exploration.radius, self._sums
         if isinstance(radius, Radius):
-            gram = self._memories.gram(j)[None]
+            counted = isinstance(radius, ConfidenceRadius) and radius.information == "count"
+            gram = self._unread if counted else self._memories.gram(j)[None]
             counts = base.ridge.item(j), base.tick.item(j), sums.item(0, j), sums.item(1, j)
-            radius = float(radius.at(Moments(gram, None, gram, *counts, base.epoch.item(j), ())))
+            moments = Moments(gram, None, gram, *counts, base.epoch.item(j), ())
+            radius = np.asarray(radius.at(moments)).item()
         errors = Errors(sums.item(4, j), sums.item(5, j), sums.item(6, j), self._ticks.item(1, j))
         return radius * math.sqrt(self._bases[j].noise.variance_of(errors))
