@@ -75,7 +75,7 @@ class Clients:
 
     def __init__(self) -> None:
         self.decided: dict[str, dict[str, Any]] = {}
-        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.outcomes: list[tuple[str, str]] = []
         self.wrong: list[Any] = []
 
     def ask(self, served: Served, name: str) -> None:
@@ -93,7 +93,7 @@ class Clients:
                     rewards = [{"id": id, "reward": reward_of(id)} for id in (*known, asked[0]["id"])]
                     for reward in rewards:
                         _, answer = post(connection, "/learn", json.dumps(reward))
-                        self.outcomes[answer["id"], answer["outcome"]] += 1
+                        self.outcomes.append((answer["id"], answer["outcome"]))
         except (OSError, HTTPException):  # it was killed
             pass
 
@@ -107,7 +107,7 @@ def test_no_kill_loses_what_was_answered_nor_lets_a_reward_count_twice(
         with starter.serve(tmp_path) as served:
             names = [f"{life}.{number}" for number in range(3)]
             threads = [threading.Thread(target=clients.ask, args=(served, name)) for name in names]
-            enough = len(clients.decided) + rng.randint(1, 20)
+            enough = len(clients.decided) + rng.randint(10, 30)  # some have rewarded, then
             for thread in threads:
                 thread.start()
             while len(clients.decided) < enough and all(each.is_alive() for each in threads):
@@ -116,9 +116,9 @@ def test_no_kill_loses_what_was_answered_nor_lets_a_reward_count_twice(
             for thread in threads:
                 thread.join()
     assert not clients.wrong
-    learnt = {id for id, outcome in clients.outcomes if outcome == "learnt"}
-    assert {outcome for _, outcome in clients.outcomes} == {"learnt", "repeated"}
-    assert all(clients.outcomes[id, "learnt"] == 1 for id in learnt)
+    learnt = [id for id, outcome in clients.outcomes if outcome == "learnt"]
+    assert len({*learnt}) == len(learnt) > 0
+    assert {outcome for _, outcome in clients.outcomes} <= {"learnt", "repeated"}
 
     with starter.serve(tmp_path) as served:  # it ends as it is asked to, and saves
         assert served.get("/health")[0] == 200
@@ -130,7 +130,7 @@ def test_no_kill_loses_what_was_answered_nor_lets_a_reward_count_twice(
         assert answer == {"id": id, "arm": decisions[id]["arm"], "probability": chance}
     assert len(dict(rewards)) == len(rewards)
     assert dict(rewards) == {id: reward_of(id) for id, _ in rewards}
-    assert learnt <= {id for id, _ in rewards}
+    assert {*learnt} <= {*dict(rewards)}
     saved, never_stopped = load(tmp_path / "agent.safetensors"), replayed(service.new_agent(), logged)
     assert saved.to_bytes() == never_stopped.to_bytes()
     assert bits(saved.state) == bits(never_stopped.state)
