@@ -9,12 +9,10 @@ import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import over_stacked
 from driftwise.base.types import Moments
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, Planned
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import NoiseSums
 
 
 def fits(agent: Agent) -> bool:
@@ -35,50 +33,60 @@ class ClockedMixture:
     """
 
     def __init__(self, agent: MixtureOfMemories, draws: Draws, num_draws: int) -> None:
-        self.agent, self.draws, self._num_draws = agent, draws, num_draws
-        self._planned = self._spaced(0.0)
+        self.agent, self.draws, self._clock = agent, draws, agent.base.forgetting
+        self._half_lives = np.array(self._clock.half_life)
+        self._planned = Planned(self._spaced(0.0), draws, num_draws)
         self.state: MixtureState = self._planned.state
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        now = self.agent.base.forgetting.reference == "now"
-        self._planned.state = self._later(time) if now else self.state
+        self._planned.state = self._later(time) if self._clock.reference == "now" else self.state
         return self._planned.offer(arms, number)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         return self._planned.choice(offer, arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        late = min(time - self._time(time), 0.0)
-        planned = self._spaced(late) if late else self._planned
-        planned.state = self._later(time)
-        planned.learn(choice, reward)
-        self.state = planned.state
+        late, usual = min(time - self._last(time), 0.0), self._planned.agent
+        self._planned.state = self._later(time)
+        self._planned.agent = self._spaced(late) if late else usual
+        self._planned.learn(choice, reward)
+        self.state, self._planned.agent = self._planned.state, usual
 
-    def _spaced(self, seconds: float) -> Planned:
+    def _spaced(self, seconds: float) -> MixtureOfMemories:
         """The agent whose next sample comes so many seconds after the newest."""
+        spacing = (seconds,) * len(self._half_lives)
+        forgetting = dataclasses.replace(self._clock, reference="last", spacing=spacing)
         base: Any = self.agent.base
-        spacing = (seconds,) * len(base.forgetting.half_life)
-        forgetting = dataclasses.replace(base.forgetting, reference="last", spacing=spacing)
-        agent = dataclasses.replace(self.agent, base=dataclasses.replace(base, forgetting=forgetting))
-        return Planned(agent, self.draws, self._num_draws)
+        return dataclasses.replace(self.agent, base=dataclasses.replace(base, forgetting=forgetting))
 
-    def _time(self, time: float) -> float:
+    def _last(self, time: float) -> float:
         """The time of the newest sample; of the first, whatever time it is."""
         return self.state.base.memory.item(0) if self.state.tick else time
 
     def _later(self, time: float) -> MixtureState:
         """The state at that time, or at that of the newest sample if it is later."""
-        last = self._time(time)
+        last, base = self._last(time), self.state.base
         newest = max(last, time)
+        kept = 0.5 ** ((newest - last) / self._half_lives)
+        later = _shrunk(base, kept, newest)
+        if base.noise is not None:
+            later = later._replace(
+                noise=base.noise._replace(moments=_shrunk(base.noise.moments, kept, newest))
+            )
+        return self.state._replace(base=later)
 
-        def moved(agent: LeastSquares, moments: Moments) -> Moments:
-            clock: Any = agent.forgetting
-            later = clock.later(moments, newest - last)._replace(memory=np.array(newest))
-            if moments.noise is None:
-                return later
-            errors, total = moments.noise
-            errors = clock.later(errors, newest - last)._replace(memory=np.array(newest))
-            return later._replace(noise=NoiseSums(errors, total))
 
-        base = over_stacked(moved, self.agent.base, self.state.base, self.state.log_weights)
-        return self.state._replace(base=base)
+def _shrunk(moments: Moments, kept: np.ndarray, time: float) -> Moments:
+    """`ClockWeights.later` for all memories at once."""
+    share, gram_sq = kept[:, None, None, None], moments.gram_sq
+    ridge = moments.ridge[:, None, None, None] * np.eye(moments.gram.shape[-1])
+    if gram_sq is not None:
+        gram_sq = share * share * gram_sq + (1 - share * share) * ridge
+    return moments._replace(
+        gram=share * moments.gram + (1 - share) * ridge,
+        gram_sq=gram_sq,
+        cross=share * moments.cross,
+        weight=kept * moments.weight,
+        weight_sq=kept * kept * moments.weight_sq,
+        memory=np.full(len(kept), time),
+    )
