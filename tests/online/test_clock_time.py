@@ -225,7 +225,9 @@ def test_a_clock_inside_another_agent_is_refused():
 
 def test_times_of_samples_are_refused_by_agents_that_count_rewards():
     bandit = Bandit("lin_ucb", dim=DIM, radius=0.1)
-    with pytest.raises(ValueError, match=r"^time must be left out for lin_ucb, which counts rewards, got 5"):
+    with pytest.raises(
+        ValueError, match=r"^time must be left out for lin_ucb, which counts rewards, got some$"
+    ):
         bandit.learn_from(np.ones(DIM), 1.0, time=5.0)
     assert bandit.summary().samples == 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
@@ -21,24 +21,11 @@ LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 
 def require_reward(reward: Any) -> float:
     """A single reward within the limits, as a float; booleans are 0 and 1."""
+    if type(reward) is float and -LARGEST_REWARD <= reward <= LARGEST_REWARD:  # the usual case
+        return reward
     if isinstance(reward, (bool, np.bool_)):
         return float(reward)
     return float(require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
-
-
-def require_range(reward_range: Any) -> tuple[float, float]:
-    """The lowest and the highest reward that there can be; by default any within the limits."""
-    if reward_range is None:
-        return -LARGEST_REWARD, LARGEST_REWARD
-    if not isinstance(reward_range, Sequence) or isinstance(reward_range, str) or len(reward_range) != 2:
-        raise ArgumentError("reward_range", "be the lowest and the highest reward", reward_range)
-    low, high = (
-        float(require_number("reward_range", each, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
-        for each in reward_range
-    )
-    if not low < high:
-        raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
-    return low, high
 
 
 def as_numbers(values: Any) -> Any:

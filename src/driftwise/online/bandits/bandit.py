@@ -14,9 +14,9 @@ import numpy as np
 from driftwise.algorithms import build
 from driftwise.algorithms.registry import lookup
 from driftwise.base.part import require_single
-from driftwise.base.times import Duration, Moment, moment_of, seconds_of
+from driftwise.base.times import Duration, Moment, moment_of
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, as_array, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import files
 from driftwise.online.bandits import saving
 from driftwise.online.bandits.clocked import uses_clock
@@ -24,10 +24,11 @@ from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
-from driftwise.online.bandits.renewal import renewed
-from driftwise.online.bandits.samples import arms_of, samples_of, takes_weights
+from driftwise.online.bandits.renewal import coordinates_of, renewed
+from driftwise.online.bandits.samples import Samples, arms_of, samples_of, takes_weights
 from driftwise.online.bandits.settings import BanditSettings
-from driftwise.online.limits import LARGEST_REWARD, require_range, require_reward, within_memory
+from driftwise.online.limits import require_reward, within_memory
+from driftwise.online.rewards import RewardRange
 from driftwise.online.summary import Gauge, Summary, watched
 
 KIND = "bandit"  # in files
@@ -87,15 +88,13 @@ class Bandit:
             parameters["epsilon"], epsilon = epsilon, None
         agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
         require_single(agent)
-        age = expire_after_seconds
-        age = None if age is None else seconds_of("expire_after_seconds", age)
         settings = BanditSettings(
             algorithm=algorithm,
             agent=agent,
             seed=seed,
             max_pending=max_pending,
             expire_after=expire_after,
-            expire_after_seconds=age,
+            expire_after_seconds=expire_after_seconds,
             epsilon=epsilon or 0.0,
             num_draws=num_draws,
             reward_range=reward_range,
@@ -109,7 +108,7 @@ class Bandit:
         self._pending = Pending(settings.max_pending, settings.expire_after, settings.expire_after_seconds)
         with within_memory(self.agent):
             self._decider = decider_of(self.agent, settings.seed, settings.num_draws)
-        self._dim, (self._lowest, self._highest) = self.agent.spec.dim, require_range(settings.reward_range)
+        self._dim, self._range = self.agent.spec.dim, RewardRange(settings.reward_range, settings.outside)
         self._gauge, self._seen, self._num_samples = Gauge(), None, 0
         self._lock, self._writing = threading.RLock(), threading.Lock()
         survives_forks(self)
@@ -177,13 +176,11 @@ class Bandit:
                 arm = self._decider.draws.arm(offer.policy, self._round)
             else:
                 arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
-            choice, name = (
-                self._decider.choice(offer, arm),
-                None if names is None else as_id(names[arm], "names"),
-            )
+            choice = self._decider.choice(offer, arm)
+            name = None if names is None else as_id(names[arm], "names")
             id, chances = self._pending.add(choice, id, moment, name), offer.chances
-        value, bonus = choice.value, choice.bonus
-        return Decision(arm, id, value, bonus, chances.item(arm), chances, offer.scores, moment)
+        seen = chances.item(arm), chances, offer.scores, moment
+        return Decision(arm, id, choice.value, choice.bonus, *seen)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Take in the reward of a decision; each decision has one.
@@ -191,18 +188,14 @@ class Bandit:
         If it does not wait for one, a `strict` call raises a `ValueError`. Any other returns why, as
         messages that are delivered twice are nobody's mistake: `repeated`, `expired` or `unknown`.
         """
-        id = as_id(id)
-        if type(reward) is not float or not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
-            reward = require_reward(reward)
+        id, reward = as_id(id), require_reward(reward)
         with self._lock:
             found = self._pending.get(id)
             if isinstance(found, Outcome):
                 if strict:
                     raise self._pending.refused(id, found)
                 return found
-            choice = found.choice
-            if not self._lowest <= reward <= self._highest:
-                reward = self._within_range(reward)
+            choice, reward = found.choice, self._range.taken(reward, self._gauge)
             self._decider.learn(choice, reward, found.time)
             self._pending.rewarded(id)
             self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
@@ -216,13 +209,11 @@ class Bandit:
         once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights. The `time`
         is one for all or `[n]`, now unless given; only agents that forget by the clock have times.
         """
-        rows, rewards, weights, times = samples_of(features, reward, weight, time, self._dim)
-        if time is not None and not uses_clock(self.agent):
-            raise ArgumentError("time", f"be left out for {self.algorithm}, which counts rewards", time)
+        samples = samples_of(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:
-            earnings = self._earnings(rewards, weights)
-            roots, moments = np.sqrt(weights).tolist(), times.tolist()
-            for row, earned, root, moment in zip(rows, earnings, roots, moments, strict=True):
+            earnings = self._earnings(samples, timed=time is not None)
+            roots, moments = np.sqrt(samples.weights).tolist(), samples.times.tolist()
+            for row, earned, root, moment in zip(samples.features, earnings, roots, moments, strict=True):
                 offer = self._decider.offer(root * row[None], self._round, moment)
                 choice = self._decider.choice(offer, 0)
                 self._decider.learn(choice, root * earned, moment)
@@ -251,10 +242,7 @@ class Bandit:
         0 at these coordinates expire, since their rewards would teach what is no more; their number is
         returned. An algorithm whose sums do not allow it is a `ValueError`.
         """
-        given = as_array(coordinates)
-        block = np.unique(given)
-        if given.dtype.kind not in "iu" or not len(block) or block[0] < 0 or block[-1] >= self._dim:
-            raise ArgumentError("coordinates", f"be integers from 0 to {self._dim - 1}", coordinates)
+        block = coordinates_of(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renewed(self._decider.state, block)
             waiting = self._pending.waiting.items()
@@ -268,21 +256,14 @@ class Bandit:
         """Number of the next round: decisions and samples have draws of their own."""
         return self._pending.num_made + self._num_samples
 
-    def _earnings(self, rewards: np.ndarray, weights: np.ndarray) -> list[float]:
+    def _earnings(self, samples: Samples, *, timed: bool) -> list[float]:
         """Rewards of samples as they are learnt from, or the error of those that cannot be."""
-        if (weights != 1).any() and not takes_weights(self.agent):
-            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", weights)
-        return [
-            each if self._lowest <= each <= self._highest else self._within_range(each)
-            for each in rewards.tolist()
-        ]
-
-    def _within_range(self, reward: float) -> float:
-        self._gauge.outside += 1
-        if self.settings.outside == "refuse":
-            low, high = self._lowest, self._highest
-            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
-        return min(max(reward, self._lowest), self._highest)
+        if (samples.weights != 1).any() and not takes_weights(self.agent):
+            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", samples.weights)
+        if timed and not uses_clock(self.agent):
+            expected = f"be left out for {self.algorithm}, which counts rewards"
+            raise ArgumentError("time", expected, samples.times, "some")
+        return [self._range.taken(each, self._gauge) for each in samples.rewards.tolist()]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was.
@@ -290,12 +271,12 @@ class Bandit:
         A `FileExistsError` if somebody else has replaced it since this bandit loaded or saved it.
         """
         with self._writing:  # no older state replaces a newer one, and nobody else waits for the disk
-            self._seen = files.write(path, self._content())
+            self._seen = files.write(path, saving.content_of(self, KIND))
 
     def to_bytes(self) -> bytes:
         """The content of its file, say for a database; `pickle` and `copy.deepcopy` take it too."""
         with self._writing:
-            content = self._content()
+            content = saving.content_of(self, KIND)
         return files.to_bytes(content)
 
     @classmethod
@@ -305,9 +286,6 @@ class Bandit:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bandit.from_bytes, (self.to_bytes(),)
-
-    def _content(self) -> files.AgentFile:
-        return saving.content_of(self, KIND)
 
     @classmethod
     def restored(cls, file: files.AgentFile, features: None = None) -> Bandit:

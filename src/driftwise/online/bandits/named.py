@@ -159,7 +159,7 @@ class NamedBandit:
         like = np.zeros((len(rows), 1))
         samples = samples_of(like[0] if single else like, rewards, weight, time, 1)
         with self.bandit._lock:
-            earnings = self.bandit._earnings(samples.rewards, samples.weights)  # before any arm retires
+            earnings = self.bandit._earnings(samples, timed=time is not None)  # before any arm retires
             for part in self._stretches(names):
                 inner, common = (None if each is None else each[part] for each in (own, shared))
                 blocks = self._blocks(names[part], common, inner)

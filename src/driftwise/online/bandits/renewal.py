@@ -13,7 +13,7 @@ from driftwise.algorithms.unknown_variation.multi_scale import MasterState
 from driftwise.algorithms.unknown_variation.restarting import RestartingState
 from driftwise.base.arrays import map_tree
 from driftwise.base.types import Moments
-from driftwise.base.validation import ArgumentError, article
+from driftwise.base.validation import ArgumentError, article, as_array
 from driftwise.parts.forgetting import WindowMemory
 from driftwise.parts.weighted_likelihood import Likelihood
 
@@ -25,6 +25,15 @@ AROUND = {
     PoolState: "models",
     RestartingState: "base",
 }
+
+
+def coordinates_of(coordinates: Any, dim: int) -> np.ndarray:
+    """Different coordinates of features, checked."""
+    given = as_array(coordinates)
+    block = np.unique(given)
+    if given.dtype.kind not in "iu" or not len(block) or block[0] < 0 or block[-1] >= dim:
+        raise ArgumentError("coordinates", f"be integers from 0 to {dim - 1}", coordinates)
+    return block
 
 
 def renewed(state: Any, block: np.ndarray) -> Any:

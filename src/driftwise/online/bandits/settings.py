@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 from driftwise.base.agent import Agent
 from driftwise.base.part import choice, count, member, record, scalar, to_config
+from driftwise.base.times import seconds_of
 from driftwise.base.validation import ArgumentError, require_count, require_kind, require_number
 from driftwise.online.bandits import clocked, clocked_mixture
 from driftwise.online.bandits.deciders import looks_at_arms
-from driftwise.online.limits import require_range, within_memory
+from driftwise.online.limits import within_memory
+from driftwise.online.rewards import require_range
 
 
 @record
@@ -22,7 +24,7 @@ class BanditSettings:
     seed: int = count(at_least=0, bits=64)
     max_pending: int = count(bits=64)
     expire_after: int | None
-    expire_after_seconds: float | None
+    expire_after_seconds: Any  # a duration; kept in seconds
     epsilon: float = scalar(at_least=0, at_most=1)
     num_draws: int = count(bits=16)
     reward_range: Sequence[float] | None
@@ -44,7 +46,8 @@ class BanditSettings:
         if self.expire_after is not None:
             require_count("expire_after", self.expire_after)
         if self.expire_after_seconds is not None:
-            require_number("expire_after_seconds", self.expire_after_seconds, above=0)
+            seconds = seconds_of("expire_after_seconds", self.expire_after_seconds)
+            object.__setattr__(self, "expire_after_seconds", require_number("expire_after_seconds", seconds))
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", require_range(self.reward_range))
 

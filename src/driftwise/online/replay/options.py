@@ -12,7 +12,7 @@ from driftwise.base.validation import (
     require_kind,
     require_number,
 )
-from driftwise.online.limits import require_range
+from driftwise.online.rewards import require_range
 
 LEARN = ("accepted", "all")
 WINDOWS = 50  # by default

@@ -1,0 +1,43 @@
+"""Rewards within the range that the caller says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from driftwise.base.validation import ArgumentError, require_number
+from driftwise.online.limits import LARGEST_REWARD
+from driftwise.online.summary import Gauge
+
+
+class RewardRange:
+    """The lowest and the highest reward that there can be; by default any within the limits."""
+
+    def __init__(self, reward_range: Sequence[float] | None, outside: Literal["refuse", "clip"]) -> None:
+        self._low, self._high = require_range(reward_range)
+        self._outside = outside
+
+    def taken(self, reward: float, gauge: Gauge) -> float:
+        """The reward as it is learnt from; one outside the range is counted, and refused or clipped."""
+        low, high = self._low, self._high
+        if low <= reward <= high:
+            return reward
+        gauge.outside += 1
+        if self._outside == "refuse":
+            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
+        return min(max(reward, low), high)
+
+
+def require_range(reward_range: Any) -> tuple[float, float]:
+    """The lowest and the highest reward that there can be; by default any within the limits."""
+    if reward_range is None:
+        return -LARGEST_REWARD, LARGEST_REWARD
+    if not isinstance(reward_range, Sequence) or isinstance(reward_range, str) or len(reward_range) != 2:
+        raise ArgumentError("reward_range", "be the lowest and the highest reward", reward_range)
+    low, high = (
+        float(require_number("reward_range", each, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
+        for each in reward_range
+    )
+    if not low < high:
+        raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
+    return low, high
