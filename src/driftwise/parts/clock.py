@@ -31,16 +31,14 @@ class ClockWeights:
     order samples come: one of an earlier time than the moments' is added with the weight $\omega$ that it has
     by now, to $\tilde\Lambda$ with $\omega^2$.
 
-    `absorb` is told the times. `update` is for rounds that are `spacing` seconds apart. At one second
-    `reference="last"`, the moments at the time of the last sample, is `ExponentialWeights` of the rate
-    $2^{-1/h}$. A decision that is a second later rests on older samples, and `reference="now"` says so. A
-    negative `spacing` is that of a sample that is late.
+    `absorb` is told the times. `update` is for rounds that are a second apart: then `reference="last"`, the
+    moments at the time of the last sample, is `ExponentialWeights` of the rate $2^{-1/h}$. A decision that is
+    a second later rests on older samples, and `reference="now"` says so.
     """
 
     half_life: Numeric = number(above=0)
     prior: Literal["zero", "hold", "decay"] = choice("zero", "hold", "decay", default="zero")
     reference: Literal["now", "last"] = choice("now", "last", default="now")
-    spacing: Numeric = number(default=1.0)
 
     def kept(self, seconds: Array) -> Array:
         """The share of a weight that is left after so many seconds."""
@@ -48,15 +46,15 @@ class ClockWeights:
 
     def weights(self, tick: int) -> np.ndarray:
         ages = np.arange(tick - 1, -1, -1, dtype=float)
-        return self.kept(self.spacing * (ages + (self.reference == "now")))
+        return self.kept(ages + (self.reference == "now"))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(memory=moments.weight)  # 0 seconds
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         if self.reference == "now":
-            return self.later(_added(moments, sample, 1.0), self.spacing)
-        return self._after(moments, sample, self.spacing * (moments.tick > 0))
+            return self.later(_added(moments, sample, 1.0), 1.0)
+        return self._after(moments, sample, 1.0 * (moments.tick > 0))
 
     def absorb(self, moments: Moments, sample: Sample, time: Array) -> Moments:
         """Absorb a sample of that time, which may lie before the moments'; the first sets the clock."""

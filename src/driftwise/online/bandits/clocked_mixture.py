@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, constant_weights
 from driftwise.base.agent import Agent
-from driftwise.base.types import Moments
+from driftwise.base.arrays import solution_or_nan
+from driftwise.base.types import Forecast, Moments
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, Planned
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.noise import NoiseSums
 
 
 def fits(agent: Agent) -> bool:
@@ -22,20 +21,21 @@ def fits(agent: Agent) -> bool:
         and isinstance(agent.base, LeastSquares)
         and isinstance(agent.base.forgetting, ClockWeights)
         and agent.base.forgetting.prior == "zero"
+        and agent.base.caution is None
     )
 
 
 class ClockedMixture:
-    """Memories of many half-lives: `Planned`, with all memories at the time of the event.
+    """Memories of many half-lives: `MixtureOfMemories` for one step, at the time of each event.
 
-    Forecasts, too, are those of the time of their sample; for a late one, those of the newest. The noise and
-    the shares of the weights are counted in rewards.
+    All memories learn at once. Forecasts are those of the time of their sample; of a late one, those of the
+    newest. The noise and the shares of the weights are counted in rewards.
     """
 
     def __init__(self, agent: MixtureOfMemories, draws: Draws, num_draws: int) -> None:
         self.agent, self.draws, self._clock = agent, draws, agent.base.forgetting
         self._half_lives = np.array(self._clock.half_life)
-        self._planned = Planned(self._spaced(0.0), draws, num_draws)
+        self._planned = Planned(agent, draws, num_draws)
         self.state: MixtureState = self._planned.state
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
@@ -43,21 +43,26 @@ class ClockedMixture:
         return self._planned.offer(arms, number)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return self._planned.choice(offer, arm)
+        choice = self._planned.choice(offer, arm)
+        assert choice.planned is not None
+        return choice._replace(planned=(choice.planned[0], None))
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        late, usual = min(time - self._last(time), 0.0), self._planned.agent
-        self._planned.state = self._later(time)
-        self._planned.agent = self._spaced(late) if late else usual
-        self._planned.learn(choice, reward)
-        self.state, self._planned.agent = self._planned.state, usual
-
-    def _spaced(self, seconds: float) -> MixtureOfMemories:
-        """The agent whose next sample comes so many seconds after the newest."""
-        spacing = (seconds,) * len(self._half_lives)
-        forgetting = dataclasses.replace(self._clock, reference="last", spacing=spacing)
-        base: Any = self.agent.base
-        return dataclasses.replace(self.agent, base=dataclasses.replace(base, forgetting=forgetting))
+        late = 0.5 ** (max(self._last(time) - time, 0.0) / self._half_lives)
+        state, features = self._later(time), choice.features
+        if self.agent.origin == "first" and not state.tick:
+            assert choice.planned is not None
+            state = state._replace(origin=constant_weights(choice.planned[0], reward))
+        reward -= features.dot(state.origin).item()
+        base, noise = state.base, state.base.noise
+        direction = solution_or_nan(base.gram[:, 0], features)
+        error = reward - np.vecdot(direction, base.cross[:, 0, :, 0])
+        forecast = Forecast(error[:, None], direction.dot(features)[:, None])
+        base = _added(base, features, np.full_like(late, reward), late)
+        if noise is not None:
+            errors = _added(noise.moments, np.ones(1), forecast.squares[:, 0], late)
+            base = base._replace(noise=NoiseSums(errors, noise.total + forecast.squares))
+        self.state = self.agent.weighed(state, forecast, base, base.weight)
 
     def _last(self, time: float) -> float:
         """The time of the newest sample; of the first, whatever time it is."""
@@ -68,12 +73,10 @@ class ClockedMixture:
         last, base = self._last(time), self.state.base
         newest = max(last, time)
         kept = 0.5 ** ((newest - last) / self._half_lives)
-        later = _shrunk(base, kept, newest)
-        if base.noise is not None:
-            later = later._replace(
-                noise=base.noise._replace(moments=_shrunk(base.noise.moments, kept, newest))
-            )
-        return self.state._replace(base=later)
+        later, noise = _shrunk(base, kept, newest), base.noise
+        if noise is not None:
+            noise = noise._replace(moments=_shrunk(noise.moments, kept, newest))
+        return self.state._replace(base=later._replace(noise=noise))
 
 
 def _shrunk(moments: Moments, kept: np.ndarray, time: float) -> Moments:
@@ -89,4 +92,17 @@ def _shrunk(moments: Moments, kept: np.ndarray, time: float) -> Moments:
         weight=kept * moments.weight,
         weight_sq=kept * kept * moments.weight_sq,
         memory=np.full(len(kept), time),
+    )
+
+
+def _added(moments: Moments, features: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Moments:
+    """One sample more for all memories, with targets and weights `[J]` of their own."""
+    share, gram, gram_sq = weights[:, None, None, None], features[:, None] * features, moments.gram_sq
+    return moments._replace(
+        gram=moments.gram + share * gram,
+        gram_sq=None if gram_sq is None else gram_sq + share * share * gram,
+        cross=moments.cross + share * targets[:, None, None, None] * features[:, None],
+        tick=moments.tick + 1,
+        weight=moments.weight + weights,
+        weight_sq=moments.weight_sq + weights * weights,
     )
