@@ -53,6 +53,7 @@ bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness c
 	$(BIN)/python -m benchmarks.meta
 	$(BIN)/python -m benchmarks.online
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.large
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.deciders
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.episodes --cost
 	$(BIN)/python -m benchmarks.service
