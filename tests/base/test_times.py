@@ -18,6 +18,7 @@ from driftwise.base.times import moment_of, moments_of, seconds_of
         ("90s", 90),
         ("250 ms", 0.25),
         ("15min", 900),
+        ("15 mins", 900),
         ("1 minute", 60),
         ("6h", 21600),
         ("1.5 hours", 5400),

@@ -258,6 +258,9 @@ CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "rounds twice": put("pending.rounds", 3),
     "rounds to come": put("pending.rounds", 1000, -1),
     "times that are not finite": put("pending.times", np.nan),
+    "a latest time beyond the calendar": put("pending.latest", 1e300),
+    "a time beyond the calendar": put("pending.times", -1e300, (0, 0)),
+    "an age from before its decision": lambda _, tensors: tensors["pending.times"].put(1, 0.0),
     "metadata that is a list": told(metadata=[]),
     "ids without numbers": instead("pending.numbers", np.zeros((0, 3))),
     "indices that are not finite": put("pending.numbers", np.inf),
@@ -369,6 +372,8 @@ NO_SUMS = {
     "a gram of squares below 0": ("d_lin_ucb", "gram_sq", -np.eye(3)),
     "squared errors below 0": ("adaptive_lin_ucb", "total", -1.0),
     "weighted squared errors below 0": ("adaptive_lin_ucb", "noise.moments.cross", -1.0),
+    "weights of memories above 1": ("adaptive_lin_ucb", "log_weights", 1000.0),
+    "a clock beyond the calendar": ("clock_lin_ucb", "memory", 1e300),
 }
 
 

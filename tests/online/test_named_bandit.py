@@ -302,6 +302,11 @@ MISTAKES = {
         lambda b: b.learn_from([ROW, ROW], ["a"], [1, 1]),
         "arms must be one for each of the 2",
     ),
+    "no arms at all": (lambda b: b.learn_from(ROW, None, 1.0), "arms must be names in a list"),
+    "times that nobody counts": (
+        lambda b: b.learn_from([ROW], ["a"], [1], time=5.0),
+        "time must be left out for d_lin_ucb, which counts rewards",
+    ),
     "no reward": (lambda b: b.learn_from(ROW, "a", np.nan), "reward must be finite"),
     "a reward too few": (lambda b: b.learn_from([ROW], ["a"], [1, 2]), "reward must have shape"),
     "an unknown arm": (lambda b: b.retire("red"), "arm must be known, got 'red'"),

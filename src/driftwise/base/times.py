@@ -15,7 +15,7 @@ Duration = float | str | timedelta
 Moment = float | datetime
 LATEST = 1e11  # seconds from 1970, some 3,000 years; in milliseconds today is beyond it
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-WORDS = {"sec": "s", "second": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
+WORDS = {"sec": "s", "second": "s", "min": "min", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 DURATION = "be a duration: seconds, a timedelta, or text such as '90s', '15min', '6h' or '2 days'"
 MOMENT = f"be seconds since 1970, within ±{LATEST:g}, or a datetime"
 

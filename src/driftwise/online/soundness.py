@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.algorithms.unknown_variation.mixture import MixtureState
 from driftwise.base.types import Moments
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.noise import NoiseSums
@@ -14,7 +15,12 @@ ROUNDING = 1e-6  # of its largest number that a matrix may lie below what it can
 
 
 def require_sums(state: Any) -> None:
-    """Grams of a state are symmetric and nowhere negative, nor are its weights or its sums of squares."""
+    """Grams of a state are symmetric and nowhere negative, nor are its weights or its sums of squares.
+
+    Weights of the memories of a mixture sum to 1.
+    """
+    if isinstance(state, MixtureState) and not np.allclose(np.exp(state.log_weights).sum(axis=-1), 1):
+        raise ArgumentError("state: weights of memories", "sum to 1", state.log_weights)
     if isinstance(state, NoiseSums):
         _require_positive("a sum of squared errors", state.total)
         _require_positive("a sum of squared errors", state.moments.cross[..., 0, 0])

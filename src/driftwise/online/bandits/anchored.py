@@ -85,7 +85,7 @@ class Anchored:
     def __init__(
         self, gram: Gram, dim: int, ridge: float, *, rough: float = ROUGH, first: float = 1.0
     ) -> None:
-        """Whose first anchor lives for a share `first` of what others do."""
+        """An inverse whose first anchor lives for a share `first` of what others do."""
         self._gram, self._ridge, self._rough = gram, ridge, rough
         longest = min(max(SHORTEST, dim // 4), LONGEST)  # the more it costs
         self._lives = chain([math.ceil(first * longest)], repeat(longest))

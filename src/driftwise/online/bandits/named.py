@@ -146,7 +146,7 @@ class NamedBandit:
         `time` are as of `Bandit.learn_from`.
         """
         single = isinstance(arms, (str, Integral))
-        names = [as_id(name, "arms") for name in ([arms] if single else arms)]
+        names = _names([arms] if single else arms)
         if contexts is None:
             rows = [{}] * len(names)
         else:
@@ -240,9 +240,7 @@ class NamedBandit:
     ) -> tuple[list[str], np.ndarray | None, np.ndarray | None]:
         """Names of arms, with their shared features and those of their own."""
         row: Row = require_kind("context", {} if context is None else context, Mapping)
-        if isinstance(arms, str) or not isinstance(arms, Iterable):
-            raise ArgumentError("arms", "be names in a list, or columns by their names", arms)
-        names = [as_id(name, "arms") for name in arms]
+        names = _names(arms)
         if not 0 < len(names) == len({*names}):
             raise ArgumentError("arms", "be one or more, of different names", names)
         given = arms.values() if isinstance(arms, Mapping) else ()
@@ -282,6 +280,12 @@ class NamedBandit:
                 first = place
             self._use([name])
         yield slice(first, len(names))
+
+
+def _names(arms: Any) -> list[str]:
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise ArgumentError("arms", "be names in a list, or columns by their names", arms)
+    return [as_id(name, "arms") for name in arms]
 
 
 def _rows(encoder: Encoder, context: Row, columns: list[Row], num_arms: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from driftwise.base.times import LATEST
 from driftwise.base.validation import ArgumentError, require_array, require_kind, require_number
 from driftwise.online.bandits.deciders import Choice
 from driftwise.online.bandits.pending import Entry, Frozen, Outcome, Pending, as_id
@@ -66,8 +67,9 @@ def restore(pending: Pending, tensors: Tensors, like: Choice) -> None:
     pending.gone.update(zip(expired, repeat(Outcome.EXPIRED)))
     times = require_array("pending.times", tensors["pending.times"], (len(ids), 2))
     pending.latest = require_array("pending.latest", tensors["pending.latest"], ()).item()
-    if not (times <= pending.latest).all() or not (np.diff(times[:, 1]) >= 0).all():
-        raise ArgumentError("pending.times", f"ascend to at most {pending.latest}", times)
+    since = np.concatenate([[-LATEST], times[:, 1], [pending.latest, LATEST]])
+    if not (np.diff(since) >= 0).all() or not ((times[:, 0] >= -LATEST) & (times[:, 0] <= times[:, 1])).all():
+        raise ArgumentError("pending.times", f"ascend to at most {pending.latest}, within ±{LATEST:g}", times)
     numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
     features = tensors["pending.features"].reshape(-1, len(like.features))
     features = require_array("pending.features", features, (len(ids), None))

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftwise.algorithms.unknown_variation.mixture import MixtureState
 from driftwise.base.agent import Agent
 from driftwise.base.part import from_config
+from driftwise.base.times import LATEST
 from driftwise.base.validation import require_kind
 from driftwise.online import files
 from driftwise.online.bandits import pending_files
+from driftwise.online.bandits.clocked import uses_clock
 from driftwise.online.bandits.settings import BanditSettings
+from driftwise.online.limits import require_within
 from driftwise.online.sizes import least_numbers
 from driftwise.online.summary import Gauge
 
@@ -48,6 +52,10 @@ def restore(bandit: Bandit, file: files.AgentFile) -> None:
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
     pending_files.restore(bandit._pending, tensors, like)
-    bandit._decider.state = files.from_tensors("state", bandit._decider.state, tensors)
+    state = files.from_tensors("state", bandit._decider.state, tensors)
+    if uses_clock(agent):
+        moments = state.base if isinstance(state, MixtureState) else state
+        require_within("state: the clock", moments.memory, LATEST)
+    bandit._decider.state = state
     bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
     bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen

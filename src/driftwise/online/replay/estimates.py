@@ -131,7 +131,7 @@ class Tally:
 
     @property
     def estimates(self) -> Estimates:
-        """The estimates from all events so far;"""
+        """The estimates from all events so far."""
         replay, _, snips, _ = self._means.values()
         values = {name: mean.estimate for name, mean in self._means.items()}
         count = max(self._events, 1)
