@@ -32,10 +32,11 @@ def in_a_child(work):
 BUSY_BANDIT = """
 import tempfile
 import numpy as np
-from driftwise.online import Bandit, load
+from driftwise.online import Bandit, DecisionLog, load
 
 bandit = Bandit("d_lin_ucb", dim=8, rate=0.9, noise_scale=0.1)
 arms, path = np.eye(8), os.path.join(tempfile.mkdtemp(), "bandit")
+log = DecisionLog(path + ".jsonl", sync=True)  # which holds its lock most of the time
 bandit.save(path)  # imports what it needs: a thread that imports holds locks of Python's own
 stop = threading.Event()
 first = bandit.decide(arms).id
@@ -49,6 +50,10 @@ def keep_saving():
     while not stop.is_set():
         bandit.save(path)
 
+def keep_logging():
+    while not stop.is_set():
+        log.rewarded("one", 0.5)
+
 def use():
     before = bandit.summary()
     assert before.decisions - before.rewards - before.pending == 0, before
@@ -57,10 +62,11 @@ def use():
         decision = bandit.decide(arms)
         assert decision.id.split("-")[0] != first.split("-")[0], "an id that its parent may give"
         bandit.learn(decision.id, 0.5)
+    log.rewarded("two", 0.5)
     bandit.save(path + ".child")
     assert load(path + ".child").summary().decisions == before.decisions + 3
 
-threads = [threading.Thread(target=each) for each in (keep_using,) * 2 + (keep_saving,)]
+threads = [threading.Thread(target=each) for each in (keep_using,) * 2 + (keep_saving, keep_logging)]
 for each in threads:
     each.start()
 codes = [in_a_child(use) for _ in range(5)]
@@ -68,6 +74,7 @@ stop.set()
 for each in threads:
     each.join()
 assert codes == [0] * 5, codes
+assert [each.id for each in log.events()].count("two") == 5
 """
 
 SIMULATING = """
@@ -94,7 +101,7 @@ def run(script: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_child_goes_on_with_a_bandit_that_threads_were_using_when_it_was_forked() -> None:
+def test_a_child_goes_on_with_a_bandit_and_a_log_that_threads_were_using_when_it_was_forked() -> None:
     done = run(BUSY_BANDIT)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 

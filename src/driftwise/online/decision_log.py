@@ -21,6 +21,7 @@ from driftwise.base.validation import (
     require_number,
 )
 from driftwise.online.bandits.decision import ArmBlocks, Decision, NamedDecision
+from driftwise.online.bandits.forking import survives_forks
 from driftwise.online.bandits.pending import as_id
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
 
@@ -59,10 +60,10 @@ class DecisionLog:
     log.rewarded(decision.id, 0.7)  # {"id": …, "time": …, "reward": 0.7}
     ```
 
-    A line is written by one call of the system, so that threads and processes may share a file; a call
-    returns when the system has the line, and `sync=True` waits for the disk. A kill tears at most the line
-    that it interrupts, which readers leave out. `driftwise replay` and `driftwise.online.replay.replay` read
-    the file as it is.
+    A line is written by one call of the system, so that threads and processes may share a file, forked ones
+    too; a call returns when the system has the line, and `sync=True` waits for the disk. A kill tears at most
+    the line that it interrupts, which readers leave out. `driftwise replay` and
+    `driftwise.online.replay.replay` read the file as it is.
     """
 
     has_propensities = True
@@ -71,7 +72,11 @@ class DecisionLog:
         self.path, self._sync = Path(path), sync
         require_choice("the ending of the log's name", self.path.suffix.lower(), (SUFFIX,))
         self._file: int | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        survives_forks(self)
+
+    def _begin_in_child(self) -> None:
+        """Nothing: parent and child append to one file."""
 
     def decided(
         self,
