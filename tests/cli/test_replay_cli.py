@@ -169,5 +169,5 @@ def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(
     columns["chance"][3] = 1e-9
     assert main(["replay", str(write_csv(tmp_path / "log.csv", columns)), *COLUMNS, "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "the least propensity, 1e-09" in err
+    assert "where weights may be 1e+09" in err
     assert json.loads(out)["policies"]["d_lin_ucb"]["learnt"] <= 1

@@ -110,6 +110,8 @@ def test_learning_from_all_rows_is_learn_from(log: Log) -> None:
     terms = (best == actions[100:]) / columns["chance"][100:] * columns["gain"][100:]
     assert found.policies["ucb"].final.values["IPS"].value == pytest.approx(terms.mean())
     assert "not agents that had acted themselves" in lead(found)
+    few = replay(log, {"ucb": POLICIES["ucb"]}, Options(learn="all", frozen_after=5))
+    assert few.warnings == [f"ucb learnt from 5 of {ROWS:,} rows, fewer than its 6 features"]
 
 
 def test_acceptance_with_one_bound_for_all_contexts_keeps_their_law_and_the_policys() -> None:
@@ -153,7 +155,7 @@ def test_a_smaller_largest_weight_accepts_more_rows(tmp_path: Path) -> None:
 def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: Log) -> None:
     message = r"k must be 0 for .*log\.csv, which lacks other actions' probabilities"
     with pytest.raises(ValueError, match=message):
-        replay(log, POLICIES, Options(k=1.0))
+        replay(log, POLICIES, Options(k=1.0, reward_range=(0, 1)))
 
 
 @pytest.mark.slow
@@ -288,6 +290,7 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"uniform": {}}, {"clip": 0}, "clip must be a number above 0, got 0"),
         ({"uniform": {}}, {"reward_range": (1, 0)}, "reward_range must be a lower number and a higher one"),
         ({"uniform": {}}, {"delta": 0}, "delta must be"),
+        ({"uniform": {}}, {"k": 1}, "k must be 0 without a reward_range, as the intervals"),
         ({"uniform": {}}, {"memory": 0.5}, "memory must be a number of at least 1"),
     ],
 )

@@ -33,7 +33,7 @@ class Options:
       delta: the probability at which an interval may fail.
       memory: rows, 1/(1−η), of the exponentially weighted means; by default a tenth of those estimated on.
       k: how much of the reward model goes into the intervals, which are then doubly robust: 0 is none. It
-        needs the probabilities of all actions.
+        needs the range, and the probabilities of all actions.
       against: the name of a policy that the others are compared with, besides the logged one.
       assume_random: whether to take the shares of actions for propensities although the actions of the log
         are found not to be random. All estimates are then biased.
@@ -65,7 +65,8 @@ class Options:
         require_number("delta", self.delta, above=0, at_most=0.5)
         if self.memory is not None:
             require_number("memory", self.memory, at_least=1)
-        require_number("k", self.k, at_least=0)
+        if require_number("k", self.k, at_least=0) and self.reward_range is None:
+            raise ArgumentError("k", "be 0 without a reward_range, as the intervals that it is for", self.k)
         for name in ("assume_random", "shared"):
             require_kind(name, getattr(self, name), bool)
         for name in ("frozen_after", "every"):

@@ -50,9 +50,12 @@ class Replay:
     @property
     def warnings(self) -> list[str]:
         """Sentences on policies that had next to nothing to learn from."""
+        largest = min(1 / self.least_propensity, self.options.clip or np.inf)
+        why = f": where weights may be {largest:.3g}, few are accepted"
+        why = why if self.options.learn == "accepted" else ""
         return [
             f"{name} learnt from {each.learnt:,} of {self.rows:,} rows, fewer than its {self.dim:,} "
-            f"features: the least propensity, {self.least_propensity:.3g}, decides how many are accepted"
+            f"features{why}"
             for name, each in self.policies.items()
             if each.learnt < self.dim
         ]
