@@ -47,7 +47,7 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 generated: $(VENV)/.dev  ## the README's table and the type stubs, from the registries
 	$(BIN)/python -m tools.generated
 
-bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness costs; ratios within one run
+bench: $(VENV)/.dev  ## speed against literal algorithms, what the harness costs, and start-up; ratios within one run
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.bandits
 	$(BIN)/python -m benchmarks.meta
@@ -59,6 +59,7 @@ bench: $(VENV)/.dev  ## speed against literal algorithms, and what the harness c
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.harness
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.startup
 
 clean:  ## remove the virtual environment and what it built
 	rm -rf $(VENV) $(VENV)-* build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache

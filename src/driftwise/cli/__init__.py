@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
 SIMULATE = ("jax", "scipy")
 PACKAGES = (*SIMULATE, "typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
+
+OBJECTS = 10_000  # before Python looks for garbage: modules make many objects, and hardly any garbage
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'"
         print(line, file=sys.stderr)
         return 2
+    gc.set_threshold(OBJECTS)
     try:
         from driftwise.cli.commands import run_command_line
 
