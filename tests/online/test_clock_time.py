@@ -135,7 +135,9 @@ def test_silence_is_explored_again_up_to_the_ridge_or_refused_where_it_decays():
     with pytest.raises(FloatingPointError, match=sentence):
         refused.decide(np.eye(DIM), time=START + silence)
     assert refused.summary() == before
-    refused.decide(np.eye(DIM), time=START)  # nothing is lost
+    refused.decide(np.eye(DIM), time=START)  # nothing is lost, and what comes helps
+    refused.learn_from(np.eye(DIM), [0.1, 0.8, 0.3], time=START + silence)
+    assert refused.decide(np.eye(DIM), time=START + silence).arm == 1
 
 
 @pytest.mark.parametrize(

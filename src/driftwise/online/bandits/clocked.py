@@ -40,7 +40,8 @@ class Clocked:
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         moments = self._forgetting.at(self.state, time)
-        self._require_known(moments, time)
+        if len(arms) > 1:  # else there is nothing to choose, as for samples that others chose
+            self._require_known(moments, time)
         self._decider.state = moments
         return self._decider.offer(arms, number)
 
