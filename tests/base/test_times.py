@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from driftwise.base import times
@@ -67,7 +68,9 @@ def test_many_moments_are_an_array_of_either_kind():
         moments_of("time", days, (3,))
 
 
-@pytest.mark.parametrize("moment", ["noon", 1.8e12, np.nan, -np.inf, True, [dict()], np.datetime64("NaT")])
+@pytest.mark.parametrize(
+    "moment", ["noon", 1.8e12, np.nan, -np.inf, True, [dict()], np.datetime64("NaT"), pd.NaT]
+)
 def test_what_is_no_moment_gets_one_sentence(moment):
     """1.8e12 is today in milliseconds."""
     sentence = (

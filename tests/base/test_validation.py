@@ -49,6 +49,14 @@ def test_an_error_says_argument_expectation_and_value_also_after_a_pickle():
     assert str(error.under("agents.a")) == f"agents.a.{error}"
 
 
+@pytest.mark.parametrize("value", ["x" * 10_000, np.eye(40), [["a"], "b\n" * 300]])
+def test_a_long_value_is_cut_short_and_stands_on_one_line(value):
+    message = str(ArgumentError("features", "be an array", value))
+    assert message.startswith("features must be an array, got ")
+    assert len(message) < 250
+    assert "\n" not in message
+
+
 @pytest.mark.parametrize("value", [0, -3, 2.0, 1.5, "5", None, True, np.bool_(True), np.nan, [3]])
 def test_counts_are_positive_integers_and_nothing_else(value):
     refuses(lambda: require_count("num_runs", value), f"num_runs must be a positive integer, got {value!r}")

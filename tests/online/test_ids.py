@@ -66,8 +66,12 @@ def test_an_id_of_the_callers_own_is_text_and_of_one_decision() -> None:
     assert bandit.decide(ARMS, id=7).id == "7"
     bandit.learn("7", 0.5)
     before = bandit.summary()
-    for taken in ("request 7", 7, "7"):
-        with pytest.raises(ValueError, match=f"^id must be of no other decision, got '.*{taken}': "):
+    for taken, why in (
+        ("request 7", "waits for its reward"),
+        (7, "was rewarded already"),
+        ("7", "was rewarded"),
+    ):
+        with pytest.raises(ValueError, match=f"^id must be of no other decision, got '.*{taken}': it {why}"):
             bandit.decide(ARMS, id=taken)
     assert bandit.summary() == before
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from driftwise.online import Bandit, DecisionLog, Encoder, NamedBandit, Outcome, files, load
@@ -282,12 +283,17 @@ def test_decisions_wait_under_the_names_of_their_arms_and_others_under_numbers()
 
 
 ROW = {"age": 3, "country": "DE"}
+FRAME: Any = pd.DataFrame({"price": [3.5]}, index=["red"])
 MISTAKES = {
     "no arm": (lambda b: b.decide(ROW, []), r"arms must be one or more, of different names, got \[\]"),
     "an arm twice": (lambda b: b.decide(ROW, ["a", "a"]), "arms must be one or more, of different names"),
     "a number twice": (lambda b: b.decide(ROW, ["1", 1]), "arms must be one or more, of different names"),
-    "a name alone": (lambda b: b.decide(ROW, "red"), "arms must be names in a list, or columns by their"),
+    "a name alone": (lambda b: b.decide(ROW, "red"), "arms must be names in a list, or map names"),
     "no names": (lambda b: b.decide(ROW, 3), "arms must be names in a list"),
+    "a data frame": (
+        lambda b: b.decide(ROW, FRAME),
+        "arms must be names in a list, or map names to their columns, got .*…$",
+    ),
     "an empty name": (
         lambda b: b.decide(ROW, [""]),
         "arms must be an integer of 64 bits or text of 1 to 200",
@@ -327,9 +333,9 @@ def test_mistakes_are_refused_in_one_sentence_and_change_nothing(mistake, messag
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"own": None, "shared": ARM}, "max_arms must be 0 without weights of their own, got 3"),
+        ({"own": None, "shared": ARM}, "max_arms must be 0 without `own`, got 3"),
         ({"own": None, "max_arms": 0}, "own, shared must be given, one of them or both, got neither"),
-        ({"max_arms": 0}, "max_arms must be at least 1, got 0"),
+        ({"max_arms": 0}, "max_arms must be at least 1 with `own`, got 0"),
         ({"own": "age"}, "own must be an Encoder, got 'age'"),
         ({"dim": 3}, "dim must be left out: encoders and max_arms make it, got 3"),
         ({"when_full": "forget"}, "when_full must be one of refuse, retire, got 'forget'"),

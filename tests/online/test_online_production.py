@@ -282,7 +282,13 @@ def test_rewards_outside_their_range_are_clipped_and_counted():
 
 @pytest.mark.parametrize(
     "options",
-    [{"reward_range": 3}, {"reward_range": (1, 0)}, {"reward_range": (0, np.nan)}, {"outside": "drop"}],
+    [
+        {"reward_range": 3},
+        {"reward_range": (1, 0)},
+        {"reward_range": (0, np.nan)},
+        {"outside": "drop"},
+        {"outside": "clip"},
+    ],
 )
 def test_a_range_that_is_none_is_refused(options):
     with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):

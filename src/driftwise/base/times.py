@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time as clock
 from datetime import datetime, timedelta
@@ -51,7 +52,8 @@ def moments_of(name: str, moments: Any, shape: tuple[int, ...]) -> np.ndarray:
     if array.dtype.kind == "M":  # NumPy's own, which are UTC
         array = (array - np.datetime64(0, "s")) / np.timedelta64(1, "s")
     elif array.dtype.kind == "O" and all(isinstance(each, datetime) for each in array.flat):
-        array = np.array([each.timestamp() for each in array.flat]).reshape(array.shape)
+        with contextlib.suppress(ValueError, OverflowError, OSError):  # not a time, or one of another era
+            array = np.array([each.timestamp() for each in array.flat]).reshape(array.shape)
     if array.dtype.kind not in "iuf" or not (np.abs(array) <= LATEST).all():
         raise ArgumentError(name, MOMENT, moments)
     return require_array(name, array, shape)

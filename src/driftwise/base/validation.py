@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
+LONGEST = 200  # characters of a value in a message
+
 
 class ArgumentError(ValueError):
     """An argument that cannot be used: "{argument} must {expected}, got {value!r}".
 
-    `got` says the value in other words where its own are too long, or adds to them.
+    `got` says the value in other words where its own do not say enough, or adds to them.
     """
 
     def __init__(self, argument: str, expected: str, value: Any, got: str | None = None) -> None:
         self.args = argument, expected, value, got  # so that it can be pickled
         self.argument, self.expected, self.value = argument, expected, value
-        self.got = repr(value) if got is None else got
+        self.got = in_one_line(value) if got is None else got
 
     def __str__(self) -> str:
         return f"{self.argument} must {self.expected}, got {self.got}"
@@ -29,6 +31,12 @@ class ArgumentError(ValueError):
     def under(self, path: str) -> ArgumentError:
         """The same error of an argument that stands at a path, as `environment.drift` in a file."""
         return ArgumentError(f"{path}.{self.argument}", self.expected, self.value, self.got)
+
+
+def in_one_line(value: Any) -> str:
+    """A value as Python writes it, cut short where that is long, and on one line."""
+    text = repr(value)
+    return text if len(text) <= LONGEST and "\n" not in text else f"{' '.join(text.split())[:LONGEST]}…"
 
 
 @contextlib.contextmanager

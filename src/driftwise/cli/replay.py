@@ -69,8 +69,7 @@ def _replay(
         word(
             "NAME:KEY=VALUE,…",
             "Instead: a policy, by a name of yours, its algorithm (unless that is its name) and parameters, "
-            "or"
-            "the file of a Bandit; may be given again.",
+            "or the file of a Bandit; may be given again.",
             "--policy",
         ),
     ] = None,

@@ -283,8 +283,9 @@ class NamedBandit:
 
 
 def _names(arms: Any) -> list[str]:
-    if isinstance(arms, str) or not isinstance(arms, Iterable):
-        raise ArgumentError("arms", "be names in a list, or columns by their names", arms)
+    frame = not isinstance(arms, (list, tuple)) and np.ndim(arms) > 1  # it iterates over names of columns
+    if isinstance(arms, str) or not isinstance(arms, Iterable) or frame:
+        raise ArgumentError("arms", "be names in a list, or map names to their columns", arms)
     return [as_id(name, "arms") for name in arms]
 
 

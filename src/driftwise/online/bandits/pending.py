@@ -88,8 +88,8 @@ class Pending:
         """The caller's id of the next decision, as text."""
         id = as_id(id)
         if id in self.waiting or id in self.gone:
-            fate = self.gone.get(id, "it waits for its reward")
-            raise ArgumentError("id", "be of no other decision", id, f"{id!r}: {fate}")
+            why = self._fate(self.gone[id]) if id in self.gone else "it waits for its reward"
+            raise ArgumentError("id", "be of no other decision", id, f"{id!r}: {why}")
         return id
 
     def add(self, choice: Choice, id: str | None, time: float, name: str | None = None) -> str:
@@ -127,12 +127,16 @@ class Pending:
 
     def refused(self, id: str, outcome: Outcome) -> ArgumentError:
         """The error of a reward for a decision that does not wait."""
-        why = {
+        expected = "be of a decision that waits for its reward"
+        return ArgumentError("id", expected, id, f"{id!r}: {self._fate(outcome)}")
+
+    def _fate(self, outcome: Outcome) -> str:
+        """What became of a decision that does not wait."""
+        return {
             Outcome.REPEATED: "it was rewarded already",
             Outcome.EXPIRED: f"it has expired (max_pending={self.max_pending}, "
             f"expire_after={self.expire_after}, expire_after_seconds={self.expire_after_seconds})",
         }.get(outcome, "it was never made here, was lost in a crash, or is gone for long")
-        return ArgumentError("id", "be of a decision that waits for its reward", id, f"{id!r}: {why}")
 
     def listed(self) -> list[Waiting]:
         """All that wait, the oldest first."""
@@ -171,4 +175,4 @@ def as_id(id: Any, argument: str = "id") -> str:
     if isinstance(id, Integral) and not isinstance(id, bool) and -(1 << 63) <= int(id) < 1 << 64:
         return str(int(id))
     expected = f"be an integer of 64 bits or text of 1 to {LONGEST_ID} characters"
-    raise ArgumentError(argument, expected, id, repr(id)[:LONGEST_ID])
+    raise ArgumentError(argument, expected, id)

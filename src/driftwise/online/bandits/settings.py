@@ -48,6 +48,8 @@ class BanditSettings:
         if self.expire_after_seconds is not None:
             seconds = seconds_of("expire_after_seconds", self.expire_after_seconds)
             object.__setattr__(self, "expire_after_seconds", require_number("expire_after_seconds", seconds))
+        if self.reward_range is None and self.outside == "clip":
+            raise ArgumentError("outside", "be 'refuse' where there is no reward_range", self.outside)
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", require_range(self.reward_range))
 

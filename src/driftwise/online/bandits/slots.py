@@ -29,7 +29,7 @@ class ArmSettings:
         if self.own is None and self.shared is None:
             raise ArgumentError("own, shared", "be given, one of them or both", None, "neither")
         if (self.own is None) != (self.max_arms == 0):
-            expected = "be 0 without weights of their own" if self.own is None else "be at least 1"
+            expected = "be 0 without `own`" if self.own is None else "be at least 1 with `own`"
             raise ArgumentError("max_arms", expected, self.max_arms)
 
     @property

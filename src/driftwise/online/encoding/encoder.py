@@ -126,7 +126,7 @@ class Encoder:
     def __call__(self, row: Mapping[str, Any]) -> np.ndarray:
         """Features `[dim]` of a row."""
         if not isinstance(row, Mapping):
-            raise ArgumentError("row", "map columns to values", row, repr(row)[:200])
+            raise ArgumentError("row", "map columns to values", row)
         vector = np.zeros(self._dim)
         found = {column.name: column.encode(row) for column in self.columns}
         for first, factors in self._places:

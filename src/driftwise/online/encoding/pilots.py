@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, nearest, require_kind, require_number
+from driftwise.base.validation import ArgumentError, in_one_line, nearest, require_kind, require_number
 from driftwise.online.encoding.columns import as_number, as_word, is_missing
 
 MOST_WORDS = 1000  # of a category
@@ -82,7 +82,7 @@ def _type(name: str, values: list[Any]) -> str:
         if not isinstance(value, (Real, Decimal, np.bool_)):
             expected = "be of numbers, booleans or words"
             advice = ": make numbers of it, as its hour, or say its type"
-            raise ArgumentError(f"column {name!r}", expected, value, f"{repr(value)[:200]}{advice}")
+            raise ArgumentError(f"column {name!r}", expected, value, f"{in_one_line(value)}{advice}")
     return "Number"
 
 
