@@ -37,8 +37,8 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repeats", type=int, default=20)
+    parser = argparse.ArgumentParser(description="Processor time of start-up.")
+    parser.add_argument("--repeats", type=int, default=20, help="processes of each kind")
     repeats = parser.parse_args().repeats
     calls = {name: name.split(maxsplit=1 if name.startswith("-c") else -1) for name in LIMITS}
     for arguments in calls.values():

@@ -35,17 +35,7 @@ def test_all_packages_of_the_extra_are_looked_for() -> None:
     assert {*PACKAGES} == names - {"driftwise[simulate]", "pandas"}  # the last only hands results over
 
 
-HEAVY = {
-    "jax",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "matplotlib",
-    "plotly",
-    "jinja2",
-    "rich.markdown",
-    "rich.console",
-}
+HEAVY = {"jax", "scipy", "pandas", "pyarrow", "matplotlib", "plotly", "jinja2", "rich.console"}
 ROOMS = {f"driftwise.{room}" for room in ("algorithms", "environments", "online", "experiments", "analysis")}
 NOT_LOADED = {  # by a command; the empty one is the import of the package
     "": HEAVY | ROOMS | {"numpy", "typer", "rich"},
