@@ -123,6 +123,14 @@ def test_mistakes_are_one_line_and_exit_2(
     assert (out, err.count("\n")) == ("", 1)
 
 
+def test_a_file_of_another_kind_is_refused_by_all_endings_that_a_log_may_have(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["replay", "log.txt", *COLUMNS]) == 2
+    line = "the ending of the log's name must be one of .csv, .parquet, .jsonl, got '.txt'"
+    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
+
+
 def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from driftwise.base.validation import require_choice
 from driftwise.cli.app import InputError, check
 from driftwise.cli.options import listed
 
@@ -15,7 +17,9 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     """
     from driftwise.online.decision_log import SUFFIX, DecisionLog
     from driftwise.online.replay import Log
+    from driftwise.online.replay.logs import SUFFIXES
 
+    check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
     if file.lower().endswith(SUFFIX):
         named = {**columns, "encoder": encoder}
         if given := [f"--{name}" for name, column in named.items() if column is not None]:

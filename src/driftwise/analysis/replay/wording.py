@@ -62,7 +62,8 @@ def _biases(replay: Replay) -> list[str]:
 def _amount(replay: Replay) -> str:
     text = f"{counted(replay.rows, 'row')} with {counted(len(replay.logged.actions), 'action')}"
     if replay.skipped:
-        text += f", {counted(replay.skipped, 'more row')} skipped for a value that is missing or not finite"
+        rows = counted(replay.skipped, "more row")
+        text += f", {rows} skipped without a reward, or for a value that is missing or not finite"
     if (frozen := replay.options.frozen_after) is not None:
         text += f"; learnt from the first {frozen:,}, estimated on the other {replay.logged.final.events:,}"
     return f"{text}."
