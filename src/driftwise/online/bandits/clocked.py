@@ -46,7 +46,7 @@ class Clocked:
         return self._decider.offer(arms, number)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return self._decider.choice(offer, arm)._replace(planned=None)  # features are all that is learnt from
+        return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         features, count, caution = choice.features[None], ONCE, self.agent.caution

@@ -65,6 +65,10 @@ class Offer(NamedTuple):
         policy, chances = ((1 - epsilon) * each + floor for each in (self.policy, self.chances))
         return self._replace(policy=policy, chances=chances)
 
+    def taken(self, arm: int) -> Choice:
+        """The choice of an arm whose features are all that is learnt from."""
+        return Choice(arm, self.scores.item(arm), self.bonus.item(arm), self.arms[arm].copy(), None)
+
 
 class Draws:
     """Random numbers of run 0 of a simulation with the same seed, by rounds."""
@@ -241,7 +245,7 @@ class Direct:
         return Offer(arms, index, bonus, policy, policy, None)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)
+        return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         state, features = self._state, choice.features

@@ -118,7 +118,7 @@ class Descending:
         return self._descents.offer(self.agent, self._moments, 0, arms, linked=False)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return _choice(offer, arm)
+        return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         self._moments = self._descents.learnt(self._moments, choice.features, reward)
@@ -140,13 +140,9 @@ class DescendingMixture:
         return self._descents.offer(self.agent, self.state.base, heaviest, arms, linked=True)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return _choice(offer, arm)
+        return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         forecast = self._descents.forecast(self.state.base, choice.features, reward)
         learnt = self._descents.learnt(self.state.base, choice.features, reward)
         self.state = self.agent.weighed(self.state, forecast, learnt, learnt.weight)
-
-
-def _choice(offer: Offer, arm: int) -> Choice:
-    return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)

@@ -51,7 +51,7 @@ class Sampled:
         return Offer(arms, index.mean(axis=0), bonus.mean(axis=0), shares, shares, None)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), offer.arms[arm].copy(), None)
+        return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
         features, taken = choice.features[None], np.zeros(1, dtype=np.int32)
