@@ -47,7 +47,7 @@ class NamedBandit:
 
     A name that is not known takes a free slot when it is first on offer. `retire` takes an arm out: its
     weights are marginalised (`Bandit.renew`), so that what it taught shared weights stays. Where no slot is
-    free, new names are refused; with `when_full="retire"`, arms retire that were not on offer for longest.
+    free, new names are refused; with `when_full="retire"`, arms least recently on offer retire.
 
     All else is as of `Bandit`, which takes the other settings.
     """
@@ -80,7 +80,7 @@ class NamedBandit:
 
     @property
     def arms(self) -> list[str]:
-        """Names of the arms that have a slot, the one first that was not on offer for longest."""
+        """Names of the arms that have a slot, the least recently on offer first."""
         with self.bandit._lock:
             return [*self._slots.taken]
 
