@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from driftwise.analysis.replay import lead
 from driftwise.online.bandits.deciders import Direct, Draws
-from driftwise.online.encoding import Encoder
+from driftwise.online.encoding import Encoder, Hashed
 from driftwise.online.replay import Evaluation, Log, Options, Replay, read_samples
 from driftwise.online.replay import replay as replay_policies
 from driftwise.online.replay.contexts import Seen
@@ -352,13 +352,15 @@ def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path:
         Log(log.path, **{**given, "features": ("x",)})
 
 
-def test_a_feature_of_too_many_words_is_refused(tmp_path: Path) -> None:
+def test_a_feature_of_too_many_words_is_refused_unless_an_encoder_hashes_them(tmp_path: Path) -> None:
     rows = [f"w{i},{'ab'[i % 2]},1,0.5" for i in range(1100)]
     (tmp_path / "log.csv").write_text("\n".join(["x,arm,gain,chance", *rows]), encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"x must have at most 1,000 different words, got more: take an encoder"
     ):
         replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform")
+    hashed = COLUMNS | {"encoder": Encoder((Hashed("x", 2),))}
+    assert len(read_samples(Log(tmp_path / "log.csv", **hashed)).rewards) == 1100
 
 
 BAD = {

@@ -143,7 +143,8 @@ class Log:
             if len(counts) > MAX_ACTIONS:
                 most = f"must have at most {MAX_ACTIONS:,} different values"
                 raise ValueError(f"{self.path}: {self.action} {most}, got more")
-            contexts.add(events.features)
+            if self.encoder is None:
+                contexts.add(events.features)
             rows, skipped = rows + len(events.rewards), skipped + events.skipped
             if events.propensities is not None:
                 least = min(least, float(events.propensities.min(initial=1.0)))
