@@ -166,7 +166,7 @@ BAD_IDS: dict[str, tuple[Any, str]] = {
     "never made": (7, "got '7': it was never made here, was lost in a crash, or is gone for long"),
     "float": (1.0, "characters, got 1.0"),
     "empty": ("", "characters, got ''"),
-    "long": ("x" * 201, "characters, got 'x+"),
+    "long": ("x" * 201, "characters, got 'x+…"),
     "large": (2**64, "characters, got 18446744073709551616"),
     "boolean": (True, "characters, got True"),
     "none": (None, "characters, got None"),
