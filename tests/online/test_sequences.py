@@ -65,6 +65,33 @@ def test_without_forgetting_the_weighted_mean_is_the_running_mean() -> None:
     assert weighted.at(0.1) == pytest.approx(running.at(0.1), rel=1e-8)
 
 
+@pytest.mark.parametrize("seed", [6, 19])
+def test_the_value_lies_in_its_interval_where_the_mean_of_weighted_rewards_does_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rewards, weights = rng.uniform(0.4, 0.8, 2000), 60.0 * (rng.random(2000) < 1 / 60)
+    sequence = TwoSided(DriftBound, scale=1.0, top=1.0)
+    for reward, weight in zip(rewards.tolist(), weights.tolist(), strict=True):
+        sequence.add(weight * reward, weight * (1 - reward))
+    value, low, high = sequence.at(0.05)
+    assert low < value < high < (weights * rewards).mean()
+    assert value == pytest.approx(0.6, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_value_of_rare_rewards_is_the_mean_that_knows_them_best(seed: int) -> None:
+    """Rewards are 0 but for one in a hundred; weights vary, and only ρ(1 − r) feels that."""
+    rng = np.random.default_rng(seed)
+    rewards, weights = (rng.random(2000) < 0.01).astype(float), rng.choice([0.2, 5.0], 2000, p=[5 / 6, 1 / 6])
+    up, down = (TwoSided(DriftBound, scale=1.0, top=1.0) for _ in range(2))
+    for reward, weight in zip(rewards.tolist(), weights.tolist(), strict=True):
+        up.add(weight * reward, weight * (1 - reward))
+        down.add(weight * (1 - reward), weight * reward)
+    value, low, high = up.at(0.05)
+    assert low <= value <= high
+    assert value == pytest.approx((weights * rewards).mean(), abs=0.02)
+    assert down.at(0.05) == pytest.approx((1 - value, 1 - high, 1 - low))  # whatever is called the reward
+
+
 @pytest.mark.parametrize("num", [300, 1500])
 def test_the_mixture_of_eight_bets_is_about_as_tight_as_that_of_all(num: int) -> None:
     """The one with special functions, of the paper."""

@@ -22,8 +22,8 @@ READING = (
 )
 INTERVALS = (
     "normal: DR, at one time, for many rows. asymptotic: DR, at all times, for many rows. at all times: the "
-    "running mean of IPS, however rewards drift, at all times together, for any number of rows. weighted: "
-    "the exponentially weighted mean of IPS, however rewards drift, at the ends of all windows together. "
+    "running mean of IPS from both ends of the range, however rewards drift, at all times together, for any "
+    "number of rows. weighted: the same with exponential weights, at the ends of all windows together. "
     "early: plug-in empirical Bernstein, at all times, for a mean that favours early rows."
 )
 

@@ -139,6 +139,10 @@ class TwoSided:
 
     The mean is `scale` times that of the outcomes `ξ`. With `top = 1` it is a value in [0, 1], and its
     opposite is 1 less it; with `top = 0` it is a difference in [−1, 1], and its opposite is its negative.
+
+    Either side has a mean, the same up to chance, and an end of the interval at some distance from it. The
+    value weighs each mean by the other's distance: so it is nearer to the mean that is known better, and lies
+    in the interval, where either mean alone may not.
     """
 
     def __init__(self, bound: Callable[[float], LowerBound], *, scale: float, top: float) -> None:
@@ -152,9 +156,12 @@ class TwoSided:
 
     def at(self, alpha: float) -> Interval:
         """The interval, each side of which fails with probability α/2 at most."""
-        low, high = (self._scale * side.at(alpha / 2) for side in (self._low, self._high))
-        bottom = self._top - 1
-        return Interval(self._scale * self._low.mean, max(low, bottom), min(self._top - high, 1.0))
+        low, high = self._scale * self._low.at(alpha / 2), self._top - self._scale * self._high.at(alpha / 2)
+        mean, other = self._scale * self._low.mean, self._top - self._scale * self._high.mean
+        below, above = mean - low, high - other
+        value = (above * mean + below * other) / (below + above)
+        low, high = max(low, self._top - 1), min(high, 1.0)
+        return Interval(max(min(value, high), low), low, high)
 
 
 def asymptotic_half_width(count: float, variance: float, tightest_at: float, alpha: float) -> float:
