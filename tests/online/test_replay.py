@@ -359,7 +359,7 @@ def test_a_feature_of_too_many_words_is_refused_unless_an_encoder_hashes_them(tm
         ValueError, match=r"x must have at most 1,000 different words, got more: take an encoder"
     ):
         replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform")
-    hashed = COLUMNS | {"encoder": Encoder((Hashed("x", 2),))}
+    hashed: dict[str, Any] = COLUMNS | {"encoder": Encoder((Hashed("x", 2),))}
     assert len(read_samples(Log(tmp_path / "log.csv", **hashed)).rewards) == 1100
 
 
