@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise import algorithms
-from driftwise.analysis.page import Section, Story
+from driftwise.analysis.page import Figure, Section, Story
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.panels.final_table import final_table
@@ -55,7 +55,8 @@ def told(points: int = EPISODES) -> dict[str, dict[str, np.ndarray]]:
 def figures(section: Section) -> dict[str, dict[str, Any]]:
     """The content of the figures of a section, and what they say to those who do not see them."""
     pairs = [block for block in section.blocks if isinstance(block, tuple)]
-    return {each.name: {**each.content, "text": each.text} for pair in pairs for each in pair}
+    shown = [each for pair in pairs for each in pair if isinstance(each, Figure)]
+    return {each.name: {**each.content, "text": each.text} for each in shown}
 
 
 def unpacked(values: dict[str, str]) -> np.ndarray:

@@ -237,6 +237,7 @@ def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool)
         taken = np.eye(3)["abc".index(arm)]
         expected = np.concatenate([context, taken]) / np.sqrt(2) if shared else np.kron(taken, context)
         np.testing.assert_allclose(phi, expected, atol=1e-12)
+    assert samples.encoding is not None
     found = samples.encoding.contexts({"x": columns["x"]})
     for phi, context, arm in zip(samples.features, found, columns["arm"], strict=True):
         np.testing.assert_array_equal(samples.encoding.actions(context)["abc".index(arm)], phi)
@@ -249,4 +250,4 @@ def test_a_log_without_actions_has_the_features_of_its_context(tmp_path: Path) -
     samples = read_samples(Log(write_csv(tmp_path / "log.csv", columns), **NO_ACTION))
     np.testing.assert_allclose(samples.features, contexts(columns["x"]), atol=1e-12)
     with pytest.raises(ValueError, match=r"action must have at least two different values"):
-        replay(Log(tmp_path / "log.csv", **NO_ACTION), "uniform")
+        replay(Log(tmp_path / "log.csv", **NO_ACTION), {"uniform": {}})

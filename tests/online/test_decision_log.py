@@ -66,8 +66,8 @@ def test_a_replay_of_the_log_weights_its_decisions_by_their_probabilities(
     whole = found.whole
     assert (whole.rows, whole.skipped, whole.dim) == (len(rewarded), len(happened) - len(rewarded), 3)
     assert found.final.values["IPS"].value == pytest.approx(np.mean(terms), rel=1e-12)
-    logged = whole.logged.final.values["IPS"].value
-    assert logged == pytest.approx(np.mean([each["reward"] for each in rewarded]))
+    own = whole.logged.final.values["IPS"].value
+    assert own == pytest.approx(np.mean([each["reward"] for each in rewarded]))
     estimate = found.final.values["DR"]
     truth = np.mean([(each["arms"] @ THETA).mean() for each in rewarded])
     assert abs(estimate.value - truth) < 5 * estimate.error

@@ -304,6 +304,7 @@ def test_words_are_one_hot_in_both_formats_and_in_blocks_of_any_size(tmp_path: P
     logs = [Log(path, **given, bytes_at_once=size) for path in (csv, file) for size in (300, 1 << 20)]
     read = [read_samples(log) for log in logs]
     names = ["1", "x", "land=de", "land=fr", "land=it"]
+    assert read[0].encoding is not None
     assert read[0].encoding.encoder.names == names
     for samples in read:
         np.testing.assert_array_equal(samples.features, read[0].features)
@@ -346,7 +347,7 @@ def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path:
     given: dict[str, Any] = COLUMNS | {"features": (), "encoder": encoder}
     log = Log(write_csv(tmp_path / "log.csv", columns), **given)
     samples = read_samples(log)
-    assert (samples.skipped, len(samples.rewards), samples.encoding.encoder) == (0, 40, encoder)
+    assert (samples.skipped, len(samples.rewards), samples.encoding) == (0, 40, Encoding(encoder, 3))
     assert log.described()["encoder"] == encoder.to_table()
     with pytest.raises(ValueError, match="features must be the columns of the encoder, or left out"):
         Log(log.path, **{**given, "features": ("x",)})
