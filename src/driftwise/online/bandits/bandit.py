@@ -206,8 +206,9 @@ class Bandit:
 
         It is as if an arm with these features had been the only one and had been rewarded; no decision is
         counted. A reward of `weight` w, one for all or `[n]`, counts as the mean of w rewards that came at
-        once; at weight 0 only time passes. Only least squares, and mixtures of them, have weights. The `time`
-        is one for all or `[n]`, now unless given; only agents that forget by the clock have times.
+        once, but for a radius of `information="count"`, which counts it as one and is too small for weights
+        far above 1; at weight 0 only time passes. Only least squares, and mixtures of them, have weights. The
+        `time` is one for all or `[n]`, now unless given; only agents that forget by the clock have times.
         """
         samples = samples_of(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:
