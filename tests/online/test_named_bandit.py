@@ -252,8 +252,9 @@ COPIES = {
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb"])
 def test_a_copy_goes_on_bit_for_bit_with_its_encoders_names_and_waiting_decisions(name, how, tmp_path):
-    options = {"own": CONTEXT, "shared": ARM, "max_arms": 3, "when_full": "retire", "metadata": {"at": 7}}
+    options = {"own": CONTEXT, "shared": ARM, "max_arms": 3, "when_full": "retire"}
     bandit = NamedBandit(name, **options, **({} if name == "adaptive_lin_ucb" else SETTINGS))
+    bandit.metadata = {"at": 7}
     lead(bandit, 15, {"red": RED, "blue": BLUE})
     bandit.retire("red")
     lead(bandit, 15, {"blue": BLUE, "green": GREEN}, seed=1)

@@ -89,6 +89,10 @@ class NamedBandit:
         """The caller's own dictionary."""
         return self.bandit.metadata
 
+    @metadata.setter
+    def metadata(self, metadata: dict[str, Any]) -> None:
+        self.bandit.metadata = metadata
+
     def summary(self) -> Summary:
         """Numbers to watch: how much is known, how good predictions are, and whether the world drifts."""
         return self.bandit.summary()
