@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from driftwise.online import EpisodicAgent
 from driftwise.online.episodes.blocks import BlockLeastSquares, blocks_of
-from driftwise.online.episodes.practice import PRACTICE
+from driftwise.online.episodes.practice import RADIUS, ridge
 from driftwise.online.features import Fourier, OneHot, PerAction
 from driftwise.parts.exploration import Ucb
 
@@ -36,14 +37,15 @@ def best_return() -> float:
     return float(values[0])
 
 
-def returns(agent: EpisodicAgent, num_episodes: int) -> np.ndarray:
+def returns(agent: EpisodicAgent, num_episodes: int, seen: Callable[[float], float] = float) -> np.ndarray:
+    """Rewards of each episode, which the agent sees as a function of them."""
     earned = np.zeros(num_episodes)
     for k in range(num_episodes):
         level = 0
         agent.begin(level)
         for price in PRICES:
             reward, level = traded(price, level, agent.act())
-            agent.observe(reward, level)
+            agent.observe(seen(reward), level)
             earned[k] += reward
     return earned
 
@@ -68,11 +70,25 @@ def test_a_battery_is_run_well_by_agents_that_are_told_neither_radius_nor_ridge(
     assert earned[-30:].mean() > 0.98 * best_return()
 
 
+def test_a_battery_is_explored_though_every_step_earns_something() -> None:
+    agent = EpisodicAgent(features=TABLE, horizon=len(PRICES))
+    earned = returns(agent, 150, lambda reward: (reward + 1) / 2)
+    assert earned[-30:].mean() > 0.8 * best_return()  # it is at 0.93, and at 0.4 with a ridge of 0.01
+
+
+@pytest.mark.parametrize("horizon", [1, 3, 8, 50])
+def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_far_more_than_the_ridge(
+    horizon: int,
+) -> None:
+    assert RADIUS / np.sqrt(ridge(horizon)) >= horizon * (1 - 1e-9)
+    assert ridge(horizon) <= 0.01
+
+
 def test_numbers_that_are_given_stay_as_they_are() -> None:
     agent = EpisodicAgent("opt_wlsvi", features=TABLE, horizon=2, rate=0.9, ridge=0.5).agent
     assert isinstance(agent, BlockLeastSquares)
     assert agent.base.ridge == 0.5
-    assert agent.base.exploration == Ucb(PRACTICE["radius"])
+    assert agent.base.exploration == Ucb(RADIUS)
 
 
 def test_an_algorithm_without_a_radius_has_its_own_ridge() -> None:

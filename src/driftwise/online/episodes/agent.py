@@ -58,8 +58,8 @@ class EpisodicAgent:
         agent.observe(reward, state, terminated=terminated)
     ```
 
-    Algorithms of least squares that are told no `radius` and no `ridge` have those of practice, 0.3 and 0.01,
-    which are for rewards in [0, 1]; docs/online-episodes.md says how to choose them.
+    Algorithms of least squares that are told no `radius` and no `ridge` have those of practice, 0.3 and
+    (0.3/H)², at most 0.01, which are for rewards in [0, 1]; docs/online-episodes.md says how to choose them.
 
     `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps sums alone, and fed
     with the episodes of run 0 of a simulation with the same seed it does what that run did. Or `features`
@@ -98,7 +98,7 @@ class EpisodicAgent:
     ) -> None:
         states = states_of(features)
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
-        agent = build(spec, algorithm, **with_practice(algorithm, parameters))
+        agent = build(spec, algorithm, **with_practice(algorithm, parameters, horizon))
         require_single(agent)
         if callable(features):
             agent = remembering(agent, memory=memory, tolerance=tolerance)
