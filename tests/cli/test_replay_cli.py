@@ -57,7 +57,7 @@ def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.Captur
 def test_the_seed_decides_which_rows_are_accepted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     def windows(seed: str) -> list[dict]:
         assert main(["replay", file, *COLUMNS, "--seed", seed, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)["policies"]["d_lin_ucb"]["windows"]
+        return json.loads(capsys.readouterr().out)["policies"]["adaptive_lin_ucb"]["windows"]
 
     assert windows("1") == windows("1") != windows("2")
 
@@ -100,7 +100,7 @@ def test_policies_by_name_are_compared(file: str, tmp_path: Path, capsys: pytest
         (("--algorithm", ""), "algorithm must be one of "),
         (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
         (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
-        (("--set", "nosuch=1"), "nosuch is no key of d_lin_ucb, expected one of"),
+        (("--set", "nosuch=1"), "nosuch is no key of adaptive_lin_ucb, expected one of"),
         (("--set", "rate"), "--set must be KEY=VALUE, got 'rate'"),
         (("--policy", "lin_ucb:radius"), "--policy must be KEY=VALUE, got 'radius'"),
         (("--policy", "uniform", "--set", "a=1"), "--policy must not be given together with --algorithm"),
@@ -178,4 +178,4 @@ def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(
     assert main(["replay", str(write_csv(tmp_path / "log.csv", columns)), *COLUMNS, "--json"]) == 0
     out, err = capsys.readouterr()
     assert "where weights may be 1e+09" in err
-    assert json.loads(out)["policies"]["d_lin_ucb"]["learnt"] <= 1
+    assert json.loads(out)["policies"]["adaptive_lin_ucb"]["learnt"] <= 1

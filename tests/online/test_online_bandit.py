@@ -37,10 +37,11 @@ def needs(name: str) -> tuple[str, ...]:
 ENVIRONMENTS = {"noise": make_bandit(noise_scale=0.3), "coins": make_bandit(rewards="bernoulli")}
 EVERY = {name: KNOWN[name] for name in BANDITS}
 SEED = 5
+ANY = (-9.0, 9.0)  # rewards also for those who know of clicks alone
 
 
 def online(name: str) -> Bandit:
-    return Bandit(name, dim=BANDIT.dim, seed=SEED, **EVERY[name])
+    return Bandit(name, dim=BANDIT.dim, seed=SEED, reward_range=ANY, **EVERY[name])
 
 
 def offered(environment: LinearBandit) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -103,7 +104,7 @@ def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name
 )
 def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
     given = wrapped(meta, base, BANDIT_PARAMETERS[base])
-    bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, **given)
+    bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, reward_range=ANY, **given)
     played = list(play(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
         assert decision.arm == one.episode.actions[0]

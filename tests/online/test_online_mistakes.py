@@ -146,3 +146,24 @@ def test_a_state_of_zeros_has_to_fit_before_it_is_written_to(monkeypatch: pytest
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     with pytest.raises(ArgumentError, match=r"agent must fit into the 1000 bytes .* got .* KiB for LeastSq"):
         Bandit("sw_lin_ucb", dim=5, length=100, noise_scale=0.1)
+
+
+def test_clicks_and_counts_have_the_range_of_their_link():
+    clicks, counts = (
+        Bandit("d_glb_omd", dim=2, norm_bound=1.0, rate=0.9, link=link) for link in ("logistic", "log")
+    )
+    first, second = clicks.decide(np.eye(2)), counts.decide(np.eye(2))
+    with pytest.raises(ValueError, match=r"^reward must lie in reward_range, from 0 to 1, got 7\.0$"):
+        clicks.learn(first.id, 7.0)
+    with pytest.raises(ValueError, match=r"^reward must lie in reward_range, from 0 to"):
+        counts.learn(second.id, -1.0)
+    assert (clicks.learn(first.id, 1.0), counts.learn(second.id, 7.0)) == ("learnt", "learnt")
+    clipped = Bandit("d_glb_omd", dim=2, norm_bound=1.0, rate=0.9, outside="clip")
+    clipped.learn(clipped.decide(np.eye(2)).id, 7.0)
+    assert clipped.summary().outside == 1
+
+
+def test_a_save_into_a_folder_that_is_not_there_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        Bandit(dim=2).save(tmp_path / "nowhere" / "agent.safetensors")
+    assert raised.value.filename == str(tmp_path / "nowhere" / "agent.safetensors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -33,6 +34,11 @@ class Agent(ABC):
     def optimistic(self) -> bool:
         """Whether plans value what is little known above its estimate, surely or by a draw."""
         return True
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward that its model knows of."""
+        return -math.inf, math.inf
 
     @abstractmethod
     def init(self, features: FeatureTable) -> Any:
@@ -104,6 +110,10 @@ class Wrapper(Agent):
     @property
     def optimistic(self) -> bool:
         return self.base.optimistic
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.base.reward_range
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         return self.base.act(plan, h, state, uniform)

@@ -159,7 +159,11 @@ def _writes(pid: int, thread: int) -> bool:
 
 def stage(path: Path, *content: bytes | memoryview) -> None:
     """Write what is to become a file under its temporary name, down to the disk."""
-    with temporary(path).open("wb") as file:
+    try:
+        opened = temporary(path).open("wb")
+    except OSError as error:  # which names a file that the caller does not know
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    with opened as file:
         for piece in content:
             file.write(piece)
         file.flush()

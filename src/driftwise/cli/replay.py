@@ -30,7 +30,7 @@ Examples:
   driftwise replay log.parquet --action arm --reward gain --features x,y \\
     --algorithm lin_ucb --set noise_scale=0.5 --learn all --clip 50 --out replayed"""
 
-DEFAULT = "d_lin_ucb", {"rate": 0.999, "noise_scale": 0.5}
+DEFAULT = "adaptive_lin_ucb"  # that of a bandit, too: it is told nothing
 
 
 @app.command("replay", epilog=EXAMPLES)
@@ -58,7 +58,7 @@ def _replay(
     ] = None,
     algorithm: Annotated[
         str | None,
-        word("NAME", "See 'driftwise list'.  [default: d_lin_ucb, rate 0.999, noise_scale 0.5]"),
+        word("NAME", "See 'driftwise list'.  [default: adaptive_lin_ucb]"),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -117,8 +117,8 @@ def _replay(
 
     if policies and (algorithm is not None or settings):
         raise InputError("--policy must not be given together with --algorithm or --set")
-    name, given = DEFAULT if algorithm is None else (algorithm, {})
-    single = {name: {**given, **_parameters("--set", settings or [])}}
+    name = DEFAULT if algorithm is None else algorithm
+    single = {name: _parameters("--set", settings or [])}
     made = dict(map(_policy, policies)) if policies else single
     if len(made) < len(policies or []):
         raise InputError(f"--policy must have different names, got {policies}")

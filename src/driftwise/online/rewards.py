@@ -11,10 +11,11 @@ from driftwise.online.summary import Gauge
 
 
 class RewardRange:
-    """The lowest and the highest reward that there can be; by default any within the limits."""
+    """The lowest and the highest reward that there can be, within the limits."""
 
-    def __init__(self, reward_range: Sequence[float] | None, outside: Literal["refuse", "clip"]) -> None:
-        self._low, self._high = require_range(reward_range)
+    def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
+        low, high = reward_range
+        self._low, self._high = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
         self._outside = outside
 
     def taken(self, reward: float, gauge: Gauge) -> float:
@@ -29,9 +30,7 @@ class RewardRange:
 
 
 def require_range(reward_range: Any) -> tuple[float, float]:
-    """The lowest and the highest reward that there can be; by default any within the limits."""
-    if reward_range is None:
-        return -LARGEST_REWARD, LARGEST_REWARD
+    """The lowest and the highest reward that there can be."""
     if not isinstance(reward_range, Sequence) or isinstance(reward_range, str) or len(reward_range) != 2:
         raise ArgumentError("reward_range", "be the lowest and the highest reward", reward_range)
     low, high = (

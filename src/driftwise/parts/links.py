@@ -23,7 +23,7 @@ class Link(ABC):
     """A mean function μ, its derivative, and the constants that theory asks for."""
 
     self_concordance: float  # R, with |μ''| ≤ Rμ'
-    most: float | None  # m, with rewards in [0, m]; None if they have no bound
+    reward_range: tuple[float, float]  # the least and the largest reward that there can be
 
     @abstractmethod
     def mean(self, z: Array) -> Array:
@@ -43,7 +43,7 @@ class Identity(Link):
     r"""Rewards of any kind: $\mu(z) = z$."""
 
     self_concordance = 0.0
-    most = None
+    reward_range = (-np.inf, np.inf)
 
     def mean(self, z: Array) -> Array:
         return z
@@ -61,7 +61,7 @@ class Logistic(Link):
     r"""Clicks, 0 or 1: $\mu(z) = 1/(1+e^{-z})$, and $z$ is the log-odds."""
 
     self_concordance = 1.0
-    most = 1.0
+    reward_range = (0.0, 1.0)
 
     def mean(self, z: Array) -> Array:
         xp = namespace(z)
@@ -83,7 +83,7 @@ class Log(Link):
     r"""Counts 0, 1, 2, …, Poisson's: $\mu(z) = e^z$, cut at $e^{50}$."""
 
     self_concordance = 1.0
-    most = None
+    reward_range = (0.0, np.inf)
 
     def mean(self, z: Array) -> Array:
         xp = namespace(z)

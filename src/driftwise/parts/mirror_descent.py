@@ -67,6 +67,10 @@ class MirrorDescent(Forecaster):
     def optimistic(self) -> bool:
         return self.exploration.optimistic
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.link.reward_range
+
     def init(self, features: FeatureTable) -> Moments:
         moments = empty_moments(_nothing(features.values, self.spec.dim), 0, self.ridge, gram_sq=False)
         return moments._replace(memory=namespace(moments.gram).zeros_like(moments.gram[:, 0, 0]))

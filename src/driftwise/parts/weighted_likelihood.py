@@ -56,6 +56,10 @@ class WeightedLikelihood(Agent):
     def optimistic(self) -> bool:
         return self.exploration.optimistic
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.link.reward_range
+
     def init(self, features: FeatureTable) -> Moments:
         xp, dim, dtype = namespace(features.values), self.spec.dim, features.values.dtype
         zeros = xp.zeros((1, dim), dtype=dtype)

@@ -60,7 +60,8 @@ class Bandit:
     decide by, as Thompson sampling does, draw `num_draws` times and take an arm by its share of wins.
 
     A reward outside `reward_range`, say in a wrong unit, is refused, so that its decision waits on, or
-    clipped, as `outside` says; both are counted in the summary.
+    clipped, as `outside` says; both are counted in the summary. Algorithms for clicks and counts have a range
+    of their own.
 
     Any number of threads may use one bandit, and a process that forks: its child goes on from between two
     calls. A mistake in the arguments is a `ValueError`, changing nothing.
@@ -108,7 +109,8 @@ class Bandit:
         self._pending = Pending(settings.max_pending, settings.expire_after, settings.expire_after_seconds)
         with within_memory(self.agent):
             self._decider = decider_of(self.agent, settings.seed, settings.num_draws)
-        self._dim, self._range = self.agent.spec.dim, RewardRange(settings.reward_range, settings.outside)
+        self._dim = self.agent.spec.dim
+        self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._seen, self._num_samples = Gauge(), None, 0
         self._lock, self._writing = threading.RLock(), threading.Lock()
         survives_forks(self)
