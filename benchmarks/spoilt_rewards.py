@@ -23,7 +23,8 @@ MEANS, NOISE = np.array([0.3, 0.45, 0.6, 0.75]), 0.1
 BEST, WORST = 3, 0
 ROUNDS, STREAMS = 10_000, 8
 TOLD: dict[str, Any] = dict(noise_scale=NOISE, norm_bound=1.1, ridge=0.1)
-RANGE: dict[str, Any] = dict(reward_range=(0.0, 1.0), outside="clip")
+CLIP: dict[str, Any] = dict(outside="clip")
+RANGE: dict[str, Any] = dict(reward_range=(0.0, 1.0), **CLIP)
 
 
 class Mistake(NamedTuple):
@@ -42,14 +43,17 @@ MISTAKES = {
 }
 AGENTS: dict[str, dict[str, Any]] = {
     "lin_ucb": dict(algorithm="lin_ucb", **TOLD),
+    "lin_ucb, outliers clipped": dict(algorithm="lin_ucb", **TOLD, **CLIP),
     "lin_ucb, reward_range": dict(algorithm="lin_ucb", **TOLD, **RANGE),
     "cw_oful, C = 15": dict(algorithm="cw_oful", corruption=15.0, **TOLD),
     "cw_oful, C = 100": dict(algorithm="cw_oful", corruption=100.0, **TOLD),
     "cw_oful, C = 15, reward_range": dict(algorithm="cw_oful", corruption=15.0, **TOLD, **RANGE),
     "d_lin_ucb": dict(algorithm="d_lin_ucb", rate=0.999, **TOLD),
+    "d_lin_ucb, outliers clipped": dict(algorithm="d_lin_ucb", rate=0.999, **TOLD, **CLIP),
     "d_lin_ucb, reward_range": dict(algorithm="d_lin_ucb", rate=0.999, **TOLD, **RANGE),
     "robust_weight_ucb, C = 15": dict(algorithm="robust_weight_ucb", rate=0.999, corruption=15.0, **TOLD),
     "adaptive_lin_ucb": dict(algorithm="adaptive_lin_ucb"),
+    "adaptive_lin_ucb, outliers clipped": dict(algorithm="adaptive_lin_ucb", **CLIP),
     "adaptive_lin_ucb, reward_range": dict(algorithm="adaptive_lin_ucb", **RANGE),
 }
 

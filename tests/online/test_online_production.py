@@ -271,6 +271,30 @@ def test_rewards_outside_their_range_are_refused_and_counted(tmp_path):
     assert (bandit.summary().outside, restored.summary().outside, restored.summary().rewards) == (2, 3, 1)
 
 
+@pytest.mark.parametrize("algorithm", [dict(), dict(algorithm="d_lin_ucb", rate=0.99, noise_scale=0.1)])
+def test_where_no_range_is_known_outliers_are_clipped_and_a_change_that_stays_is_learnt(algorithm):
+    rng, only = np.random.default_rng(0), np.ones((1, 1))
+    clipping, believing = Bandit(dim=1, outside="clip", **algorithm), Bandit(dim=1, **algorithm)
+
+    def predicted(bandit: Bandit, rewards: np.ndarray) -> float:
+        for reward in rewards.tolist():
+            bandit.learn(bandit.decide(only).id, reward)
+        decision = bandit.decide(only)
+        return decision.index - decision.bonus
+
+    usual = 0.5 + 0.1 * rng.normal(size=200)
+    assert predicted(clipping, usual) == predicted(believing, usual)
+    wrong_unit = np.append(50.0, usual[:1])
+    assert abs(predicted(clipping, wrong_unit) - 0.5) < 0.1 < abs(predicted(believing, wrong_unit) - 0.5)
+    assert (clipping.summary().outside, believing.summary().outside) == (1, 0)
+    assert abs(predicted(clipping, 100 * usual) - predicted(believing, 100 * usual)) < 5
+    history = np.append(np.full(50, 0.5) + 0.1 * rng.normal(size=50), 50.0)
+    warm = Bandit(dim=1, outside="clip", **algorithm)
+    warm.learn_from(np.ones((51, 1)), history, weight=2.0)
+    assert warm.summary().outside == 1
+    assert abs(predicted(warm, usual[:1]) - 0.5) < 0.1
+
+
 def test_rewards_outside_their_range_are_clipped_and_counted():
     clipped, told = make(reward_range=(0, 1), outside="clip"), make()
     for reward, meant in ((100.0, 1.0), (-3.0, 0.0), (0.4, 0.4)):
@@ -287,7 +311,6 @@ def test_rewards_outside_their_range_are_clipped_and_counted():
         {"reward_range": (1, 0)},
         {"reward_range": (0, np.nan)},
         {"outside": "drop"},
-        {"outside": "clip"},
     ],
 )
 def test_a_range_that_is_none_is_refused(options):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,12 +12,17 @@ from driftwise.online.summary import Gauge
 
 
 class RewardRange:
-    """The lowest and the highest reward that there can be, within the limits."""
+    """The lowest and the highest reward that there can be, within the limits.
+
+    Where nobody knows them and rewards are to be clipped, what is too far from its prediction is an outlier:
+    it is moved to the farthest place that is none, as the gauge of errors has it.
+    """
 
     def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
         low, high = reward_range
         self._low, self._high = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
         self._outside = outside
+        self._finds_outliers = outside == "clip" and not any(map(math.isfinite, reward_range))
 
     def taken(self, reward: float, gauge: Gauge) -> float:
         """The reward as it is learnt from; one outside the range is counted, and refused or clipped."""
@@ -27,6 +33,13 @@ class RewardRange:
         if self._outside == "refuse":
             raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
         return min(max(reward, low), high)
+
+    def near(self, reward: float, predicted: float, gauge: Gauge) -> float:
+        """The reward as it is learnt from; an outlier is counted and clipped where no range is known."""
+        if not self._finds_outliers or abs(reward - predicted) <= (farthest := gauge.farthest):
+            return reward
+        gauge.outside += 1
+        return predicted + math.copysign(farthest, reward - predicted)
 
 
 def require_range(reward_range: Any) -> tuple[float, float]:

@@ -58,10 +58,8 @@ class Gauge:
         """Take in one error of prediction, and the bonus that exploration had added to the prediction."""
         count = self.count = self.count + 1
         size = min(abs(error), LARGEST_REWARD)  # its square has to stay finite
-        if count > FEW and self.variance > 0:
-            farthest = self.older + FARTHEST * math.sqrt(self.variance)
-            if size > farthest:
-                size, self.outliers = farthest, self.outliers + 1
+        if size > (farthest := self.farthest):
+            size, self.outliers = farthest, self.outliers + 1
         step = 1 / count if count < RECENT else 1 / RECENT
         self.recent += step * (size - self.recent)
         self.recent_bonus += step * (bonus - self.recent_bonus)
@@ -69,6 +67,13 @@ class Gauge:
         gap = size - self.older
         self.older += step * gap
         self.variance = (1 - step) * (self.variance + step * gap * gap)
+
+    @property
+    def farthest(self) -> float:
+        """The largest error that is no outlier."""
+        if self.count <= FEW or self.variance <= 0:
+            return math.inf
+        return self.older + FARTHEST * math.sqrt(self.variance)
 
     @property
     def drift(self) -> float:

@@ -61,7 +61,8 @@ class Bandit:
 
     A reward outside `reward_range`, say in a wrong unit, is refused, so that its decision waits on, or
     clipped, as `outside` says; both are counted in the summary. Algorithms for clicks and counts have a range
-    of their own.
+    of their own. Where no range is known, `outside="clip"` clips outliers: rewards that are farther from
+    their prediction than ten standard deviations of such errors.
 
     Any number of threads may use one bandit, and a process that forks: its child goes on from between two
     calls. A mistake in the arguments is a `ValueError`, changing nothing.
@@ -198,9 +199,11 @@ class Bandit:
                     raise self._pending.refused(id, found)
                 return found
             choice, reward = found.choice, self._range.taken(reward, self._gauge)
+            predicted = choice.value - choice.bonus
+            reward = self._range.near(reward, predicted, self._gauge)
             self._decider.learn(choice, reward, found.time)
             self._pending.rewarded(id)
-            self._gauge.observe(reward - (choice.value - choice.bonus), choice.bonus)
+            self._gauge.observe(reward - predicted, choice.bonus)
             return Outcome.LEARNT
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
@@ -219,11 +222,12 @@ class Bandit:
             for row, earned, root, moment in zip(samples.features, earnings, roots, moments, strict=True):
                 offer = self._decider.offer(root * row[None], self._round, moment)
                 choice = self._decider.choice(offer, 0)
+                if root:
+                    predicted = (choice.value - choice.bonus) / root
+                    earned = self._range.near(earned, predicted, self._gauge)
+                    self._gauge.observe(earned - predicted, choice.bonus / root)
                 self._decider.learn(choice, root * earned, moment)
                 self._num_samples += 1
-                if root:
-                    error = root * earned - (choice.value - choice.bonus)
-                    self._gauge.observe(error / root, choice.bonus / root)
 
     def scores(self, features: Any, *, time: Moment | None = None) -> np.ndarray:
         """Indices of the arms `[num_arms, dim]` in the next decision: `[num_arms]`. Nothing is decided."""

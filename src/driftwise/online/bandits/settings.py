@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any, Literal
 
 from driftwise.base.agent import Agent
@@ -51,8 +50,6 @@ class BanditSettings:
             object.__setattr__(self, "expire_after_seconds", require_number("expire_after_seconds", seconds))
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", require_range(self.reward_range))
-        elif self.outside == "clip" and not any(map(isfinite, agent.reward_range)):
-            raise ArgumentError("outside", "be 'refuse' where there is no reward_range", self.outside)
 
     def described(self) -> dict[str, Any]:
         """The settings as plain values, by their names."""
