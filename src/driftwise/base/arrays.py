@@ -30,6 +30,7 @@ class Backend(NamedTuple):
     scan: Callable[..., Any]
     spd_inverse: Callable[[Array], Array]
     spd_solve: Callable[[Array, Array], Array]
+    sandwich: Callable[[Array, Array], Array]
     sweep_over: Callable[..., Array]
     vecdot: Callable[[Array, Array], Array]
     after: Callable[[Array, Array], Array]
@@ -68,6 +69,11 @@ def spd_inverse(matrix: Array) -> Array:
 def spd_solve(matrix: Array, vector: Array) -> Array:
     """`M⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
     return _backend(matrix).spd_solve(matrix, vector)
+
+
+def sandwich(outer: Array, inner: Array) -> Array:
+    """`MNM` of symmetric matrices `[..., d, d]`."""
+    return _backend(outer).sandwich(outer, inner)
 
 
 def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
@@ -216,6 +222,7 @@ BACKENDS: dict[str, Backend] = {
         scan=_scan_loop,
         spd_inverse=np.linalg.inv,
         spd_solve=lambda matrix, vector: np.linalg.solve(matrix, vector[..., None])[..., 0],
+        sandwich=lambda outer, inner: outer @ inner @ outer,
         sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,
         after=lambda array, other: array,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.arrays import after, namespace
+from driftwise.base.arrays import after, namespace, sandwich
 from driftwise.base.part import choice, number, part
 from driftwise.base.random import normal
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Plan, Radius
@@ -258,7 +258,7 @@ def width(
     elif features.pairs is None and len(features.values) < 2 * inverse.shape[-1]:  # fewer products
         squared = quadratic(FeatureTable(features.values @ inverse), moments.gram_sq)
     else:
-        squared = quadratic(features, inverse @ moments.gram_sq @ inverse)
+        squared = quadratic(features, sandwich(inverse, moments.gram_sq))
     return xp.sqrt(xp.maximum(squared, 0))
 
 

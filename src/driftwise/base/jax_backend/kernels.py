@@ -1,0 +1,101 @@
+"""Kernels for NVIDIA's GPUs, in Pallas: a thread keeps one small matrix in its registers.
+
+Loops turn over the dimensions and the matrix rotates: unrolled, they would take long to compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from driftwise.base.types import Array
+
+LANES = 32  # of a block: one warp
+
+Entries = tuple[Array, ...]  # of the upper triangle, row by row
+
+
+def inverse(matrices: Array) -> Array:
+    """Inverses of symmetric positive definite matrices `[m, d, d, n]`, NaN where there is none."""
+    return _call(_invert, matrices)
+
+
+def sandwich(outer: Array, inner: Array) -> Array:
+    """`MNM` of symmetric matrices `[m, d, d, n]`."""
+    return _call(_multiply, outer, inner)
+
+
+def _call(kernel: Callable[..., None], *matrices: Array) -> Array:
+    from jax.experimental import pallas  # who has no GPU need not wait for it
+    from jax.experimental.pallas import triton
+
+    num, dim, _, lanes = matrices[0].shape
+    pad = -lanes % LANES
+    if pad:  # with identities, which have an inverse
+        ones = jnp.broadcast_to(jnp.eye(dim, dtype=matrices[0].dtype)[..., None], (num, dim, dim, pad))
+        matrices = tuple(jnp.concatenate([each, ones], axis=-1) for each in matrices)
+    block = pallas.BlockSpec((None, dim, dim, LANES), lambda h, b: (h, 0, 0, b))
+    made = pallas.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct(matrices[0].shape, matrices[0].dtype),
+        grid=(num, (lanes + pad) // LANES),
+        in_specs=[block] * len(matrices),
+        out_specs=block,
+        compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
+        interpret=jax.default_backend() == "cpu",  # slow, for tests
+    )(*matrices)
+    return made[..., :lanes]
+
+
+def _places(dim: int) -> list[tuple[int, int]]:
+    """Rows and columns of an upper triangle."""
+    return [(i, j) for i in range(dim) for j in range(i, dim)]
+
+
+def _invert(matrix: Any, inverse: Any) -> None:
+    """As `lanes.sweep`, on the upper triangle."""
+    dim = len(matrix)
+    places = _places(dim)
+
+    def turn(_: int, entries: Entries) -> Entries:
+        kept = dict(zip(places, entries, strict=True))
+        scale = 1 / jnp.where(kept[0, 0] > 0, kept[0, 0], jnp.nan)
+        row = [kept[0, j] * scale for j in range(dim)]
+        new = {(i - 1, j - 1): kept[i, j] - kept[0, i] * row[j] for i, j in places if i > 0}
+        new |= {(i - 1, dim - 1): row[i] for i in range(1, dim)}
+        new[dim - 1, dim - 1] = -scale
+        return tuple(new[place] for place in places)
+
+    entries = jax.lax.fori_loop(0, dim, turn, tuple(matrix[i, j, :] for i, j in places))
+    for (i, j), entry in zip(places, entries, strict=True):
+        inverse[i, j, :] = -entry
+        inverse[j, i, :] = -entry
+
+
+def _multiply(outer: Any, inner: Any, product: Any) -> None:
+    """Row i of `MNM` is `(M_i N) M`; M rotates, so that its row i is the first when it is needed."""
+    dim = len(outer)
+    places = _places(dim)
+
+    def turn(i: Array, entries: Entries) -> Entries:
+        kept = dict(zip(places, entries, strict=True))
+        kept |= {(k, j): entry for (j, k), entry in kept.items()}
+        at = [jax.lax.rem(i + j, dim) for j in range(dim)]
+
+        def add(k: Array, carry: tuple[Entries, Entries]) -> tuple[Entries, Entries]:
+            sums, row = carry
+            where = jax.lax.rem(i + k, dim)
+            sums = tuple(each + row[0] * inner[at[j], where, :] for j, each in enumerate(sums))
+            return sums, row[1:] + row[:1]
+
+        nothing = jnp.zeros_like(kept[0, 0])
+        row = tuple(kept[0, j] for j in range(dim))
+        sums, _ = jax.lax.fori_loop(0, dim, add, ((nothing,) * dim, row))
+        for j in range(dim):
+            product[i, at[j], :] = sum(sums[k] * kept[k, j] for k in range(dim))
+        return tuple(kept[(j + 1) % dim, (k + 1) % dim] for j, k in places)
+
+    jax.lax.fori_loop(0, dim, turn, tuple(outer[i, j, :] for i, j in places))
