@@ -17,6 +17,7 @@ from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
 from driftwise.online.episodes.blocks import in_blocks
 from driftwise.online.episodes.remembering import remembering
+from driftwise.online.limits import silently
 from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
@@ -29,7 +30,15 @@ DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
 
 def choose(decider: Decider, arms: np.ndarray, number: int) -> Choice:
     offer = decider.offer(arms, number)
-    return decider.choice(offer, decider.draws.arm(offer.policy, number))
+    return decider.choice(offer, decider.draws.arm(offer, number))
+
+
+def test_numpy_is_silent_within_deciders_alone():
+    huge = np.array([1e300])
+    with np.errstate(all="raise"):
+        assert silently(lambda: silently(np.multiply, huge, huge) + huge) == np.inf
+        with pytest.raises(FloatingPointError, match="overflow"):
+            np.multiply(huge, huge)
 
 
 def test_the_fast_way_is_taken_by_upper_confidence_bounds():

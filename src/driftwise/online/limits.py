@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import contextvars
+from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,15 @@ from driftwise.base.validation import ArgumentError, as_array, require_number
 
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
+SILENT = contextvars.Context()  # where NumPy warns of nothing
+SILENT.run(np.seterr, all="ignore")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def silently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The function's result, as under `np.errstate(all="ignore")`, which takes ten times as long to enter."""
+    return SILENT.copy().run(function, *args, **kwargs)
 
 
 def require_reward(reward: Any) -> float:
@@ -64,7 +74,7 @@ def first_state(agent: Agent, features: FeatureTable) -> Any:
 def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> Any:
     """The agent's plan; a `FloatingPointError` if its numbers are not finite.
 
-    It is called under `np.errstate(all="ignore")`.
+    It is called where NumPy warns of nothing.
     """
     try:
         plan = agent.plan(state, features, key)

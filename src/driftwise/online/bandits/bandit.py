@@ -20,6 +20,7 @@ from driftwise.base.validation import ArgumentError, require_count, require_numb
 from driftwise.online import files
 from driftwise.online.bandits import saving
 from driftwise.online.bandits.clocked import uses_clock
+from driftwise.online.bandits.deciders import Offer
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
@@ -27,7 +28,7 @@ from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
 from driftwise.online.bandits.renewal import coordinates_of, renewed
 from driftwise.online.bandits.samples import Samples, arms_of, samples_of, takes_weights
 from driftwise.online.bandits.settings import BanditSettings
-from driftwise.online.limits import require_reward, within_memory
+from driftwise.online.limits import require_reward, silently, within_memory
 from driftwise.online.rewards import RewardRange
 from driftwise.online.summary import Gauge, Summary, watched
 
@@ -168,17 +169,20 @@ class Bandit:
         is told the `arm` that was taken; the probabilities are the agent's all the same. With `names` of the
         arms, the decision waits under the name of the one that was taken.
         """
-        with np.errstate(all="ignore"), self._lock:  # numbers that are not finite are looked for
-            arms, moment = arms_of(features, self._dim), moment_of("time", time)
-            if names is not None and len(names) != len(arms):
-                raise ArgumentError("names", f"be those of the {len(arms)} arms", names, f"{len(names)}")
+        with self._lock:
             if id is not None:
                 id = self._pending.require_new(id)
-            offer = self._decider.offer(arms, self._round, moment).with_floor(self.settings.epsilon)
+            moment = moment_of("time", time)
+            offer = silently(self._offer, features, moment)
+            if names is not None and len(names) != (num_arms := len(offer.arms)):
+                raise ArgumentError("names", f"be those of the {num_arms} arms", names, f"{len(names)}")
+            if self.settings.epsilon:
+                offer = offer.with_floor(self.settings.epsilon)
             if arm is None:
-                arm = self._decider.draws.arm(offer.policy, self._round)
+                arm = self._decider.draws.arm(offer, self._round)
             else:
-                arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
+                most = len(offer.arms) - 1
+                arm = int(require_number("arm", arm, at_least=0, at_most=most, integer=True))
             choice = self._decider.choice(offer, arm)
             name = None if names is None else as_id(names[arm], "names")
             id, chances = self._pending.add(choice, id, moment, name), offer.chances
@@ -201,7 +205,7 @@ class Bandit:
             choice, reward = found.choice, self._range.taken(reward, self._gauge)
             predicted = choice.value - choice.bonus
             reward = self._range.near(reward, predicted, self._gauge)
-            self._decider.learn(choice, reward, found.time)
+            silently(self._decider.learn, choice, reward, found.time)
             self._pending.rewarded(id)
             self._gauge.observe(reward - predicted, choice.bonus)
             return Outcome.LEARNT
@@ -231,9 +235,8 @@ class Bandit:
 
     def scores(self, features: Any, *, time: Moment | None = None) -> np.ndarray:
         """Indices of the arms `[num_arms, dim]` in the next decision: `[num_arms]`. Nothing is decided."""
-        with np.errstate(all="ignore"), self._lock:
-            arms, moment = arms_of(features, self._dim), moment_of("time", time)
-            return self._decider.offer(arms, self._round, moment).scores
+        with self._lock:
+            return silently(self._offer, features, moment_of("time", time)).scores
 
     def top(self, features: Any, k: int, *, time: Moment | None = None) -> list[int]:
         """The `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -257,6 +260,10 @@ class Bandit:
             for id in gone:
                 self._pending.expire(id)
         return len(gone)
+
+    def _offer(self, features: Any, moment: float) -> Offer:
+        """The offer of the next round."""
+        return self._decider.offer(arms_of(features, self._dim), self._round, moment)
 
     @property
     def _round(self) -> int:

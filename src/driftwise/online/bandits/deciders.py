@@ -56,14 +56,13 @@ class Offer(NamedTuple):
     policy: np.ndarray  # [N] probabilities that the arm is drawn with
     chances: np.ndarray  # [N] the same before the agent's own draws, where these can be summed over
     planned: tuple[FeatureTable, Sequence[Plan]] | None  # what the arm's plan is chosen from
+    sure: int | None = None  # the arm that is drawn, where nothing is left to chance
 
     def with_floor(self, epsilon: float) -> Offer:
         """The offer where, with probability ε, any arm is drawn instead."""
-        if not epsilon:
-            return self
         floor = epsilon / len(self.arms)
         policy, chances = ((1 - epsilon) * each + floor for each in (self.policy, self.chances))
-        return self._replace(policy=policy, chances=chances)
+        return self._replace(policy=policy, chances=chances, sure=None)
 
     def taken(self, arm: int) -> Choice:
         """The choice of an arm whose features are all that is learnt from."""
@@ -85,23 +84,22 @@ class Draws:
         """The uniform number that the action of a round, or of each round, is drawn with."""
         return random.uniform(random.fold(self._acting, number), 1, np.float64)[..., 0]
 
-    def arm(self, policy: np.ndarray, number: int) -> int:
-        """The arm of a round, drawn from a policy."""
-        arm = int(policy.argmax())
-        if policy.item(arm) == 1:  # nothing is left to chance
-            return arm
-        return int(random.choose(np.cumulative_sum(policy), self.uniform(number)))
+    def arm(self, offer: Offer, number: int) -> int:
+        """The arm of a round, drawn from its offer."""
+        if offer.sure is not None:
+            return offer.sure
+        return int(random.choose(np.cumulative_sum(offer.policy), self.uniform(number)))
 
 
 class Decider(Protocol):
-    """An agent with its state."""
+    """An agent with its state. `offer` and `learn` are called where NumPy warns of nothing (`silently`)."""
 
     agent: Any
     draws: Draws
     state: Any
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        """The arms `[num_arms, d]` of a round of that number, under `np.errstate(all="ignore")`.
+        """The arms `[num_arms, d]` of a round of that number.
 
         The time, in seconds, is there for agents that forget by the clock; others count rounds.
         """
@@ -116,19 +114,21 @@ class Decider(Protocol):
         ...
 
 
-def best_arms(index: np.ndarray, agent: Agent) -> np.ndarray:
-    """The policy that takes an arm of the highest index, ties at random."""
+def best_arms(index: np.ndarray, agent: Agent) -> tuple[np.ndarray, int | None]:
+    """The policy that takes an arm of the highest index, ties at random, and the arm if there is no tie."""
     arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
     best = index.item(arm)
     if not math.isfinite(best):
         raise not_finite(agent)
-    tied = index >= best - TIE * max(abs(best), 1.0)
-    num_tied = np.count_nonzero(tied)
-    if num_tied > 1:
-        return tied / num_tied
+    least = best - TIE * max(abs(best), 1.0)
+    index[arm] = -math.inf  # the next best is found sooner than all that are tied
+    second, index[arm] = index.item(index.argmax()), best
+    if second >= least:
+        tied = index >= least
+        return tied / np.count_nonzero(tied), None
     policy = np.zeros(len(index))
     policy[arm] = 1.0
-    return policy
+    return policy, arm
 
 
 def looks_at_arms(agent: Agent) -> bool:
@@ -241,8 +241,8 @@ class Direct:
         bonus *= radius
         index = mapped.dot(self._cross)
         index += bonus
-        policy = best_arms(index, self.agent)
-        return Offer(arms, index, bonus, policy, policy, None)
+        policy, sure = best_arms(index, self.agent)
+        return Offer(arms, index, bonus, policy, policy, None, sure)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)

@@ -95,8 +95,8 @@ class Descents:
         except (ArithmeticError, ValueError) as error:
             raise not_finite(agent) from error
         scores = self.link.mean(index)
-        policy = best_arms(scores if linked else index, agent)
-        return Offer(arms, scores, scores - self.link.mean(z), policy, policy, None)
+        policy, sure = best_arms(scores if linked else index, agent)
+        return Offer(arms, scores, scores - self.link.mean(z), policy, policy, None, sure)
 
 
 class Descending:

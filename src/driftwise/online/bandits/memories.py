@@ -28,7 +28,10 @@ class Estimates(NamedTuple):
 
 
 class Memories(Protocol):
-    """Ridge regressions with exponential weights, each of a rate of its own."""
+    """Ridge regressions with exponential weights, each of a rate of its own.
+
+    They are called where NumPy warns of nothing, as deciders are.
+    """
 
     @property
     def sums(self) -> Sums:
@@ -103,8 +106,7 @@ class Together:
     def forecast(self, features: np.ndarray, reward: float) -> Forecast:
         dim = self._dim
         self._told[:] = features
-        with np.errstate(invalid="ignore"):
-            turned = cholesky_or_nan(self._all[0])[:, dim:, :dim]  # b and φ
+        turned = cholesky_or_nan(self._all[0])[:, dim:, :dim]  # b and φ
         found = np.vecdot(turned, turned[:, 1:])
         if self._ones.dot(found[:, 1]) < np.inf:
             return Forecast(reward - found[:, 0], found[:, 1])

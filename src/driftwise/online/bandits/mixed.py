@@ -128,8 +128,8 @@ class Mixed:
         if self._shifted:
             index += arms.dot(self._state.origin)
         index += bonus
-        policy = best_arms(index, self.agent)
-        return Offer(arms, index, bonus, policy, policy, None)
+        policy, sure = best_arms(index, self.agent)
+        return Offer(arms, index, bonus, policy, policy, None, sure)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         kept = np.zeros((1 + self._first) * self._dim)

@@ -14,6 +14,7 @@ from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers,
 from driftwise.parts.least_squares import LeastSquares
 
 LARGEST_WEIGHT = 1e6
+LARGEST_SQUARE = LARGEST_FEATURE**2
 FLOAT = np.dtype(np.float64)
 
 
@@ -30,7 +31,7 @@ def arms_of(features: Any, dim: int) -> np.ndarray:
     """The arms of a decision, checked."""
     if type(features) is np.ndarray and features.dtype is FLOAT and features.flags.c_contiguous:
         flat, shape = features.ravel(), features.shape  # the usual case, seen at a glance:
-        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_FEATURE**2:
+        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= LARGEST_SQUARE:
             return features
     arms = require_array("features", as_numbers(features), (None, dim))
     if not len(arms):
