@@ -117,6 +117,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "restart_lin_ucb": dict(period=6, noise_scale=0.3),
     "robust_weight_ucb": dict(rate=0.9, corruption=2.0, noise_scale=0.3, num_episodes=NUM_EPISODES),
     "square_cb": dict(gamma=20.0, rate=0.9),
+    "sift_lin_ucb": dict(rate=0.9, noise_scale=0.3),
     "sc_d_glucb": dict(rate=0.9, ridge=0.5, radius_scale=0.002, num_episodes=NUM_EPISODES),
     "sw_lin_ucb": dict(length=5, noise_scale=0.3),
     "uniform": {},

@@ -21,9 +21,9 @@ from driftwise.checks import (
 from driftwise.environments.drift import Constant, Drift
 from driftwise.parts.detectors import Cusum, Glr, RandomRestart
 from driftwise.parts.exploration import Exploration, Greedy, Thompson, Ucb, Uniform
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights, NoForgetting
 from tests.examples import DRIFTS, SENSITIVE, SPEC, make
-from tests.parts.test_forgetting import EXAMPLES
+from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 
 EXPLORATIONS: list[Exploration] = [
     Ucb(0.3),
@@ -39,7 +39,7 @@ EXPLORATIONS: list[Exploration] = [
 ]
 
 
-@pytest.mark.parametrize("forgetting", EXAMPLES, ids=str)
+@pytest.mark.parametrize("forgetting", [*EXAMPLES, DIRECTIONAL], ids=str)
 def test_every_forgetting_keeps_its_contract(forgetting):
     check_forgetting(forgetting)
 
@@ -97,9 +97,39 @@ class Deciding(ExponentialWeights):
         return moments if self.rate < 0 else ExponentialWeights.update(self, moments, sample)
 
 
+@part
+class Narrow(DirectionalForgetting):
+    """Its width is not that of its estimate."""
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        learnt = DirectionalForgetting.update(self, moments, sample)
+        return learnt._replace(gram_sq=0.5 * learnt.gram)
+
+
+@part
+class Blunt(DirectionalForgetting):
+    """It looks at rewards before it forgets."""
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        learnt = DirectionalForgetting.update(self, moments, sample)
+        return learnt._replace(gram=(1 + sample.reward[:, None, None]) * learnt.gram)
+
+
+@part
+class Bent(DirectionalForgetting):
+    """It squares its rewards."""
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        squared = sample._replace(reward=sample.reward**2)
+        return DirectionalForgetting.update(self, moments, squared)
+
+
 @pytest.mark.parametrize(
     ("forgetting", "said"),
     [
+        (Narrow(0.8), "^gram_sq must cover the noise in cross, got an eigenvalue -"),
+        (Blunt(0.8), "^gram must not depend on rewards$"),
+        (Bent(0.8), "^cross must be linear in rewards, got .* away$"),
         (Contradicting(0.8), "^cross of the moments must be what weights say, got .* away at tick 2$"),
         (Squareless(0.8), r"^gram_sq may be left out where all weights are 0 or 1, got \[0.8 1. \]$"),
         (Heavy(), r"^weights must be 1 numbers in \[0, 1\] at tick 1, got \[2.\]$"),

@@ -10,7 +10,7 @@ import driftwise as dw
 from driftwise.base.arguments import Count, Share
 from driftwise.base.arrays import identity_like, namespace
 from driftwise.base.part import count, number, part, record, scalar
-from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Sample
+from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Sample, WeightFunction
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.parts.exploration import width
 from driftwise.parts.regression import contributions
@@ -53,7 +53,7 @@ def two_doors(
 
 
 @part
-class SoftRestart:
+class SoftRestart(WeightFunction):
     """All weights shrink by `share` whenever an epoch ends: `ω = share^(⌊t/period⌋ − ⌊τ/period⌋)`."""
 
     period: Numeric = number(at_least=1, integer=True)

@@ -17,7 +17,13 @@ from driftwise.base.types import Forgetting
 from driftwise.environments import LinearMdp, random_linear_mdp
 from driftwise.environments.environment import Played
 from driftwise.parts.exploration import TruncatedThompson
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.forgetting import (
+    DirectionalForgetting,
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    SlidingWindow,
+)
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.simulation.play import play
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, restart_period
@@ -139,8 +145,10 @@ def test_one_forgetting_is_chosen_by_its_parameter():
     assert chosen_forgetting(rate=0.9) == ExponentialWeights(0.9)
     assert chosen_forgetting(length=3) == SlidingWindow(3)
     assert chosen_forgetting(period=3) == PeriodicRestart(3)
+    assert chosen_forgetting(directional=0.9) == DirectionalForgetting(0.9)
     with pytest.raises(
-        ValueError, match=r"^only one of rate, length and period may be given, got rate = 0.9 and period = 3$"
+        ValueError,
+        match=r"^only one of rate, length, period and directional may be .*, got rate = 0.9 and period = 3$",
     ):
         opt_rlsvi(SPEC, scale=1, upper=1, rate=0.9, period=3)
 

@@ -241,7 +241,10 @@ def test_tuned_forms_use_these_formulas():
         (dict(scale=-1), r"^scale must be a number of at least 0, got -1$"),
         (dict(scale=1, log_term=0), r"^log_term must be a number above 0, got 0$"),
         (dict(scale=1, bonus="freedman"), r"^bonus must be one of hoeffding, bernstein, got 'freedman'"),
-        (dict(scale=1, rate=0.9, length=4), r"^only one of rate, length and period may be given"),
+        (
+            dict(scale=1, rate=0.9, length=4),
+            r"^only one of rate, length, period and directional may be given",
+        ),
         (dict(scale=1, rate=0.9, monotone=True), r"^monotone must be False where something is forgotten"),
         (dict(scale=1, monotone="yes"), r"^monotone must be True or False, got 'yes'$"),
     ],

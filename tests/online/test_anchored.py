@@ -11,7 +11,7 @@ import pytest
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.base.agent import Agent
 from driftwise.base.part import part
-from driftwise.base.types import Moments, Sample, Spec
+from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
 from driftwise.online.bandits import apart
 from driftwise.online.bandits.anchored import LARGE, LONGEST, ROUGH, SHORTEST, Anchored
@@ -68,7 +68,7 @@ def test_with_many_dimensions_decisions_are_those_of_plans(name):
 
 
 @part
-class Halving:
+class Halving(WeightFunction):
     """A forgetting of somebody else's, which drops half of the past in every round."""
 
     def weights(self, tick: int) -> np.ndarray:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.base.part import PARTS
-from driftwise.base.types import Forgetting, Moments, Sample
+from driftwise.base.types import Forgetting, Moments, Sample, WeightFunction
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import (
+    DirectionalForgetting,
     ExponentialWeights,
     NoForgetting,
     PeriodicRestart,
@@ -50,12 +51,13 @@ EXAMPLES = [
     RestartAt((3, 11)),
     ClockWeights(3.0),
 ]
+DIRECTIONAL = DirectionalForgetting(0.8)  # the one that is no weight function: see test_directional.py
 
 
 def test_every_forgetting_has_an_example():
     ours = (cls for cls in PARTS.values() if cls.__module__.startswith("driftwise."))
     known = {cls for cls in ours if issubclass(cls, Forgetting)}
-    assert {type(forgetting) for forgetting in EXAMPLES} == known
+    assert {type(forgetting) for forgetting in (*EXAMPLES, DIRECTIONAL)} == known
 
 
 def draw_samples(seed: int, num: int, max_count: int = 3) -> list[Sample]:
@@ -88,7 +90,7 @@ def assert_moments_equal(moments: Moments, expected: tuple[np.ndarray, np.ndarra
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=TOLERANCE)
 
 
-def assert_weights_equal(moments: Moments, forgetting: Forgetting) -> None:
+def assert_weights_equal(moments: Moments, forgetting: WeightFunction) -> None:
     """Σω, Σω² and how often all weights were zero, whatever the counts of the samples."""
     tick = int(moments.tick)
     weights = forgetting.weights(tick)
@@ -99,7 +101,9 @@ def assert_weights_equal(moments: Moments, forgetting: Forgetting) -> None:
     assert moments.epoch.dtype == np.int64
 
 
-def definition(forgetting: Forgetting, samples: list[Sample]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def definition(
+    forgetting: WeightFunction, samples: list[Sample]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return weighted_moments(samples, list(forgetting.weights(len(samples))), RIDGE, NUM_STATES)
 
 
@@ -249,7 +253,7 @@ def test_grid_of_lengths_equals_single_runs(single, grid):
 
 def test_update_needs_nothing_but_the_moments():
     """The state of every forgetting has a fixed size: no history grows with the ticks."""
-    for forgetting in EXAMPLES:
+    for forgetting in (*EXAMPLES, DIRECTIONAL):
         samples = draw_samples(seed=0, num=30)
         early, late = absorb(forgetting, samples[:2]), absorb(forgetting, samples)
         assert jax.tree.map(np.shape, early) == jax.tree.map(np.shape, late)

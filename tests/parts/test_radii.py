@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Forgetting, Moments, Radius, Sample
+from driftwise.base.types import Forgetting, Moments, Radius, Sample, WeightFunction
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.radii import ConfidenceRadius, Phases
 from driftwise.parts.regression import empty_moments
@@ -46,7 +46,7 @@ def moments_after(
     return moments
 
 
-def plainly(radius: ConfidenceRadius, forgetting: Forgetting, moments: Moments) -> float:
+def plainly(radius: ConfidenceRadius, forgetting: WeightFunction, moments: Moments) -> float:
     """√λ S + σ √(2 log(1/δ') + ℓ), for one step."""
     gram, ridge, n = moments.gram[0], float(moments.ridge), int(moments.tick)
     d = len(gram)

@@ -198,3 +198,41 @@ def robust_weight_ucb(
     """The same weights on those of WeightUCB; `corruption` is what is left of it at half the rate."""
     plain, wider = d_linucb(given, rate, num_rounds, sandwich=False), alpha * corruption / math.sqrt(rate)
     return plain._replace(radius=lambda t, v: plain.radius(t, v) + wider, alpha=alpha)
+
+
+class Sift(NamedTuple):
+    """Directional forgetting with all its matrices kept: `b_t = Σ_τ M_{t−1} … M_{τ+1} x_τ r_τ`, and so on."""
+
+    rate: float
+    ridge: float
+    beta: Callable[[int, float], float]  # of the round and of tr Ṽ − dλ
+    sandwich: bool = True
+
+
+def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
+    """Lai & Bernstein 2024 below upper confidence bounds; of tied arms the first."""
+    past: list[tuple[np.ndarray, float, np.ndarray]] = []  # x, r and the matrix M of the round
+    for t, here in enumerate(rounds, start=1):
+        dim = here.features.shape[1]
+        kept = np.eye(dim)  # the product of all later M
+        v, v_tilde, b = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim)
+        for x, reward, matrix in reversed(past):
+            v += np.outer(kept @ x, x)
+            v_tilde += np.outer(kept @ x, kept @ x)
+            b += kept @ x * reward
+            kept = kept @ matrix
+        v += given.ridge * kept
+        v_tilde += given.ridge * kept @ kept.T
+        inverse = np.linalg.inv(v)
+        width = inverse @ v_tilde @ inverse.T if given.sandwich else inverse
+        beta = given.beta(t, max(np.trace(v_tilde if given.sandwich else v) - dim * given.ridge, 0.0))
+        estimate, indices = inverse @ b, np.full(len(here.features), -np.inf)
+        for arm in np.flatnonzero(here.present):
+            x = here.features[arm]
+            indices[arm] = x @ estimate + beta * math.sqrt(x @ width @ x)
+        arm = int(np.argmax(indices))
+        x = here.features[arm]
+        past.append(
+            (x, float(here.rewards[arm]), np.eye(dim) - (1 - given.rate) * np.outer(v @ x, x) / (x @ v @ x))
+        )
+        yield Step(arm, estimate, indices)

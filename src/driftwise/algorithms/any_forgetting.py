@@ -7,7 +7,13 @@ from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 from driftwise.base.arguments import with_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_choice
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.forgetting import (
+    DirectionalForgetting,
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    SlidingWindow,
+)
 from driftwise.theory.tuning import (
     opt_wlsvi_radius,
     opt_wlsvi_rate,
@@ -21,25 +27,31 @@ ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
 
 class AnyForgetting(TypedDict, total=False):
-    r"""A forgetting by at most one of three keys; without any, nothing is forgotten.
+    r"""A forgetting by at most one of four keys; without any, nothing is forgotten.
 
     `rate` is $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`; `length` $W$, the
     newest episodes that count, as in `sw_lsvi_ucb`; `period` $E$, episodes between restarts, as in
-    `lsvi_ucb_restart`.
+    `lsvi_ucb_restart`; `directional` $\eta$ of `DirectionalForgetting`, which no theory tunes.
     """
 
     rate: Annotated[Numeric | None, None]
     length: Annotated[Numeric | None, None]
     period: Annotated[Numeric | None, None]
+    directional: Annotated[Numeric | None, None]
 
 
 def chosen_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     """The forgetting that one of the keywords chooses; without any, none."""
-    makers = {"rate": ExponentialWeights, "length": SlidingWindow, "period": PeriodicRestart}
+    makers = {
+        "rate": ExponentialWeights,
+        "length": SlidingWindow,
+        "period": PeriodicRestart,
+        "directional": DirectionalForgetting,
+    }
     given = {name: value for name, value in forgetting.items() if value is not None}
     if len(given) > 1:
         listed = " and ".join(f"{name} = {value!r}" for name, value in given.items())
-        raise ValueError(f"only one of rate, length and period may be given, got {listed}")
+        raise ValueError(f"only one of rate, length, period and directional may be given, got {listed}")
     for name, value in given.items():
         return makers[name](value)
     return NoForgetting()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -190,21 +190,24 @@ class Episode(NamedTuple):
     successors: Array  # [H]
 
 
-@runtime_checkable
-class Forgetting(Protocol):
-    """A weight function ω(t, τ), together with the recursion on the moments that realises it."""
+class Forgetting(ABC):
+    """A recursion on the moments in which old samples come to count for less."""
 
-    def weights(self, tick: int) -> np.ndarray:
-        """The definition: ω(tick, τ) for τ = 0 … tick−1, oldest first."""
-        ...
-
+    @abstractmethod
     def init(self, moments: Moments, sample: Sample) -> Moments:
         """Prepare empty moments; `sample` shows the shapes and types that will come."""
-        ...
 
+    @abstractmethod
     def update(self, moments: Moments, sample: Sample) -> Moments:
         """Absorb one sample, into Σω and Σω² too; may consume the moments it is given."""
-        ...
+
+
+class WeightFunction(Forgetting):
+    """A forgetting that a weight function ω(t, τ) defines: moments are weighted sums, the ridge is whole."""
+
+    @abstractmethod
+    def weights(self, tick: int) -> np.ndarray:
+        """The definition: ω(tick, τ) for τ = 0 … tick−1, oldest first."""
 
 
 class Radius(ABC):

@@ -13,7 +13,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import is_part, points
 from driftwise.base.types import Forgetting
 from driftwise.checks.contract import TOLERANCE, ContractError, check_described, played_run, require
-from driftwise.checks.forgetting import check_recursion
+from driftwise.checks.forgetting import check_definition
 from driftwise.environments import Environment
 from driftwise.environments.environment import Played
 from driftwise.simulation.program import num_programs
@@ -37,14 +37,14 @@ def check_agent(
     It prints and goes to a configuration and back; the same seed gives the same numbers; the compiled
     simulator equals a NumPy loop, also in diagnostics, which are finite; policies are probabilities, and
     actions are drawn from them; regret is not negative, if there are episodes; states keep their shapes;
-    the recursion of every forgetting in it equals the sums of its weights, as in `check_forgetting`; a second
-    call compiles nothing. With `optimistic` its value of the first state is never below V*, which is promised
+    every forgetting in it has the moments of its definition, as in `check_forgetting`; a second call compiles
+    nothing. With `optimistic` its value of the first state is never below V*, which is promised
     with a radius from theory and where nothing drifts; that shows something only where some value is below
     the trivial bound H, so this is asked for too.
     """
     check_described("agent", agent, Agent)
     for forgetting in _forgettings_in(agent):
-        check_recursion(forgetting)
+        check_definition(forgetting)
     sizes: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
     first = simulate(agent, environment, **sizes, keep_state=True)
     programs = num_programs()

@@ -1,4 +1,4 @@
-"""The contract of forgettings: the recursion is the weighted sum that the weights define."""
+"""The contract of forgettings: moments are the weighted sums of a definition, or at least those of some."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.part import require_single
-from driftwise.base.types import Forgetting, Moments, Sample
+from driftwise.base.types import Forgetting, Moments, Sample, WeightFunction
 from driftwise.checks.contract import TOLERANCE, check_compiled, check_described, leaves, require
 from driftwise.parts.regression import contributions, empty_moments
 
@@ -17,20 +17,63 @@ NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
 def check_forgetting(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
     """Raise a `ContractError` unless a forgetting keeps what all of them keep.
 
-    It prints and goes to a configuration and back; weights lie in [0, 1]; after every tick all moments are
-    the sums that `weights` define, of samples that count zero times, once or twice; shapes and types stay;
-    `update` gives the same compiled as on NumPy. Choose `num_ticks` so that everything happens within them
-    that can happen.
+    It prints and goes to a configuration and back; shapes and types stay; `update` gives the same compiled as
+    on NumPy. Weights of a weight function lie in [0, 1], and after every tick all moments are the sums that
+    they define, of samples that count zero times, once or twice. Of any other, `cross` is linear in the
+    rewards, `gram` does not depend on them, and `gram_sq` covers what their noise does to `cross` without
+    being above `gram`. Choose `num_ticks` so that everything happens within them that can happen.
     """
     check_described("forgetting", forgetting, Forgetting)
     require_single(forgetting)
-    check_recursion(forgetting, num_ticks=num_ticks, seed=seed)
+    check_definition(forgetting, num_ticks=num_ticks, seed=seed)
     first, *others = _samples(3, seed)
     for sample in others:
         check_compiled("update", _updated, forgetting, _absorbed(forgetting, [first]), sample)
 
 
-def check_recursion(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+def check_definition(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+    """Raise a `ContractError` unless moments are what their definition says."""
+    if isinstance(forgetting, WeightFunction):
+        check_recursion(forgetting, num_ticks=num_ticks, seed=seed)
+    else:
+        check_influence(forgetting, num_ticks=num_ticks, seed=seed)
+
+
+def check_influence(forgetting: Forgetting, *, num_ticks: int, seed: int) -> None:
+    r"""Raise a `ContractError` unless moments are those of a linear estimate, with the width that it has.
+
+    With $k_\tau$ what a reward of 1 in sample $\tau$ is in $b$: $b = \sum k_\tau r_\tau$, and
+    $\sum k_\tau k_\tau^\top/n_\tau \preceq \tilde\Lambda \preceq \Lambda$ for counts $n_\tau$.
+    """
+    samples = _samples(num_ticks, seed)
+    moments = _absorbed(forgetting, samples)
+    silent = [sample._replace(reward=0 * sample.reward) for sample in samples]
+    alone = [
+        _absorbed(
+            forgetting, [*silent[:tau], sample._replace(reward=1 + 0 * sample.reward), *silent[tau + 1 :]]
+        )
+        for tau, sample in enumerate(samples)
+    ]
+    same = all(np.array_equal(each.gram, moments.gram) for each in alone)
+    require(same, "gram must not depend on rewards")
+    influence = np.array([each.cross[..., 0] for each in alone])  # [n, H, d]
+    rewards, counts = (np.array([getattr(each, name) for each in samples]) for name in ("reward", "count"))
+    away = float(np.abs(np.einsum("nhd,nh->hd", influence, rewards) - moments.cross[..., 0]).max())
+    require(away <= TOLERANCE, f"cross must be linear in rewards, got {away:g} away")
+    share = np.where(counts > 0, 1 / np.maximum(counts, 1), 0)
+    noise = np.einsum("nhd,nhe,nh->hde", influence, influence, share)
+    wide = moments.gram if moments.gram_sq is None else moments.gram_sq
+    for name, room in (
+        ("cover the noise in cross", wide - noise),
+        ("not be above gram", moments.gram - wide),
+    ):
+        lowest = float(np.linalg.eigvalsh(room).min())
+        require(lowest >= -TOLERANCE, f"gram_sq must {name}, got an eigenvalue {lowest:g} of the difference")
+    layouts = [_layout(_absorbed(forgetting, samples[:tick])) for tick in (0, 1, num_ticks)]
+    require(layouts == layouts[:1] * 3, "moments must keep their shapes and types")
+
+
+def check_recursion(forgetting: WeightFunction, *, num_ticks: int = 40, seed: int = 0) -> None:
     """Raise a `ContractError` unless moments are the sums that the weights define, at every tick."""
     samples = _samples(num_ticks, seed)
     moments, epoch = _absorbed(forgetting, []), 0

@@ -14,24 +14,26 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.algorithms.registry import RUN
 from driftwise.base.making import make
 from driftwise.base.part import CONFIGURABLE
-from driftwise.base.types import Variation
+from driftwise.base.types import Forgetting, Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
+from driftwise.environments.corruption import Corruption
 from driftwise.environments.drift import Drift
 from driftwise.environments.paths import ParameterPath
 from driftwise.experiments.experiment import require_table
 from driftwise.experiments.grids import Built, combinations, lists_in
 from driftwise.experiments.places import in_episodes, is_place
+from driftwise.parts.exploration import Exploration
 
 MEMBERS = {
-    "drift": "mixture",
-    "path": "theta",
+    "drift": Drift,
+    "path": ParameterPath,
     "arms": "sampler",
-    "corruption": "corrupt",
+    "corruption": Corruption,
     "detector": "detect",
-    "forgetting": "weights",
-    "exploration": "perturb",
-}  # keys of tables, and the attribute that tells their kinds
+    "forgetting": Forgetting,
+    "exploration": Exploration,
+}  # keys of tables, and their kinds: a class, or the attribute that tells who keeps a protocol
 
 OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
 
@@ -63,7 +65,12 @@ def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dic
 
 def parts_of(kind: str) -> dict[str, type]:
     """The registered parts that a table of this key may name, by their names."""
-    return {name: cls for name, cls in CONFIGURABLE.items() if hasattr(cls, MEMBERS[kind])}
+    told = MEMBERS[kind]
+    return {
+        name: cls
+        for name, cls in CONFIGURABLE.items()
+        if (hasattr(cls, told) if isinstance(told, str) else issubclass(cls, told))
+    }
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:

@@ -8,14 +8,14 @@ import numpy as np
 
 from driftwise.base.arrays import identity_like, namespace, spd_inverse
 from driftwise.base.part import choice, number, part
-from driftwise.base.types import Array, Moments, Numeric, Sample
+from driftwise.base.types import Array, Moments, Numeric, Sample, WeightFunction
 from driftwise.parts.regression import contributions
 
 FLOOR = 1e-9  # which a ridge does not decay below: it would round to 0
 
 
 @part
-class ClockWeights:
+class ClockWeights(WeightFunction):
     r"""A sample's weight halves with every half-life of its age: `ω = 2^(−age/half_life)`, in seconds.
 
     Moments are those of one moment, which `memory` says. In $s$ seconds $\rho = 2^{-s/h}$ of them is kept:

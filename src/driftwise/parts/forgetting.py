@@ -1,6 +1,7 @@
 """Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that realises it.
 
-`weights` is the definition; `update` must equal the weighted sum it defines, which the tests check.
+`weights` is the definition; `update` must equal the weighted sum it defines, which the tests check. One
+forgetting is no weight function: `DirectionalForgetting`, which multiplies the past by matrices.
 The sums Σω and Σω² over ticks are kept beside the others, and how often everything was dropped.
 Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
 """
@@ -11,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.arrays import identity_like, namespace, write
+from driftwise.base.arrays import identity_like, namespace, vecdot, write
 from driftwise.base.part import BITS, number, part, reserve
-from driftwise.base.types import Array, Moments, Numeric, Sample
+from driftwise.base.types import Array, Forgetting, Moments, Numeric, Sample, WeightFunction
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.parts.regression import contributions
+from driftwise.parts.regression import contributions, matvec
 
 
 @part
-class NoForgetting:
+class NoForgetting(WeightFunction):
     """Every sample counts alike: `ω = 1`."""
 
     def weights(self, tick: int) -> np.ndarray:
@@ -40,7 +41,7 @@ class NoForgetting:
 
 
 @part
-class ExponentialWeights:
+class ExponentialWeights(WeightFunction):
     """A sample's weight shrinks by the rate η at every tick: `ω = η^(t−1−τ)`."""
 
     rate: Numeric = number(above=0, at_most=1)
@@ -67,7 +68,7 @@ class ExponentialWeights:
 
 
 @part
-class PeriodicRestart:
+class PeriodicRestart(WeightFunction):
     """Everything is dropped when a new epoch starts: `ω = 1[τ in the epoch of t]`."""
 
     period: Numeric = number(at_least=1, integer=True)
@@ -83,7 +84,7 @@ class PeriodicRestart:
 
 
 @part
-class RestartAt:
+class RestartAt(WeightFunction):
     """Everything is dropped at given ticks: `ω = 1[τ ≥ the last of them up to t]`."""
 
     changes: tuple[int, ...] = ()
@@ -116,7 +117,7 @@ class WindowMemory(NamedTuple):
 
 
 @part
-class SlidingWindow:
+class SlidingWindow(WeightFunction):
     """Only the newest `length` samples count: `ω = 1[τ ≥ t − length]`.
 
     The newest sample is added and the oldest subtracted. Every `length` ticks the samples added since
@@ -176,6 +177,75 @@ class SlidingWindow:
                 xp.where(renew, xp.zeros_like(recent_cross), recent_cross),
             ),
         )
+
+
+@part
+class DirectionalForgetting(Forgetting):
+    r"""Forgets only where there is news: the direction of a sample, in the metric of what is known.
+
+    A sample $\phi$ of target $y$ takes $1-\eta$ of what is known in its own direction away:
+
+    $$M = I - (1-\eta)\frac{\Lambda\phi\phi^\top}{\phi^\top\Lambda\phi}, \qquad
+    \Lambda \leftarrow M\Lambda + \phi\phi^\top, \qquad b \leftarrow Mb + \phi y^\top, \qquad
+    \tilde\Lambda \leftarrow M\tilde\Lambda M^\top + \phi\phi^\top,$$
+
+    from $\Lambda = \tilde\Lambda = \lambda I$. What is not met again is remembered for ever; on one-hot
+    features each arm forgets by its own count. Samples of a squared length below $\epsilon$ = `threshold`
+    are skipped, so that $\min\{\lambda, \epsilon/(1-\eta)\} \le \Lambda \le \max\{\lambda, 1/(1-\eta)\}$
+    for features of length at most one: no ridge is put back, and nothing winds up.
+
+    It is no weight function. $b - \Lambda\theta \leftarrow M(b - \Lambda\theta) + \phi\varepsilon$ for
+    noise $\varepsilon$, so that $\tilde\Lambda \preceq \Lambda$ is the covariance of that error in units
+    of the noise, and the norm of $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$ its width. In the place of
+    $\sum\omega$ is $\operatorname{tr}\Lambda - d\lambda$, or 0: so many samples of length one is
+    $\Lambda$ worth, in the step where that is most.
+
+    Reference: Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting Recursive Least Squares", 2024.
+    The matrix $\tilde\Lambda$ is ours.
+    """
+
+    rate: Numeric = number(above=0, at_most=1)
+    threshold: Numeric = number(above=0, default=1e-6)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        xp, phi, (gram, gram_sq, cross) = namespace(moments.gram), sample.features, moments[:3]
+        news = sample.count * vecdot(phi, phi) >= self.threshold
+        sample = sample._replace(count=xp.where(news, sample.count, xp.zeros_like(sample.count)))
+        gram_in, cross_in = contributions(sample, cross.shape[-1] - 1)
+
+        known = matvec(gram, phi)  # Λφ
+        amount = vecdot(known, phi)
+        some = news & (amount > 0)
+        lost = xp.where(some, (1 - self.rate) / xp.where(some, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
+        out = xp.sqrt(lost) * known
+        cross_out = (lost * known)[..., :, None] * xp.sum(phi[..., :, None] * cross, axis=-2, keepdims=True)
+        gram = gram - _outer(out, out) + gram_in
+        if gram_sq is not None:  # M Λ̃ Mᵀ, with u = Λ̃φ
+            u = matvec(gram_sq, phi)
+            half = _outer(lost * known, u - 0.5 * vecdot(u, phi)[..., None] * lost * known)
+            gram_sq = gram_sq - half - xp.matrix_transpose(half) + gram_in
+        return moments._replace(
+            gram=gram,
+            gram_sq=gram_sq,
+            cross=cross - cross_out + cross_in,
+            tick=moments.tick + 1,
+            weight=_worth(gram, moments.ridge),
+            weight_sq=_worth(gram if gram_sq is None else gram_sq, moments.ridge),
+        )
+
+
+def _outer(left: Array, right: Array) -> Array:
+    return left[..., :, None] * right[..., None, :]
+
+
+def _worth(gram: Array, ridge: Array) -> Array:
+    """`tr Λ − dλ`, in the step where it is most, and at least 0."""
+    xp = namespace(gram)
+    most = xp.max(xp.linalg.trace(gram)) - gram.shape[-1] * ridge
+    return xp.maximum(most, xp.zeros_like(most))
 
 
 def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:

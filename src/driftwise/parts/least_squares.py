@@ -24,6 +24,7 @@ from driftwise.base.types import (
     Plan,
     Sample,
     Spec,
+    WeightFunction,
 )
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.caution import Caution
@@ -66,6 +67,9 @@ class LeastSquares(Forecaster):
         if self.caution is not None and self.exploration.uses_gram_sq:
             expected = "have norm='single', or none, where there is caution"
             raise ArgumentError("exploration", expected, self.exploration)
+        if self.steps == "shared" and not isinstance(self.forgetting, WeightFunction):
+            expected = "be a weight function, which leaves the ridge whole, where steps are shared"
+            raise ArgumentError("forgetting", expected, self.forgetting)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def matrix_rl(
       steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
         `"apart"` has sums for each step.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-      rate, length, period: at most one of them, see `AnyForgetting`.
+      rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
     Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
     Bound", ICML 2020, Algorithm 1.

@@ -182,7 +182,7 @@ def oppo(
       step_size: $\alpha \ge 0$.
       radius: $\beta \ge 0$.
       ridge: $\lambda > 0$.
-      rate, length, period: at most one of them, see `AnyForgetting`.
+      rate, length, period, directional: at most one of them, see `AnyForgetting`.
       policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
         0 without one.
 

@@ -65,7 +65,7 @@ def opt_rlsvi(
         seen is at $1/\sqrt\lambda$.
       lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
       ridge: $\lambda > 0$.
-      rate, length, period: at most one of them, see `AnyForgetting`.
+      rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
     Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric, "Frequentist Regret Bounds for
     Randomized Least-Squares Value Iteration", AISTATS 2020, Algorithm 1.

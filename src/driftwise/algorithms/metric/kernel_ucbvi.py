@@ -16,7 +16,6 @@ from driftwise.base.types import (
     Array,
     Episode,
     FeatureTable,
-    Forgetting,
     Key,
     Moments,
     Numeric,
@@ -24,6 +23,7 @@ from driftwise.base.types import (
     Sample,
     Spec,
     Variation,
+    WeightFunction,
 )
 from driftwise.base.validation import require_choice, require_kind, require_number
 from driftwise.parts.exploration import greedy_policy
@@ -45,11 +45,11 @@ class KernelValueIteration(Agent):
 
     A visit of `v` counts `κ(u, v) = exp(−ρ(u, v)²/2σ²)` times at every pair `u`, so that each pair has a
     ridge regression of its own on the one feature 1: its `gram` is the generalised count `C = β + Σ ω κ`, and
-    any forgetting applies.
+    any weight function applies.
     """
 
     spec: Spec = member(Spec)
-    forgetting: Forgetting = member(Forgetting)
+    forgetting: WeightFunction = member(WeightFunction)
     bandwidth: Numeric = number(above=0)
     radius: Numeric = number(at_least=0)
     lipschitz: Numeric = number(at_least=0)
@@ -200,7 +200,8 @@ def kernel_ucbvi(
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
       rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI. A window
-        remembers kernel weights, $W H S A$ numbers.
+        remembers kernel weights, $W H S A$ numbers. `directional` is refused: it forgets as much for a visit
+        far away as for one nearby.
 
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko, "A Kernel-Based Approach to Non-Stationary
     Reinforcement Learning in Metric Spaces", 2021, Algorithms 1 and 3; without forgetting their
@@ -209,5 +210,5 @@ def kernel_ucbvi(
     Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
     logarithms; ties are broken at random.
     """
-    chosen = chosen_forgetting(**forgetting)
+    chosen = require_kind("forgetting", chosen_forgetting(**forgetting), WeightFunction)
     return KernelValueIteration(spec, chosen, bandwidth, radius, lipschitz, ridge, bias_scale)

@@ -248,7 +248,7 @@ def ucbvi(
       scale: $c \ge 0$, one in the paper.
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).
-      rate, length, period: at most one of them, see `AnyForgetting`.
+      rate, length, period, directional: at most one of them, see `AnyForgetting`.
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
       rewards: `"learnt"` as above; `"known"` needs those of every episode.
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do

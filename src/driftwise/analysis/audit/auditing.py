@@ -18,6 +18,7 @@ from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
 from driftwise.analysis.audit.subject import Subject
 from driftwise.analysis.statistics.wording import counted
 from driftwise.base.agent import Agent
+from driftwise.base.types import WeightFunction
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.experiments import Experiment, Study
@@ -94,6 +95,10 @@ def audit_agent(
     if agent.needs:
         why = f"its regression is another one: it needs {' and '.join(agent.needs)}"
         return (), (Skipped(*where, "", why),)
+    if not isinstance(learner.forgetting, WeightFunction):
+        return (), (
+            Skipped(*where, "", "its forgetting is no weight function, which all statements are about"),
+        )
     if learner.caution is not None:
         return (), (Skipped(*where, "", "its samples have weights that no statement is about"),)
     if not isinstance(environment, LinearMdp | LinearBandit):

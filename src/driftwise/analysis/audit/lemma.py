@@ -71,7 +71,7 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
     ),
     "potential": (
         lambda subject: isinstance(
-            subject.agent.forgetting,
+            subject.forgetting,
             ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow,
         ),
         "no bound on the sum of widths is known for this forgetting",

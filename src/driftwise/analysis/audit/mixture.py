@@ -192,7 +192,7 @@ class Book:
         share, overall = self.subject.shares[len(self.scores) - 1], self.weights.mean(axis=0)
         heaviest = int(overall.argmax())
         after = [
-            np.append(each.subject.agent.forgetting.weights(2)[0] * each.weights, 1.0)
+            np.append(each.subject.forgetting.weights(2)[0] * each.weights, 1.0)
             for each in (memories[heaviest], memories[-1])
         ]
         sunk = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]

@@ -98,7 +98,7 @@ class Snapshot:
     @cached_property
     def weights(self) -> np.ndarray:
         """`ω(t, τ)`, `[t]`."""
-        forgetting, copied = self.subject.agent.forgetting, self.history.copied
+        forgetting, copied = self.subject.forgetting, self.history.copied
         since = forgetting.weights(self.t - len(copied))
         decay = forgetting.weights(len(since) + 1)[0]  # of exponential weights in as many ticks
         return np.append(decay * copied, since)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.types import Model, Spec
+from driftwise.base.types import Model, Spec, WeightFunction
+from driftwise.base.validation import require_kind
 from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.parts.exploration import RandomisedUcb, Thompson, TruncatedThompson, Ucb
 from driftwise.parts.forgetting import (
@@ -61,6 +62,11 @@ class Subject:
         return self.agent.spec
 
     @property
+    def forgetting(self) -> WeightFunction:
+        """The weights ω that statements are about."""
+        return require_kind("forgetting", self.agent.forgetting, WeightFunction)
+
+    @property
     def ridge(self) -> float:
         """λ."""
         return float(self.agent.ridge)
@@ -91,7 +97,7 @@ class Subject:
     def epochs(self) -> np.ndarray:
         """How often everything was dropped before each episode, `[K+1]`."""
         ticks = range(1, self.num_episodes + 1)
-        dropped = [not self.agent.forgetting.weights(tick).any() for tick in ticks]
+        dropped = [not self.forgetting.weights(tick).any() for tick in ticks]
         return np.concatenate([[0], np.cumsum(dropped)])
 
     @cached_property
@@ -100,7 +106,7 @@ class Subject:
 
         One covers an epoch in which all weights are one; any other weights ask for one in every episode.
         """
-        forgetting = self.agent.forgetting
+        forgetting = self.forgetting
         alike = isinstance(forgetting, NoForgetting | PeriodicRestart | RestartAt)
         alike |= isinstance(forgetting, ExponentialWeights) and forgetting.rate == 1
         alike |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
@@ -174,7 +180,7 @@ class Subject:
 
     def biases(self, t: int, *, sharp: bool = False) -> np.ndarray:
         """`bias_r(t, h)` and `bias_P(t, h)`, `[2, H]`; sharp with `1/4` in the place of d."""
-        weights, dim = self.agent.forgetting.weights(t), 0.25 if sharp else self.spec.dim
+        weights, dim = self.forgetting.weights(t), 0.25 if sharp else self.spec.dim
         bounded = zip(self.moves, (self.theta_bound, self.mu_bound), strict=True)
         return np.array([bias_bound(weights, moves[:t], dim, self.ridge, bound) for moves, bound in bounded])
 
@@ -191,8 +197,8 @@ class Subject:
         n is the memory 1/(1−η) of exponential weights, at most K, and 1 for weights of 0 and 1.
         """
         dim, horizon, num_episodes, memory = self.spec.dim, self.spec.horizon, self.num_episodes, 1.0
-        if isinstance(self.agent.forgetting, ExponentialWeights):
-            memory = 1 / max(1 - float(self.agent.forgetting.rate), 1 / num_episodes)
+        if isinstance(self.forgetting, ExponentialWeights):
+            memory = 1 / max(1 - float(self.forgetting.rate), 1 / num_episodes)
         failures = math.log(2 * dim * horizon * num_episodes * memory / self.delta)
         excess = max(self.mu_bound - math.sqrt(dim), 0.0)
         return dim * horizon * math.sqrt(failures) + math.sqrt(self.ridge) * horizon * excess

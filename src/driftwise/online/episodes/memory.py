@@ -10,8 +10,8 @@ from driftwise.base.agent import Wrapper
 from driftwise.base.arrays import spd_inverse, write
 from driftwise.base.part import count, member, part
 from driftwise.base.random import choose
-from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample, Spec
-from driftwise.base.validation import ArgumentError
+from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Sample, Spec, WeightFunction
+from driftwise.base.validation import ArgumentError, require_kind
 from driftwise.parts.exploration import Thompson, TruncatedThompson
 from driftwise.parts.forgetting import SlidingWindow
 from driftwise.parts.least_squares import LeastSquares, doubted
@@ -132,7 +132,7 @@ class RememberedLeastSquares(Wrapper):
     memory: int = count()
 
     def __post_init__(self) -> None:
-        forgetting = self.base.forgetting
+        forgetting = require_kind("base.forgetting", self.base.forgetting, WeightFunction)
         if isinstance(forgetting, SlidingWindow) and self.memory <= np.max(forgetting.length):
             least = int(np.max(forgetting.length)) + 1  # the newest is in before the oldest is out
             raise ArgumentError("memory", f"be at least {least} for {forgetting}", self.memory)

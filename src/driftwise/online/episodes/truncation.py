@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from driftwise.base.types import Forgetting
+from driftwise.base.types import Forgetting, WeightFunction
 from driftwise.base.validation import require_count
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
 
@@ -20,13 +20,13 @@ def slots(forgetting: Forgetting, tolerance: float) -> float:
     return math.inf
 
 
-def lost_weight(forgetting: Forgetting, memory: int, tick: int) -> float:
+def lost_weight(forgetting: WeightFunction, memory: int, tick: int) -> float:
     """`Σ ω` over the episodes that the memory no longer holds after `tick` of them, by definition."""
     return float(forgetting.weights(tick)[: max(0, tick - memory)].sum())
 
 
 def truncation_error(
-    forgetting: Forgetting,
+    forgetting: WeightFunction,
     memory: int,
     *,
     tick: int,

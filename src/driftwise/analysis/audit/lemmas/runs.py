@@ -69,7 +69,7 @@ def _width_bound(subject: Subject) -> float:
     episodes. A ridge below one multiplies by $1/\lambda$.
     """
     spec, ridge, num_episodes = subject.spec, subject.ridge, subject.num_episodes
-    forgetting = subject.agent.forgetting
+    forgetting = subject.forgetting
     if isinstance(forgetting, ExponentialWeights):
         samples = forgetting.weights(num_episodes).sum()
         information = num_episodes * np.log(1 / forgetting.rate) + np.log1p(samples / (ridge * spec.dim))
@@ -82,7 +82,7 @@ def _width_bound(subject: Subject) -> float:
 
 def _blocks(subject: Subject) -> list[int]:
     """Lengths of stretches of the run such that in each nothing is forgotten that came in it."""
-    forgetting, num_episodes = subject.agent.forgetting, subject.num_episodes
+    forgetting, num_episodes = subject.forgetting, subject.num_episodes
     if isinstance(forgetting, SlidingWindow):
         return [min(forgetting.length, num_episodes)] * -(-num_episodes // forgetting.length)
     return np.bincount(subject.epochs[:num_episodes]).tolist()

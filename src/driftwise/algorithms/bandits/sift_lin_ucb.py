@@ -1,0 +1,57 @@
+"""Linear UCB that forgets only the directions in which there is news."""
+
+from __future__ import annotations
+
+from typing import Literal, Unpack
+
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.registry import register
+from driftwise.base.types import Numeric, Spec
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import DirectionalForgetting
+from driftwise.parts.least_squares import LeastSquares
+
+
+@register(
+    forgetting="directional",
+    exploration="UCB, sandwich or single norm",
+    bound="none",
+    paper="ours; Lai & Bernstein 2024",
+)
+def sift_lin_ucb(
+    spec: Spec,
+    *,
+    rate: Numeric,
+    threshold: Numeric = 1e-6,
+    norm: Literal["sandwich", "single"] = "sandwich",
+    ridge: Numeric = 1.0,
+    **confidence: Unpack[SpreadConfidence],
+) -> LeastSquares:
+    r"""Linear UCB with directional forgetting: what is not played is not forgotten.
+
+    $$M_t = I - (1-\eta)\frac{V_tx_tx_t^\top}{x_t^\top V_tx_t}, \qquad
+      V_{t+1} = M_tV_t + x_tx_t^\top, \qquad
+      \tilde V_{t+1} = M_t\tilde V_tM_t^\top + x_tx_t^\top, \qquad b_{t+1} = M_tb_t + x_tr_t,$$
+    $$x_t \in \arg\max_x\; x^\top V_t^{-1}b_t + \beta_t\sqrt{x^\top V_t^{-1}\tilde V_tV_t^{-1}x}, \qquad
+      V_1 = \tilde V_1 = \lambda I, \quad b_1 = 0.$$
+
+    With arms that are orthogonal, each forgets by its own plays: $1/(1-\eta)$ of them count. No width grows
+    while nobody looks, so that nothing makes it try again an arm which has become better. That is the price,
+    and $\beta_t$ with $\delta'$ that shrinks from round to round the only remedy; `epsilon` of an online
+    bandit is another.
+
+    Args:
+      rate: $\eta \in (0, 1]$; 1 is `lin_ucb`.
+      threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
+      norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
+      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`, with
+        $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
+      ridge: $\lambda > 0$.
+
+    Reference: the forgetting is SIFt, of Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting
+    Recursive Least Squares", 2024. The bandit and $\tilde V_t$, the covariance of
+    $b_t - V_t\theta$ in units of the noise, are ours. No deviation bound is known where arms are chosen by
+    what was seen: $\beta_t$ is borrowed.
+    """
+    forgetting = DirectionalForgetting(rate, threshold)
+    return bandit_agent(spec, forgetting, Ucb(confidence_radius(**confidence), norm), ridge)

@@ -1,0 +1,163 @@
+"""Directional forgetting: what it is by definition, what it keeps, and that agents run on it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import driftwise as dw
+from driftwise.algorithms import lin_ucb, sift_lin_ucb
+from driftwise.algorithms.any_forgetting import chosen_forgetting
+from driftwise.base.types import Moments, Sample, Spec
+from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from driftwise.online.bandits.fastest import decider_of
+from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights
+from driftwise.parts.regression import empty_moments
+from driftwise.simulation.play import play
+from tests.algorithms.test_bandit_algorithms import ASSUMED, ENVIRONMENTS, GIVEN, NUM_ROUNDS, SPEC
+from tests.examples import SPEC as MDP
+from tests.examples import make
+from tests.reference import bandits
+
+DIM = 3
+
+
+def learnt(forgetting: Any, rows: Any, targets: Any = None, ridge: float = 0.7) -> Moments:
+    """The moments after these samples, of a bandit."""
+    rows = np.asarray(rows, dtype=float)
+    targets = np.zeros(len(rows)) if targets is None else targets
+    samples = [
+        Sample(row[None], np.array([target]), np.zeros(1, dtype=int), np.ones(1))
+        for row, target in zip(rows, targets, strict=True)
+    ]
+    moments = forgetting.init(empty_moments(samples[0], 0, ridge, gram_sq=True), samples[0])
+    for sample in samples:
+        moments = forgetting.update(moments, sample)
+    return moments
+
+
+@pytest.mark.parametrize("norm", ["sandwich", "single"])
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm):
+    def beta(t: int, worth: float) -> float:
+        return GIVEN.radius(math.log(NUM_ROUNDS / GIVEN.delta), GIVEN.information(worth))
+
+    agent = sift_lin_ucb(SPEC, rate=0.8, norm=norm, num_episodes=NUM_ROUNDS, **ASSUMED)
+    textbook = bandits.Sift(0.8, ASSUMED["ridge"], beta, norm == "sandwich")
+    rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS)
+    played = play(agent, ENVIRONMENTS[environment], NUM_ROUNDS)
+    for one, expected in zip(played, bandits.play_sift(textbook, rounds), strict=True):
+        assert one.episode.actions[0] == expected.arm
+        np.testing.assert_allclose(one.plan.weights[0], expected.estimate, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.plan.q[0, 0], expected.indices, rtol=0, atol=1e-9)
+
+
+def test_rate_one_is_plain_least_squares():
+    one = play(sift_lin_ucb(SPEC, rate=1.0, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
+    other = play(lin_ucb(SPEC, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
+    for left, right in zip(one, other, strict=True):
+        np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
+
+
+@given(st.floats(0.1, 1.0), st.integers(0, 2**32 - 1))
+def test_orthogonal_samples_that_span_all_directions_are_one_tick_of_exponential_weights(rate, seed):
+    """A batch of full rank forgets everything alike; from any gram if the directions are its eigenvectors."""
+    basis = np.linalg.qr(np.random.default_rng(seed).normal(size=(DIM, DIM)))[0]
+    moments = learnt(DirectionalForgetting(rate), np.tile(basis, (4, 1)))
+    kept = rate**4 * 0.7 + sum(rate**k for k in range(4))
+    np.testing.assert_allclose(moments.gram[0], kept * np.eye(DIM), rtol=0, atol=1e-9)
+
+
+@given(st.floats(0.1, 0.999), st.integers(0, 2**32 - 1))
+def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noise(rate, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(60, DIM)) * [1.0, 0.1, 1e-3]
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+    moments = learnt(DirectionalForgetting(rate, threshold=1e-2), rows)
+    gram, gram_sq = moments.gram[0], moments.gram_sq[0]  # pyright: ignore[reportOptionalSubscript]
+    eigenvalues = np.linalg.eigvalsh(gram)
+    assert eigenvalues[0] >= min(0.7, 1e-2 / (1 - rate)) - 1e-9
+    assert eigenvalues[-1] <= max(0.7, 1 / (1 - rate)) + 1e-9
+    assert np.linalg.eigvalsh(gram - gram_sq)[0] >= -1e-9
+    assert np.linalg.eigvalsh(gram_sq)[0] > 0
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_each_arm_forgets_by_its_own_count_while_the_others_stand_still():
+    moments = learnt(DirectionalForgetting(0.9), np.tile([0.0, 1.0, 0.0], (300, 1)), np.ones(300))
+    np.testing.assert_allclose(np.diag(moments.gram[0]), [0.7, 10, 0.7], rtol=1e-9)
+    np.testing.assert_allclose(np.diag(moments.gram_sq[0]), [0.7, 1 / (1 - 0.81), 0.7], rtol=1e-9)  # pyright: ignore
+    np.testing.assert_allclose(moments.cross[0, :, 0], [0, 10, 0], rtol=1e-9)
+    np.testing.assert_allclose(moments.weight, 10 - 0.7)
+
+
+def test_a_direction_that_was_seen_for_a_while_is_remembered_where_exponential_weights_lose_it():
+    rng = np.random.default_rng(1)
+    rare = np.array([0.0, 0.0, 1.0])
+    often = rng.normal(size=(2950, DIM)) * [0.5, 0.5, 0.0]
+    rows, seen = np.concatenate([np.tile(rare, (50, 1)), often]), np.full(3000, 0.5)
+    kept, lost = (learnt(each(0.95), rows, seen) for each in (DirectionalForgetting, ExponentialWeights))
+    np.testing.assert_allclose(
+        kept.gram[0, 2, 2], learnt(DirectionalForgetting(0.95), rows[:50]).gram[0, 2, 2]
+    )
+    np.testing.assert_allclose(lost.gram[0, 2, 2], 0.7)  # the ridge alone
+    estimate = np.linalg.solve(kept.gram[0], kept.cross[0, :, 0])
+    np.testing.assert_allclose(rare @ estimate, 0.5, atol=0.03)  # of 20 samples, with the ridge
+
+
+def test_short_samples_teach_nothing_and_take_nothing():
+    before = learnt(DirectionalForgetting(0.5), np.eye(DIM))
+    rows = np.concatenate([np.eye(DIM), [[0, 9e-4, 0]], np.zeros((1, DIM))])
+    after = learnt(DirectionalForgetting(0.5), rows, np.array([0, 0, 0, 7.0, 7.0]))
+    for name in ("gram", "gram_sq", "cross"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+    assert after.tick == 5
+
+
+def test_online_the_fast_decider_is_the_plan():
+    agent = sift_lin_ucb(Spec.bandit(dim=4, num_arms=7), rate=0.8, noise_scale=0.3)
+    fast, slow = decider_of(agent, 0), Planned(agent, Draws(0))
+    assert isinstance(fast, Direct)
+    rng = np.random.default_rng(0)
+    for t in range(30):
+        arms = rng.uniform(-0.5, 0.5, size=(7, 4))
+        offers = [each.offer(arms, t) for each in (fast, slow)]
+        np.testing.assert_allclose(offers[0].scores, offers[1].scores, rtol=0, atol=1e-10)
+        arm, reward = int(offers[0].scores.argmax()), rng.normal()
+        for each, offer in zip((fast, slow), offers, strict=True):
+            each.learn(each.choice(offer, arm), reward)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("opt_rlsvi", dict(scale=0.3, upper=0.8)),
+        ("oppo", dict(step_size=0.3, radius=0.4)),
+        ("ucbvi", dict(scale=0.01)),
+    ],
+)
+def test_recipes_that_take_any_forgetting_take_this_one(name, parameters):
+    environment = make("latent_chains")
+
+    def last_index(**forgetting: float) -> np.ndarray:
+        *_, last = play(
+            dw.algorithms.build(environment.spec, name, **forgetting, **parameters), environment, 30
+        )
+        return last.plan.q
+
+    np.testing.assert_allclose(last_index(directional=1.0), last_index(), rtol=0, atol=1e-9)
+    assert np.abs(last_index(directional=0.5) - last_index()).max() > 1e-3
+
+
+def test_where_a_whole_ridge_is_needed_it_is_refused():
+    sentence = "^forgetting must be a weight function, which leaves the ridge whole, where steps are shared"
+    with pytest.raises(ValueError, match=sentence):
+        dw.algorithms.matrix_rl(MDP, radius=0.4, directional=0.9)
+    with pytest.raises(ValueError, match=r"^forgetting must be a WeightFunction, got Directional"):
+        dw.algorithms.kernel_ucbvi(MDP, bandwidth=0.2, radius=0.3, lipschitz=2.0, directional=0.9)
+    assert chosen_forgetting(directional=0.9) == DirectionalForgetting(0.9)
