@@ -78,8 +78,8 @@ class SoftRestart(WeightFunction):
             gram_sq=gram_sq,
             cross=kept * (moments.cross + cross),
             tick=moments.tick + 1,
-            weight=kept * (moments.weight + 1),
-            weight_sq=kept**2 * (moments.weight_sq + 1),
+            weight=kept * (moments.weight + sample.number),
+            weight_sq=kept**2 * (moments.weight_sq + sample.number),
         )
 
 

@@ -34,7 +34,7 @@ def test_an_episode_is_consistent_with_the_model_and_its_record(rewards):
         model = environment.model(t)
         mean, probability = planning.kernel(environment.features, model)
         np.testing.assert_array_equal(episode.states[1:], episode.successors[:-1])
-        for h, (s, a, phi, reward, s_next) in enumerate(zip(*episode, strict=True)):
+        for h, (s, a, phi, reward, s_next) in enumerate(zip(*episode[:5], strict=True)):
             np.testing.assert_array_equal(phi, environment.features[s, a])
             assert probability[h, s, a, s_next] > 0
             assert plan.policy[h, s, a] > 0
@@ -72,7 +72,7 @@ def test_rewards_are_independent_of_successors_given_the_action(at_random):
     mean, probability = planning.kernel(make().features, make().model(RETURN))
     coin, place = [], []
     for one in at_random[RETURN:]:
-        for h, (s, a, _, reward, _) in enumerate(zip(*one.episode, strict=True)):
+        for h, (s, a, _, reward, _) in enumerate(zip(*one.episode[:5], strict=True)):
             coin.append(reward - mean[h, s, a])
             place.append(_surprise(one, h, probability))
     assert abs(np.corrcoef(coin, place)[0, 1]) < 4 / np.sqrt(len(coin))

@@ -29,24 +29,6 @@ def test_a_sample_is_a_decision_with_one_arm_that_is_not_counted(name):
     assert decided.summary().recent_error == batch.summary().recent_error
 
 
-@pytest.mark.parametrize("name", ["lin_ucb", "sw_lin_ucb", "lin_ts"])
-def test_a_weight_of_two_is_a_sample_twice_in_the_sums(name):
-    once, twice = make(name), make(name)
-    once.learn_from(ROWS[:2], REWARDS[:2], weight=[2.0, 1.0])
-    twice.learn_from(ROWS[[0, 0, 1]], REWARDS[[0, 0, 1]])
-    np.testing.assert_allclose(once.state.gram, twice.state.gram, rtol=1e-12)
-    np.testing.assert_allclose(once.state.cross, twice.state.cross, rtol=1e-12)
-
-
-def test_at_weight_zero_only_time_passes():
-    bandit = make("d_lin_ucb")
-    bandit.learn_from(ROWS, REWARDS)
-    before = bandit.state
-    bandit.learn_from(ROWS[0], REWARDS[0], weight=0)
-    np.testing.assert_allclose(bandit.state.cross, 0.9 * before.cross, rtol=1e-12)
-    assert bandit.state.tick == before.tick + 1
-
-
 def test_scores_are_those_of_the_next_decision_and_leave_nothing_behind():
     bandit = make("d_lin_ts")
     bandit.learn_from(ROWS, REWARDS)

@@ -33,7 +33,7 @@ def moved(
         x /= max(np.linalg.norm(x), 1.0)
         towards = x @ np.linalg.solve(moments.gram[0], moments.cross[0, :, 0])
         sign = (1.0 if towards >= 0 else -1.0) if against else rng.choice([-1.0, 1.0])
-        weight = caution.counts(moments.gram, x[None])
+        weight = caution.shares(moments.gram, x[None])
         assert 0 < weight[0] <= 1
         sample = Sample(x[None], np.array([sign * size]), none.successor, weight)
         moments = forgetting.update(moments, sample)
@@ -71,9 +71,9 @@ def test_the_bound_without_caution_fails():
 
 def test_samples_in_known_directions_have_all_their_weight():
     gram, features = np.diag([4.0, 100.0, 1.0])[None], np.eye(3)
-    weights = [Caution(0.2).counts(gram, x[None])[0] for x in features]
+    weights = [Caution(0.2).shares(gram, x[None])[0] for x in features]
     np.testing.assert_allclose(weights, [0.4, 1.0, 0.2], rtol=1e-12)
-    assert Caution(0.2).counts(gram, np.zeros((1, 3))) == 1
+    assert Caution(0.2).shares(gram, np.zeros((1, 3))) == 1
 
 
 def test_caution_goes_with_one_norm():

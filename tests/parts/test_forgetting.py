@@ -27,7 +27,7 @@ from driftwise.parts.forgetting import (
 from driftwise.parts.regression import empty_moments
 from driftwise.simulation.play import play
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
-from tests.reference.moments import weighted_moments
+from tests.reference.moments import weighted_counts, weighted_moments
 
 NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
 TOLERANCE = 1e-9  # sums of at most a few hundred numbers of size one: rounding stays below 1e-13
@@ -68,6 +68,7 @@ def draw_samples(seed: int, num: int, max_count: int = 3) -> list[Sample]:
             reward=rng.random(NUM_STEPS),
             successor=rng.integers(NUM_STATES, size=NUM_STEPS),
             count=rng.integers(max_count + 1, size=NUM_STEPS).astype(float),
+            share=rng.uniform(size=NUM_STEPS) if seed % 2 else None,
         )
         for _ in range(num)
     ]
@@ -90,12 +91,11 @@ def assert_moments_equal(moments: Moments, expected: tuple[np.ndarray, np.ndarra
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=TOLERANCE)
 
 
-def assert_weights_equal(moments: Moments, forgetting: WeightFunction) -> None:
+def assert_weights_equal(moments: Moments, forgetting: WeightFunction, samples: list[Sample]) -> None:
     """Σω, Σω² and how often all weights were zero, whatever the counts of the samples."""
     tick = int(moments.tick)
-    weights = forgetting.weights(tick)
-    np.testing.assert_allclose(moments.weight, weights.sum(), rtol=0, atol=TOLERANCE)
-    np.testing.assert_allclose(moments.weight_sq, (weights**2).sum(), rtol=0, atol=TOLERANCE)
+    counts = weighted_counts(samples, list(forgetting.weights(tick)))
+    np.testing.assert_allclose([moments.weight, moments.weight_sq], counts, rtol=0, atol=TOLERANCE)
     assert moments.epoch == sum(not forgetting.weights(past).any() for past in range(1, tick + 1))
     assert moments.weight.dtype == moments.weight_sq.dtype == moments.gram.dtype
     assert moments.epoch.dtype == np.int64
@@ -115,7 +115,7 @@ def test_recursion_equals_the_weighted_sum_at_every_tick(forgetting, seed, num):
         moments = forgetting.update(moments, sample)
         assert moments.tick == tick
         assert_moments_equal(moments, definition(forgetting, samples[:tick]))
-        assert_weights_equal(moments, forgetting)
+        assert_weights_equal(moments, forgetting, samples[:tick])
 
 
 @pytest.mark.parametrize("forgetting", EXAMPLES, ids=str)
@@ -128,7 +128,7 @@ def test_recursion_on_jax_equals_the_weighted_sum(forgetting):
             lambda m, sample: (forgetting.update(m, sample), None), start(forgetting, first), stacked
         )
         assert_moments_equal(jax.device_get(moments), definition(forgetting, samples))
-        assert_weights_equal(jax.device_get(moments), forgetting)
+        assert_weights_equal(jax.device_get(moments), forgetting, samples)
 
 
 @given(forgettings, st.integers(0, 2**32 - 1), st.integers(0, 8))
@@ -226,10 +226,11 @@ def test_window_after_many_ticks_equals_a_fresh_rebuild_with_errors_that_do_not_
         scan = jax.jit(lambda m, xs: jax.lax.scan(lambda m, x: (window.update(m, x), None), m, xs)[0])
         moments = jax.device_get(scan(start(window, first), on_device))
     assert num_ticks % length != 0  # the running sum answers, not a renewal
-    last = [Sample(*(field[t] for field in samples)) for t in range(num_ticks - length, num_ticks)]
+    last = [Sample(*(field[t] for field in samples[:4])) for t in range(num_ticks - length, num_ticks)]
     gram, _, cross = weighted_moments(last, [1.0] * length, RIDGE, NUM_STATES)
     np.testing.assert_allclose(moments.gram, gram, rtol=0, atol=1e-12)
     np.testing.assert_allclose(moments.cross, cross, rtol=0, atol=1e-12)
+    assert moments.weight == moments.weight_sq == sum(count[-length:].max(axis=1))
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_on_one_hot_features_the_regression_is_discounted_counting():
             value = np.minimum(estimate.max(axis=1), 3)
         for table in (visits, reward_sums, arrivals):
             table *= rate
-        for h, (s, a, _, reward, s_next) in enumerate(zip(*played.episode, strict=True)):
+        for h, (s, a, _, reward, s_next) in enumerate(zip(*played.episode[:5], strict=True)):
             visits[h, s, a] += 1
             reward_sums[h, s, a] += reward
             arrivals[h, s, a, s_next] += 1

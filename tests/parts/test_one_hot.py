@@ -25,7 +25,7 @@ def test_lsvi_ucb_on_one_hot_features_is_counting(ridge: float, radius: float) -
             q = (rewards[h] + arrivals[h] @ value) / (visits[h] + ridge) + radius / np.sqrt(visits[h] + ridge)
             np.testing.assert_allclose(one.plan.q[h], q, rtol=0, atol=1e-9)
             value = np.minimum(q.max(axis=1), spec.horizon)
-        for h, (s, a, _, reward, s_next) in enumerate(zip(*one.episode, strict=True)):
+        for h, (s, a, _, reward, s_next) in enumerate(zip(*one.episode[:5], strict=True)):
             visits[h, s, a] += 1
             rewards[h, s, a] += reward
             arrivals[h, s, a, s_next] += 1

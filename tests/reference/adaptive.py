@@ -19,27 +19,39 @@ class Memory:
         self.history: list[Episode] = []
         self.weights: list[float] = []  # of each episode
 
+    @property
+    def held(self) -> float:
+        """Number of rewards that count."""
+        pairs = zip(self.weights, self.history, strict=True)
+        return sum(weight * count_of(episode, 0) for weight, episode in pairs)
+
     def expected(self, h: int, phi: np.ndarray, values: np.ndarray) -> tuple[float, float]:
         """`m` and `v` for values `[H+1, S]`."""
         gram, target = self.ridge * np.eye(len(phi)), np.zeros(len(phi))
         for weight, episode in zip(self.weights, self.history, strict=True):
-            past = episode.features[h]
+            past, weight = episode.features[h], weight * count_of(episode, h)
             gram += weight * np.outer(past, past)
             target += weight * past * (episode.rewards[h] + values[h + 1, episode.successors[h]])
         return float(phi @ np.linalg.solve(gram, target)), float(phi @ np.linalg.solve(gram, phi))
 
     def forecast(self, episode: Episode, values: np.ndarray) -> list[tuple[float, float]]:
-        """`e` and `v` of each step."""
+        """`e` and `v` of each step, in units of the noise of what came: the mean of n rewards has an nth."""
         found = []
         for h, phi in enumerate(episode.features):
             mean, doubt = self.expected(h, phi, values)
-            found.append((episode.rewards[h] + values[h + 1, episode.successors[h]] - mean, doubt))
+            error, n = episode.rewards[h] + values[h + 1, episode.successors[h]] - mean, count_of(episode, h)
+            found.append((error * math.sqrt(n), doubt * n))
         return found
 
     def learn(self, episode: Episode) -> None:
         self.history.append(episode)
         self.weights = [self.rate * weight for weight in self.weights] + [1.0]
         self.weights = [w * (age <= self.window) for w, age in zip(self.weights, ages(self), strict=True)]
+
+
+def count_of(episode: Episode, h: int) -> float:
+    """Number of rewards that the one of a step is the mean of."""
+    return 1.0 if episode.counts is None else float(episode.counts[h])
 
 
 def ages(memory: Memory) -> range:
@@ -114,7 +126,7 @@ class Mixture:
         heaviest = self.memories[int(np.argmax(weights))]
         alpha = self.share or 1 / (len(self.scores) + 1)
         sunk = weights[-1] <= min(2 * alpha, 1 / 2) * self.prior[-1]
-        if self.fresh and sunk and sum(last.weights) > 2 * sum(heaviest.weights):
+        if self.fresh and sunk and last.held > 2 * heaviest.held:
             last.weights = list(heaviest.weights)
             self.renewals.append(len(self.scores))
 

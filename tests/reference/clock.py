@@ -42,8 +42,8 @@ def sums_at(time: float, events: list[Event], half_life: float, ridge: float, di
         gram += omega * event.rewards * outer
         gram_sq += (omega * event.rewards) ** 2 * outer / event.rewards if event.rewards else 0.0
         cross += omega * event.rewards * event.reward * event.features
-        weight += omega
-        weight_sq += omega**2
+        weight += omega * event.rewards
+        weight_sq += omega**2 * event.rewards
     return Sums(gram, gram_sq, cross, weight, weight_sq)
 
 

@@ -111,6 +111,17 @@ class Sample(NamedTuple):
     reward: Array  # [...]
     successor: Array  # [...] integer state that followed
     count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
+    share: Array | None = None  # [...] that each of these has in Λ and b; None: all
+
+    @property
+    def number(self) -> Array:
+        """Number of samples that it stands for: its largest count."""
+        return self.count.max()
+
+    @property
+    def weight(self) -> Array:
+        """Weight with which it is added to Λ and b: `[...]`."""
+        return self.count if self.share is None else self.count * self.share
 
 
 class Moments(NamedTuple):
@@ -121,7 +132,7 @@ class Moments(NamedTuple):
     cross: Array  # [..., d, 1+S]  Σ ω φ yᵀ with y = (r, e_{s'})
     ridge: Array  # λ
     tick: Array  # number of samples absorbed since the start
-    weight: Array  # Σ ω over all ticks so far, whatever the counts of their samples
+    weight: Array  # Σ ω over all samples so far, each as often as its number says
     weight_sq: Array  # Σ ω²
     epoch: Array  # number of times that everything was dropped
     memory: Any  # what the forgetting needs besides
@@ -145,6 +156,10 @@ class Forecast(NamedTuple):
     def squares(self) -> Array:
         """`e²/(1+v)`, whose mean is the noise's variance."""
         return self.error**2 / (1 + self.variance)
+
+    def of_means(self, counts: Array) -> Forecast:
+        """The forecasts of √n times the mean of n rewards each, whose noise is that of one reward."""
+        return Forecast(counts.__array_namespace__().sqrt(counts) * self.error, counts * self.variance)
 
 
 class Plan(NamedTuple):
@@ -188,6 +203,7 @@ class Episode(NamedTuple):
     features: Array  # [H, d]
     rewards: Array  # [H]
     successors: Array  # [H]
+    counts: Array | None = None  # [H] rewards that each is the mean of; None: one
 
 
 class Forgetting(ABC):

@@ -99,15 +99,15 @@ def check_recursion(forgetting: WeightFunction, *, num_ticks: int = 40, seed: in
 
 
 def _expected(samples: list[Sample], weights: np.ndarray) -> dict[str, Any]:
-    """`Σ ω φφᵀ + λI`, `Σ ω² φφᵀ + λI`, `Σ ω φ yᵀ`, `Σ ω` and `Σ ω²`."""
+    """`Σ ω φφᵀ + λI`, `Σ ω² φφᵀ + λI`, `Σ ω φ yᵀ`, `Σ ω` and `Σ ω²`, over samples as often as they count."""
     grams, crosses = (np.array(each) for each in zip(*map(_contribution, samples), strict=True))
-    ridge = RIDGE * np.eye(DIM)
+    ridge, numbers = RIDGE * np.eye(DIM), np.array([sample.number for sample in samples])
     return {
         "gram": np.tensordot(weights, grams, axes=1) + ridge,
         "gram_sq": np.tensordot(weights**2, grams, axes=1) + ridge,
         "cross": np.tensordot(weights, crosses, axes=1),
-        "weight": weights.sum(),
-        "weight_sq": (weights**2).sum(),
+        "weight": weights @ numbers,
+        "weight_sq": weights**2 @ numbers,
     }
 
 

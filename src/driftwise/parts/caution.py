@@ -19,12 +19,12 @@ class Caution:
       \le \alpha\,\eta^{-1/2} \sum_\tau \eta^{(t-1-\tau)/2}\,|c_\tau|,$$
 
     since $\Lambda_t \succeq \eta^{t-\tau}\Lambda_\tau$. An $\alpha$ above all norms gives every sample the
-    weight 1.
+    weight 1. Rewards that come together all have the weight of the $\Lambda$ before them.
     """
 
     alpha: Numeric = number(above=0)
 
-    def counts(self, gram: Array, features: Array) -> Array:
+    def shares(self, gram: Array, features: Array) -> Array:
         """`w` of each step, from grams `[H, d, d]` and features `[H, d]`."""
         xp = namespace(gram)
         norms = xp.sqrt(xp.maximum(vecdot(spd_solve(gram, features), features), 0))

@@ -108,6 +108,6 @@ def _added(moments: Moments, sample: Sample, weight: Array) -> Moments:
         gram_sq=None if moments.gram_sq is None else moments.gram_sq + weight * weight * gram,
         cross=moments.cross + weight * cross,
         tick=moments.tick + 1,
-        weight=moments.weight + weight,
-        weight_sq=moments.weight_sq + weight * weight,
+        weight=moments.weight + weight * sample.number,
+        weight_sq=moments.weight_sq + weight * weight * sample.number,
     )

@@ -2,7 +2,7 @@
 
 `weights` is the definition; `update` must equal the weighted sum it defines, which the tests check. One
 forgetting is no weight function: `DirectionalForgetting`, which multiplies the past by matrices.
-The sums Σω and Σω² over ticks are kept beside the others, and how often everything was dropped.
+The sums Σω and Σω² over samples are kept beside the others, and how often everything was dropped.
 Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.arrays import identity_like, namespace, vecdot, write
+from driftwise.base.arrays import identity_like, map_tree, namespace, vecdot, write
 from driftwise.base.part import BITS, number, part, reserve
 from driftwise.base.types import Array, Forgetting, Moments, Numeric, Sample, WeightFunction
 from driftwise.base.validation import ArgumentError, require_count
@@ -35,8 +35,8 @@ class NoForgetting(WeightFunction):
             gram=moments.gram + gram,
             cross=moments.cross + cross,
             tick=moments.tick + 1,
-            weight=moments.weight + 1,
-            weight_sq=moments.weight_sq + 1,
+            weight=moments.weight + sample.number,
+            weight_sq=moments.weight_sq + sample.number,
         )
 
 
@@ -62,8 +62,8 @@ class ExponentialWeights(WeightFunction):
             gram_sq=gram_sq,
             cross=self.rate * moments.cross + cross,
             tick=moments.tick + 1,
-            weight=self.rate * moments.weight + 1,
-            weight_sq=self.rate * self.rate * moments.weight_sq + 1,
+            weight=self.rate * moments.weight + sample.number,
+            weight_sq=self.rate * self.rate * moments.weight_sq + sample.number,
         )
 
 
@@ -145,9 +145,9 @@ class SlidingWindow(WeightFunction):
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        empty = [xp.zeros((self.num_slots, *field.shape), dtype=field.dtype) for field in sample]
+        empty = map_tree(lambda new: xp.zeros((self.num_slots, *new.shape), dtype=new.dtype), sample)
         recent = xp.zeros_like(moments.gram), xp.zeros_like(moments.cross)
-        return moments._replace(gram_sq=None, memory=WindowMemory(Sample(*empty), *recent))
+        return moments._replace(gram_sq=None, memory=WindowMemory(empty, *recent))
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
@@ -155,11 +155,12 @@ class SlidingWindow(WeightFunction):
         memory: WindowMemory = moments.memory
         # Write, then read: a buffer that is read before it is written would be copied when compiled.
         slot = moments.tick % self.num_slots
-        samples = Sample(*(write(ring, slot, new) for ring, new in zip(memory.samples, sample, strict=True)))
+        samples: Sample = map_tree(lambda ring, new: write(ring, slot, new), memory.samples, sample)
         oldest = (moments.tick - self.length) % self.num_slots
-        leaving = Sample(*(ring[oldest] for ring in samples))
+        leaving: Sample = map_tree(lambda ring: ring[oldest], samples)
         present = xp.astype(moments.tick >= self.length, sample.count.dtype)
-        gram_out, cross_out = contributions(leaving._replace(count=leaving.count * present), num_states)
+        leaving = leaving._replace(count=leaving.count * present)
+        gram_out, cross_out = contributions(leaving, num_states)
         gram_in, cross_in = contributions(sample, num_states)
 
         tick = moments.tick + 1
@@ -169,8 +170,8 @@ class SlidingWindow(WeightFunction):
             gram=xp.where(renew, _ridge_matrix(moments) + recent_gram, moments.gram + gram_in - gram_out),
             cross=xp.where(renew, recent_cross, moments.cross + cross_in - cross_out),
             tick=tick,
-            weight=moments.weight + 1 - present,
-            weight_sq=moments.weight_sq + 1 - present,
+            weight=moments.weight + sample.number - leaving.number,
+            weight_sq=moments.weight_sq + sample.number - leaving.number,
             memory=WindowMemory(
                 samples,
                 xp.where(renew, xp.zeros_like(recent_gram), recent_gram),
@@ -212,7 +213,7 @@ class DirectionalForgetting(Forgetting):
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp, phi, (gram, gram_sq, cross) = namespace(moments.gram), sample.features, moments[:3]
-        news = sample.count * vecdot(phi, phi) >= self.threshold
+        news = sample.weight * vecdot(phi, phi) >= self.threshold
         sample = sample._replace(count=xp.where(news, sample.count, xp.zeros_like(sample.count)))
         gram_in, cross_in = contributions(sample, cross.shape[-1] - 1)
 
@@ -256,8 +257,8 @@ def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
         gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
         cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
         tick=moments.tick + 1,
-        weight=xp.where(over, 0.0, moments.weight + 1),
-        weight_sq=xp.where(over, 0.0, moments.weight_sq + 1),
+        weight=xp.where(over, 0.0, moments.weight + sample.number),
+        weight_sq=xp.where(over, 0.0, moments.weight_sq + sample.number),
         epoch=moments.epoch + over,
     )
 

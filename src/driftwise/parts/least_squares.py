@@ -88,7 +88,8 @@ class LeastSquares(Forecaster):
         xp, dtype = namespace(features.values), features.values.dtype
         horizon, dim = self.spec.horizon, self.spec.dim
         steps, nowhere = xp.zeros(horizon, dtype=dtype), xp.zeros(horizon, dtype=xp.int32)
-        sample = Sample(xp.zeros((horizon, dim), dtype=dtype), steps, nowhere, steps)
+        share = None if self.caution is None else steps
+        sample = Sample(xp.zeros((horizon, dim), dtype=dtype), steps, nowhere, steps, share)
         num_successors = self.spec.num_states if horizon > 1 else 0  # what follows the last step is 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
         moments = self.forgetting.init(moments, sample)
@@ -107,10 +108,12 @@ class LeastSquares(Forecaster):
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
-        rewards, count = episode.rewards, namespace(episode.rewards).ones_like(episode.rewards)
+        rewards, counts, share = episode.rewards, episode.counts, None
+        if counts is None:
+            counts = namespace(rewards).ones_like(rewards)
         if self.caution is not None:
-            count = self.caution.counts(self._moments(state).gram, episode.features)
-        sample = Sample(episode.features, rewards, episode.successors, count)
+            share = self.caution.shares(self._moments(state).gram, episode.features)
+        sample = Sample(episode.features, rewards, episode.successors, counts, share)
         learnt = self.forgetting.update(state._replace(noise=None), sample)
         if self.noise is None:
             return learnt
@@ -125,7 +128,8 @@ class LeastSquares(Forecaster):
             rewards = 0 * rewards
         if self.successors == "features":
             ahead = matvec(features.projection, ahead)
-        return forecast_episode(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+        found = forecast_episode(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+        return found if episode.counts is None else found.of_means(episode.counts)
 
     def _moments(self, state: Moments) -> Moments:
         return pooled(state) if self.steps == "shared" else state

@@ -66,7 +66,7 @@ def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: boo
 def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
     """The additions of one sample to `gram` and `cross` at weight one: `φφᵀ` and `φyᵀ`, times its count."""
     xp = namespace(sample.features)
-    counted = (sample.features * sample.count[..., None])[..., :, None]
+    counted = (sample.features * sample.weight[..., None])[..., :, None]
     targets = sample.reward[..., None]
     if num_states:  # y = (r, e_{s'})
         targets = xp.concat([targets, one_hot(sample.successor, num_states, counted.dtype)], axis=-1)

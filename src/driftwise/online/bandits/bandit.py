@@ -214,23 +214,23 @@ class Bandit:
         """Take in the reward of features `[dim]` that somebody else chose, or of many: `[n, dim]` and `[n]`.
 
         It is as if an arm with these features had been the only one and had been rewarded; no decision is
-        counted. A reward of `weight` w, one for all or `[n]`, counts as the mean of w rewards that came at
-        once, but for a radius of `information="count"`, which counts it as one and is too small for weights
-        far above 1; at weight 0 only time passes. Only least squares, and mixtures of them, have weights. The
-        `time` is one for all or `[n]`, now unless given; only agents that forget by the clock have times.
+        counted. A reward of `weight` w, one for all or `[n]`, is the mean of w rewards that came at once: all
+        sums are those of w rewards, in one step of forgetting. At weight 0 nothing happens. Only least
+        squares, and mixtures of them, have weights. The `time` is one for all or `[n]`, now unless given;
+        only agents that forget by the clock have times.
         """
         samples = samples_of(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:
             earnings = self._earnings(samples, timed=time is not None)
-            roots, moments = np.sqrt(samples.weights).tolist(), samples.times.tolist()
-            for row, earned, root, moment in zip(samples.features, earnings, roots, moments, strict=True):
-                offer = self._decider.offer(root * row[None], self._round, moment)
-                choice = self._decider.choice(offer, 0)
-                if root:
-                    predicted = (choice.value - choice.bonus) / root
-                    earned = self._range.near(earned, predicted, self._gauge)
-                    self._gauge.observe(earned - predicted, choice.bonus / root)
-                self._decider.learn(choice, root * earned, moment)
+            weights, moments = samples.weights.tolist(), samples.times.tolist()
+            for row, earned, weight, moment in zip(samples.features, earnings, weights, moments, strict=True):
+                if not weight:
+                    continue
+                choice = self._decider.choice(self._decider.offer(row[None], self._round, moment), 0)
+                predicted = choice.value - choice.bonus
+                earned = self._range.near(earned, predicted, self._gauge)
+                self._decider.learn(choice, earned, moment, weight)
+                self._gauge.observe(earned - predicted, choice.bonus)
                 self._num_samples += 1
 
     def scores(self, features: Any, *, time: Moment | None = None) -> np.ndarray:

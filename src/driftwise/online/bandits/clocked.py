@@ -6,8 +6,8 @@ import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.part import parts_within
-from driftwise.base.types import Moments, Sample
-from driftwise.online.bandits.deciders import ONCE, ONLY_STATE, Choice, Decider, Offer
+from driftwise.base.types import Moments
+from driftwise.online.bandits.deciders import Choice, Decider, Offer, sample_of
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.least_squares import LeastSquares
 
@@ -48,11 +48,11 @@ class Clocked:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        features, count, caution = choice.features[None], ONCE, self.agent.caution
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
+        features, share, caution = choice.features, None, self.agent.caution
         if caution is not None:
-            count = caution.counts(self._forgetting.at(self.state, time).gram, features)
-        sample = Sample(features, np.array([reward]), ONLY_STATE, count)
+            share = caution.shares(self._forgetting.at(self.state, time).gram, features[None]).item()
+        sample = sample_of(features, reward, weight, share)
         self.state = self._forgetting.absorb(self.state, sample, time)
 
     def _require_known(self, moments: Moments, time: float) -> None:

@@ -47,7 +47,7 @@ class ClockedMixture:
         assert choice.planned is not None
         return choice._replace(planned=(choice.planned[0], None))
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         late = 0.5 ** (max(self._last(time) - time, 0.0) / self._half_lives)
         state, features = self._later(time), choice.features
         if self.agent.origin == "first" and not state.tick:
@@ -57,10 +57,10 @@ class ClockedMixture:
         base, noise = state.base, state.base.noise
         direction = solution_or_nan(base.gram[:, 0], features)
         error = reward - np.vecdot(direction, base.cross[:, 0, :, 0])
-        forecast = Forecast(error[:, None], direction.dot(features)[:, None])
-        base = _added(base, features, np.full_like(late, reward), late)
+        forecast = Forecast(error[:, None], direction.dot(features)[:, None]).of_means(np.array(weight))
+        base = _added(base, features, np.full_like(late, reward), late, weight)
         if noise is not None:
-            errors = _added(noise.moments, np.ones(1), forecast.squares[:, 0], late)
+            errors = _added(noise.moments, np.ones(1), forecast.squares[:, 0], late, 1.0)
             base = base._replace(noise=NoiseSums(errors, noise.total + forecast.squares))
         self.state = self.agent.weighed(state, forecast, base, base.weight)
 
@@ -95,14 +95,16 @@ def _shrunk(moments: Moments, kept: np.ndarray, time: float) -> Moments:
     )
 
 
-def _added(moments: Moments, features: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Moments:
-    """One sample more for all memories, with targets and weights `[J]` of their own."""
-    share, gram, gram_sq = weights[:, None, None, None], features[:, None] * features, moments.gram_sq
+def _added(
+    moments: Moments, features: np.ndarray, targets: np.ndarray, weights: np.ndarray, count: float
+) -> Moments:
+    """So many samples more for all memories, with targets and weights `[J]` of their own."""
+    share, gram, gram_sq = weights[:, None, None, None], count * features[:, None] * features, moments.gram_sq
     return moments._replace(
         gram=moments.gram + share * gram,
         gram_sq=None if gram_sq is None else gram_sq + share * share * gram,
-        cross=moments.cross + share * targets[:, None, None, None] * features[:, None],
+        cross=moments.cross + share * targets[:, None, None, None] * (count * features)[:, None],
         tick=moments.tick + 1,
-        weight=moments.weight + weights,
-        weight_sq=moments.weight_sq + weights * weights,
+        weight=moments.weight + weights * count,
+        weight_sq=moments.weight_sq + weights * weights * count,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import mapped_or_nan
+from driftwise.base.arrays import map_tree, mapped_or_nan
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
 from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh
@@ -30,7 +30,6 @@ from driftwise.parts.forgetting import (
 from driftwise.parts.least_squares import LeastSquares
 
 ONLY_STATE = np.zeros(1, dtype=np.int32)  # of a bandit, once
-ONCE = np.ones(1)
 TIE = tie_tolerance(np.dtype(np.float64))
 # Of others nobody knows what they do to the gram.
 FOLLOWED = ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow
@@ -109,8 +108,11 @@ class Decider(Protocol):
         """The choice of an arm."""
         ...
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        """Take in the reward of a choice that was made at that time."""
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
+        """Take in the reward of a choice that was made at that time: the mean of so many rewards.
+
+        A weight other than 1 is there for agents that take weights.
+        """
         ...
 
 
@@ -138,6 +140,12 @@ def looks_at_arms(agent: Agent) -> bool:
         return agent.plan(agent.init(three), three, random.key(0)).q.shape == (1, 1, 3)
     except (AttributeError, IndexError, TypeError, ValueError):  # it expects another table
         return False
+
+
+def episode_of(choice: Choice, reward: float, weight: float) -> Episode:
+    """A choice and its reward, the mean of so many, as an episode of one step."""
+    taken, counts = np.array([choice.arm], dtype=np.int32), None if weight == 1 else np.array([weight])
+    return Episode(ONLY_STATE, taken, choice.features[None], np.array([reward]), ONLY_STATE, counts)
 
 
 class Planned:
@@ -171,13 +179,11 @@ class Planned:
         plan = max(plans, key=lambda each: each.policy[0, 0, arm])  # one that would have taken the arm
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), table.values[arm], (table, plan))
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        taken = np.array([choice.arm], dtype=np.int32)
-        episode = Episode(ONLY_STATE, taken, choice.features[None], np.array([reward]), ONLY_STATE)
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         assert choice.planned is not None
         table, plan = choice.planned
         assert plan is not None
-        self.state = self.agent.update(self.state, table, plan, episode)
+        self.state = self.agent.update(self.state, table, plan, episode_of(choice, reward, weight))
 
 
 class Direct:
@@ -247,21 +253,16 @@ class Direct:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        state, features = self._state, choice.features
-        if self.agent.caution is not None:  # a sample of weight w is one that is √w times as large
-            root = math.sqrt(self._weight(features, self.agent.caution.alpha))
-            features, reward = root * features, root * reward
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
+        state, features, caution = self._state, choice.features, self.agent.caution
+        share = None if caution is None else self._share(features, caution.alpha)
         if not self._shrinks:
-            sample = Sample(features[None], np.array([reward]), ONLY_STATE, ONCE)
-            leaving = self._leaving()
-            self._take(self.agent.forgetting.update(self.state, sample))
-            if self._state.epoch != state.epoch:
-                self._inverse.reset()
-            self._inverse.added(features, 1.0)
-            if leaving is not None:
-                self._inverse.added(leaving, -1.0)
+            self._absorb(sample_of(features, reward, weight, share))
             return
+        counted = weight if share is None else weight * share
+        if counted != 1:  # a sample that counts n times is one that is √n times as large
+            root = math.sqrt(counted)
+            features, reward = root * features, root * reward
         grams, rate = self._grams, self._rate
         if rate != 1:
             grams *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, and Λ̃ with η²
@@ -271,14 +272,24 @@ class Direct:
         grams += features[:, None] * features
         self._cross += reward * features
         self._inverse.added(features, 1.0)
-        gram, gram_sq, cross, ridge, tick, weight, weight_sq, epoch, memory, _ = state
-        counted = tick + 1, rate * weight + 1, rate * rate * weight_sq + 1
-        self._state = Moments(gram, gram_sq, cross, ridge, *counted, epoch, memory)
+        gram, gram_sq, cross, ridge, tick, held, held_sq, epoch, memory, _ = state
+        sums = tick + 1, rate * held + weight, rate * rate * held_sq + weight
+        self._state = Moments(gram, gram_sq, cross, ridge, *sums, epoch, memory)
+
+    def _absorb(self, sample: Sample) -> None:
+        """Take in a sample where forgetting does more than to shrink."""
+        leaving, epoch = self._leaving(), self._state.epoch
+        self._take(self.agent.forgetting.update(self.state, sample))
+        if self._state.epoch != epoch:
+            self._inverse.reset()
+        self._inverse.added(_enlarged(sample), 1.0)
+        if leaving is not None:
+            self._inverse.added(_enlarged(leaving), -1.0)
 
     def _now(self) -> np.ndarray:
         return self._gram
 
-    def _weight(self, features: np.ndarray, alpha: float) -> float:
+    def _share(self, features: np.ndarray, alpha: float) -> float:
         """`w = min{1, α/‖φ‖}` in the norm of `Λ⁻¹`, before the sample is in it.
 
         From no anchor: sums are bit for bit the same after a restart, anchors are not.
@@ -286,9 +297,21 @@ class Direct:
         squared = (mapped_or_nan(self._gram, features[None]) @ features).item()
         return alpha / max(math.sqrt(max(squared, 0.0)), alpha)
 
-    def _leaving(self) -> np.ndarray | None:
-        """Features of the sample that the next one puts out of a window."""
+    def _leaving(self) -> Sample | None:
+        """The sample that the next one puts out of a window."""
         window, memory = self.agent.forgetting, self._state.memory
         if not isinstance(window, SlidingWindow) or self._state.tick < window.length:
             return None
-        return memory.samples.features[(self._state.tick - window.length) % window.num_slots, 0].copy()
+        slot = (self._state.tick - window.length) % window.num_slots
+        return map_tree(lambda ring: ring[slot].copy(), memory.samples)
+
+
+def sample_of(features: np.ndarray, reward: float, weight: float, share: float | None) -> Sample:
+    """A sample of one step: the mean of so many rewards, each of which has a share."""
+    part = None if share is None else np.array([share])
+    return Sample(features[None], np.array([reward]), ONLY_STATE, np.array([weight]), part)
+
+
+def _enlarged(sample: Sample) -> np.ndarray:
+    """Features `[d]` that counted once say as much as the sample."""
+    return np.sqrt(sample.weight) * sample.features[0]

@@ -120,7 +120,7 @@ class Descending:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         self._moments = self._descents.learnt(self._moments, choice.features, reward)
 
 
@@ -142,7 +142,7 @@ class DescendingMixture:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         forecast = self._descents.forecast(self.state.base, choice.features, reward)
         learnt = self._descents.learnt(self.state.base, choice.features, reward)
         self.state = self.agent.weighed(self.state, forecast, learnt, learnt.weight)

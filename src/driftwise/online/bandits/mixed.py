@@ -138,7 +138,7 @@ class Mixed:
             kept[self._dim :] = (offer.arms == 1).all(axis=0)
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), kept, None)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features = self._state, choice.features[: self._dim]
         if self._first and not self._tick:
             constant = choice.features[self._dim :]
@@ -146,6 +146,9 @@ class Mixed:
             self._shifted = bool(state.origin.any())
         if self._shifted:
             reward -= features.dot(state.origin).item()
+        if weight != 1:  # √n times the mean of n rewards has the noise of one
+            root = math.sqrt(weight)
+            features, reward = root * features, root * reward
         error, variance = self._memories.forecast(features, reward)
         doubt = 1 + variance
         squares = error * error
@@ -154,7 +157,7 @@ class Mixed:
         self._hear(self._weights.dot(squares).item())
         self._tick += 1
         self._weigh(scores)
-        self._absorb(features, reward, squares)
+        self._absorb(features, reward, squares, weight)
         heaviest = int(self._weights.argmax())
         may_renew = self.agent.fresh == "at_alarm" and heaviest + 1 < len(self._bases)
         if may_renew and self.agent.alarm(self._weights, self._sums[0], self._tick):
@@ -194,8 +197,9 @@ class Mixed:
         self._noise_weights = rate * weight + 1, rate * rate * weight_sq + 1
         self._noise = Errors(rate * held + 1, rate * squares + square, total + square, seen + 1)
 
-    def _absorb(self, features: np.ndarray, reward: float, squares: np.ndarray) -> None:
+    def _absorb(self, features: np.ndarray, reward: float, squares: np.ndarray, weight: float) -> None:
         self._memories.absorb(features, reward)
+        self._new[:2] = weight
         self._new[5:] = squares
         self._sums *= self._factors
         self._sums += self._new

@@ -9,8 +9,8 @@ import numpy as np
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import inverse_or_nan
 from driftwise.base.random import normal
-from driftwise.base.types import Episode, FeatureTable, Moments
-from driftwise.online.bandits.deciders import ONLY_STATE, Choice, Draws, Offer
+from driftwise.base.types import FeatureTable, Moments
+from driftwise.online.bandits.deciders import Choice, Draws, Offer, episode_of
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts.exploration import Thompson, greedy_policy, radius_at
 from driftwise.parts.least_squares import LeastSquares
@@ -53,8 +53,7 @@ class Sampled:
     def choice(self, offer: Offer, arm: int) -> Choice:
         return offer.taken(arm)
 
-    def learn(self, choice: Choice, reward: float, time: float = 0.0) -> None:
-        features, taken = choice.features[None], np.zeros(1, dtype=np.int32)
-        episode = Episode(ONLY_STATE, taken, features, np.array([reward]), ONLY_STATE)
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         plan: Any = None  # what has no noise to learn looks at no plan
-        self.state = self.agent.update(self.state, FeatureTable(features), plan, episode)
+        episode = episode_of(choice, reward, weight)
+        self.state = self.agent.update(self.state, FeatureTable(episode.features), plan, episode)

@@ -62,5 +62,5 @@ def samples_of(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> 
 
 
 def takes_weights(agent: Agent) -> bool:
-    """Whether a sample of weight w is one whose features and reward are √w times as large."""
+    """Whether a sample may be the mean of many rewards."""
     return isinstance(agent.base if isinstance(agent, MixtureOfMemories) else agent, LeastSquares)

@@ -1,0 +1,256 @@
+"""A reward of weight n is the mean of n rewards that came at once: for every decider and every forgetting."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms.unknown_variation.adaptive import mixture
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import map_tree
+from driftwise.base.types import Episode, Forgetting, Moments, Spec
+from driftwise.online import Bandit
+from driftwise.online.bandits.anchored import LARGE
+from driftwise.online.bandits.apart import Apart
+from driftwise.online.bandits.clocked import Clocked
+from driftwise.online.bandits.clocked_mixture import ClockedMixture
+from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
+from driftwise.online.bandits.fastest import decider_of
+from driftwise.online.bandits.mixed import Mixed
+from driftwise.online.bandits.sampled import Sampled
+from driftwise.parts.caution import Caution
+from driftwise.parts.clock import ClockWeights
+from driftwise.parts.exploration import Exploration, Thompson, Ucb
+from driftwise.parts.forgetting import (
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
+from driftwise.parts.noise import LearntNoise
+from driftwise.parts.radii import ConfidenceRadius
+from tests.online.streams import bits, make
+from tests.reference import adaptive as definition
+from tests.reference.many_rewards import Together, index, sums_of
+
+DIM, NUM = 3, 17
+RADIUS = ConfidenceRadius(noise_scale=0.3, information="count", spread="epochs", shares=1)
+FORGETTINGS = [
+    NoForgetting(),
+    ExponentialWeights(0.8),
+    SlidingWindow(4),
+    PeriodicRestart(5),
+    RestartAt((3, 11)),
+    ClockWeights(3.0, reference="last"),
+]
+EXPLORATIONS = [Ucb(RADIUS, "single"), Ucb(RADIUS, "sandwich"), Thompson(RADIUS)]
+
+
+def groups(num: int = NUM, dim: int = DIM) -> list[Together]:
+    """One to five rewards at a time."""
+    rng = np.random.default_rng(num)
+    sizes = rng.integers(1, 6, size=num)
+    return [Together(rng.normal(size=dim) / dim**0.5, rng.normal(size=n).tolist()) for n in sizes]
+
+
+def agent_of(
+    forgetting: Forgetting, exploration: Exploration, caution: Caution | None = None, dim: int = DIM
+) -> Any:
+    return bandit_agent(Spec.bandit(dim=dim, num_arms=1), forgetting, exploration, 1.0, caution)
+
+
+def deciders_of(agent: Agent) -> list[Decider]:
+    """The fastest, by one draw and by many, and the plain one where it counts rounds."""
+    fastest, sampled = decider_of(agent, 3), decider_of(agent, 3, num_draws=5)
+    plain = [] if isinstance(fastest, Clocked) else [Planned(agent, Draws(3))]
+    return [fastest, sampled, *plain]
+
+
+def learn(decider: Decider, features: np.ndarray, reward: float, time: float, weight: float) -> None:
+    offer = decider.offer(features[None], 0, time)
+    decider.learn(decider.choice(offer, 0), reward, time, weight)
+
+
+def lead(decider: Decider, together: list[Together]) -> None:
+    """One sample for each group, a second apart."""
+    for second, (features, rewards) in enumerate(together):
+        learn(decider, features, float(np.mean(rewards)), float(second), float(len(rewards)))
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=["single", "sandwich", "thompson"])
+@pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
+def test_sums_and_scores_are_those_of_all_rewards_one_by_one(forgetting, exploration):
+    together, arms = groups(), np.eye(DIM)
+    expected = sums_of(together, list(forgetting.weights(NUM)), ridge=1.0)
+    for decider in deciders_of(agent_of(forgetting, exploration)):
+        lead(decider, together)
+        state = decider.state
+        np.testing.assert_allclose(state.gram[0], expected.gram, rtol=1e-12, atol=1e-12)
+        if state.gram_sq is not None:
+            np.testing.assert_allclose(state.gram_sq[0], expected.gram_sq, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(state.cross[0, :, 0], expected.cross, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose([state.weight, state.weight_sq], expected[3:], rtol=1e-12)
+        assert state.tick == NUM  # one step of forgetting for each group
+        if isinstance(exploration, Ucb):
+            sandwich = exploration.norm == "sandwich"
+            scores = index(expected, arms, noise_scale=0.3, delta=0.05, sandwich=sandwich)
+            np.testing.assert_allclose(decider.offer(arms, 0, NUM - 1.0).scores, scores, rtol=1e-12)
+
+
+def test_every_decider_of_least_squares_is_among_them():
+    kinds = {
+        type(decider)
+        for forgetting in FORGETTINGS
+        for exploration in EXPLORATIONS
+        for decider in deciders_of(agent_of(forgetting, exploration))
+    }
+    assert kinds == {Direct, Planned, Sampled, Clocked}
+
+
+@pytest.mark.parametrize("forgetting", [NoForgetting(), PeriodicRestart(8), ClockWeights(1e9)], ids=str)
+def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before_them(forgetting):
+    together = groups(7)
+    expected = sums_of(together, [1.0] * 7, ridge=1.0, alpha=0.3)
+    assert expected.gram.trace() < 0.8 * sums_of(together, [1.0] * 7, ridge=1.0).gram.trace()
+    for decider in deciders_of(agent_of(forgetting, Ucb(RADIUS, "single"), Caution(0.3))):
+        lead(decider, together)
+        np.testing.assert_allclose(decider.state.gram[0], expected.gram, rtol=1e-7)  # 7 s of the half-life
+        np.testing.assert_allclose(decider.state.cross[0, :, 0], expected.cross, rtol=1e-7)
+        np.testing.assert_allclose([decider.state.weight, decider.state.weight_sq], expected[3:], rtol=1e-7)
+
+
+@pytest.mark.parametrize("caution", [None, Caution(0.3)], ids=["plain", "cautious"])
+@pytest.mark.parametrize("forgetting", [ExponentialWeights(0.8), SlidingWindow(4)], ids=str)
+def test_an_anchor_is_told_of_weights(forgetting, caution):
+    agent, together = agent_of(forgetting, Ucb(RADIUS, "single"), caution, LARGE), groups(dim=LARGE)
+    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
+    arms = np.array([group.features for group in together])
+    fast.offer(arms, 0)  # sets the anchor
+    lead(fast, together)
+    lead(slow, together)
+    np.testing.assert_allclose(fast.offer(arms, 0).scores, slow.offer(arms, 0).scores, rtol=1e-9)
+
+
+@pytest.mark.parametrize("forgetting", [NoForgetting(), ClockWeights(5.0)], ids=str)
+def test_rewards_one_by_one_at_the_same_time_leave_the_same_state(forgetting):
+    """But for the number of samples; without forgetting all times are the same."""
+    agent = agent_of(forgetting, Ucb(RADIUS, "sandwich"))
+    once, apart = decider_of(agent, 3), decider_of(agent, 3)
+    lead(once, groups())
+    for second, (features, rewards) in enumerate(groups()):
+        for reward in rewards:
+            learn(apart, features, reward, float(second), 1.0)
+    states = [decider.state._replace(tick=np.array(0)) for decider in (once, apart)]
+    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-11, atol=1e-11), *states)
+    scores = [decider.offer(np.eye(DIM), 0, 40.0).scores for decider in (once, apart)]
+    np.testing.assert_allclose(*scores, rtol=1e-11)
+
+
+def mixture_of(forgetting: Forgetting, origin: Any = "zero", dim: int = DIM) -> Any:
+    base = agent_of(forgetting, Ucb(dataclasses.replace(RADIUS, norm_bound=0.0), "sandwich"), dim=dim)
+    return mixture(dataclasses.replace(base, noise=LearntNoise()), origin)
+
+
+def test_a_mixture_weighs_its_memories_by_the_density_of_the_mean():
+    rates, together = (0.8, 0.97, 1.0), groups(40)
+    agent = mixture_of(ExponentialWeights(rates))
+    favour = agent.sharing.favour
+    prior = [(1 - favour) / 3 + favour * (rate == 1) for rate in rates]
+    memories = [definition.Memory(rate, 1.0) for rate in rates]
+    noise = definition.Noise(agent.noise_forgetting.rate, max_degrees=agent.noise.max_degrees)
+    expected = definition.Mixture(memories, [noise], prior, agent.sharing.share, fresh=True)
+    for features, rewards in together:
+        nowhere, counts = np.zeros(1, dtype=int), np.array([float(len(rewards))])
+        mean = np.array([np.mean(rewards)])
+        expected.learn(Episode(nowhere, nowhere, features[None], mean, nowhere, counts), np.zeros((2, 1)))
+    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
+    assert isinstance(fast, Mixed)
+    for decider in (fast, slow):
+        lead(decider, together)
+        state, errors = decider.state, decider.state.noise.errors
+        np.testing.assert_allclose(np.exp(state.log_weights), expected.weights, rtol=1e-8)
+        np.testing.assert_allclose(agent.noise.variance_of(errors)[0], noise.variance, rtol=1e-8)
+        assert_sums(state.base, together, [memory.weights for memory in memories])
+
+
+def assert_sums(base: Moments, together: list[Together], weights: list[list[float]]) -> None:
+    """Those of all rewards one by one, for memories that weigh the groups so."""
+    assert base.gram_sq is not None
+    for j, each in enumerate(weights):
+        sums = sums_of(together, each, ridge=1.0)
+        np.testing.assert_allclose(base.gram[j, 0], sums.gram, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(base.gram_sq[j, 0], sums.gram_sq, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(base.cross[j, 0, :, 0], sums.cross, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose([base.weight[j], base.weight_sq[j]], sums[3:], rtol=1e-8)
+
+
+def test_a_mixture_by_the_clock_sees_the_mean_of_n_as_one_reward_that_is_a_root_of_n_as_large():
+    half_lives, together = (3.0, 20.0, 1e9), groups()
+    agent = mixture_of(ClockWeights(half_lives, reference="last"))
+    weighed, enlarged = decider_of(agent, 3), decider_of(agent, 3)
+    assert isinstance(weighed, ClockedMixture)
+    lead(weighed, together)
+    for second, (features, rewards) in enumerate(together):
+        root = len(rewards) ** 0.5
+        learn(enlarged, root * features, root * float(np.mean(rewards)), float(second), 1.0)
+    own, other = weighed.state, enlarged.state
+    weights = [ClockWeights(each, reference="last").weights(NUM).tolist() for each in half_lives]
+    assert_sums(own.base, together, weights)
+    counted = own.base._replace(weight=other.base.weight, weight_sq=other.base.weight_sq)
+    close = dict(rtol=1e-9, atol=1e-11)
+    map_tree(lambda *each: np.testing.assert_allclose(*each, **close), own._replace(base=counted), other)
+
+
+def test_a_mixture_of_many_dimensions_is_told_of_weights():
+    agent, together = mixture_of(ExponentialWeights((0.8, 1.0)), dim=LARGE), groups(dim=LARGE)
+    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
+    assert isinstance(fast, Mixed)
+    assert isinstance(fast._memories, Apart)
+    for decider in (fast, slow):
+        lead(decider, together)
+    close = dict(rtol=1e-6, atol=1e-8)  # inverses from an anchor have eight digits
+    map_tree(lambda *each: np.testing.assert_allclose(*each, **close), fast.state, slow.state)
+
+
+@pytest.mark.parametrize("mean", [-1.0, 0.4])
+@pytest.mark.parametrize("doubt", [0.1, 3.0])
+def test_memories_gain_as_much_by_the_mean_as_by_all_rewards(mean, doubt):
+    """Under a known noise: what is lost with single rewards is the same for all memories."""
+    rewards, noise = np.array([0.3, -0.2, 1.1, 0.4]), 0.7
+    n = len(rewards)
+    covariance = noise**2 * (np.eye(n) + doubt)
+    all_of_them = multivariate_normal.logpdf(rewards, np.full(n, mean), covariance)
+    of_mean = norm.logpdf(rewards.mean(), mean, noise * math.sqrt(1 / n + doubt))
+    lost = norm.logpdf(rewards, rewards.mean(), noise).sum() - norm.logpdf(0, 0, noise / n**0.5)
+    assert all_of_them - of_mean == pytest.approx(lost, rel=1e-12)
+
+
+@pytest.mark.parametrize("origin", ["zero", "first"])
+def test_a_constant_feature_is_found_under_any_weight(origin):
+    agent = mixture_of(ExponentialWeights((0.9, 1.0)), origin)
+    for decider in (decider_of(agent, 3), Planned(agent, Draws(3))):
+        learn(decider, np.array([1.0, 0.5, -0.2]), 7.0, 0.0, 4.0)
+        np.testing.assert_allclose(decider.state.origin, [7.0 * (origin == "first"), 0, 0])
+
+
+def test_at_weight_zero_nothing_happens():
+    for name in ("d_lin_ucb", "adaptive_lin_ucb"):
+        bandit = make(name)
+        bandit.learn_from(np.eye(3), [1.0, 0.3, 0.4])
+        before = bits(bandit.state), bandit.summary(), bandit.scores(np.eye(3)).tolist()
+        bandit.learn_from(np.eye(3), [1.0, 0.3, 0.4], weight=0)
+        assert (bits(bandit.state), bandit.summary(), bandit.scores(np.eye(3)).tolist()) == before
+
+
+def test_a_count_of_many_rewards_widens_the_radius_as_they_would():
+    once, many = (Bandit("lin_ucb", dim=3, noise_scale=0.3) for _ in range(2))
+    once.learn_from(np.eye(3)[0], 0.5, weight=1000)
+    many.learn_from(np.tile(np.eye(3)[0], (1000, 1)), np.full(1000, 0.5))
+    np.testing.assert_allclose(once.scores(np.eye(3)), many.scores(np.eye(3)), rtol=1e-9)
