@@ -159,7 +159,7 @@ def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:
 
 
 def _nothing(like: Array, dim: int) -> Sample:
-    """A sample that never was: what takes it in forgets, and no more."""
+    """A sample without features: what takes it in forgets, counts it, and no more."""
     xp = namespace(like)
     zeros = xp.zeros((1, dim), dtype=like.dtype)
-    return Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), zeros[:, 0])
+    return Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), 1 + zeros[:, 0])
