@@ -1,27 +1,33 @@
 """Speed of the bandit simulator against loops over arms, as ratios measured in one run.
 
-    python -m benchmarks.bandits
+    python -m benchmarks.bandits [--weighted-linear-bandits FOLDER]
 
 D-LinUCB on the abrupt bandit of Russac et al. 2019, with the parameters of the built-in experiment. The loops
 are one run each: two in the usual style of research code, where Python goes over arms and a pseudo-inverse
 is taken for every arm or for every round, and one that leaves all arms to NumPy. Ours are 100 runs in one
 call, with exact regret in every round; the loops compute none. On the first rounds all are checked to choose
 the same arms.
+
+The code of the paper's authors is no package and is not copied here. Where a folder with it is given, its
+`DLinUCB` plays its `Environment`, which draws arms and tells the best of them, as in its notebooks. It makes
+Ṽ from V (docs/errata.md), so it pulls other arms; its regret stands beside ours.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import jax
 import numpy as np
 
-from benchmarks.speed import seconds
+from benchmarks.measuring import print_table, seconds, short, times_faster
 from driftwise.base import random
 from driftwise.base.random import keys_of
 from driftwise.environments import LinearBandit
@@ -178,7 +184,47 @@ def per_round(make: Callable[[], Learner], environment: LinearBandit, at_least: 
     return spent / played
 
 
-def against_loops(at_least: float) -> None:
+class Row(NamedTuple):
+    """Microseconds for a round of a run, and the regrets of runs where they were computed."""
+
+    name: str
+    spent: float
+    regrets: np.ndarray | None = None
+
+    def cells(self, ours: float) -> list[str]:
+        regrets = self.regrets
+        error = 0 if regrets is None else regrets.std(ddof=1) / math.sqrt(len(regrets))
+        shown = "" if regrets is None else f"{regrets.mean():.0f} ± {error:.0f}"
+        return [self.name, short(self.spent), times_faster(self.spent, ours), shown]
+
+
+def published(folder: Path, environment: LinearBandit, rate: float, num_runs: int) -> Row:
+    """The code of the paper's authors."""
+    sys.path.insert(0, str(folder))
+    from D_LinUCB_class import DLinUCB  # pyright: ignore[reportMissingImports]
+    from environment_class import Environment  # pyright: ignore[reportMissingImports]
+
+    path, spec = environment.at(np.arange(NUM_ROUNDS)), environment.spec
+
+    def run() -> float:
+        policy = DLinUCB(spec.dim, DELTA, 1, RIDGE, 1, rate, "", False, environment.noise_scale, False)
+        world, regret = Environment(spec.dim, path[0], environment.noise_scale, verbose=False), 0.0
+        for world.theta in path:
+            arms = world.get_arms(spec.num_actions)
+            _, best = world.get_best_arm()
+            arm = policy.select_arm(arms)
+            reward, x = world.play(arm)
+            policy.update_state(x, reward)
+            regret += best - world.get_expected_rewards()[arm]
+        return regret
+
+    np.random.seed(0)  # noqa: NPY002 (its generator)
+    regrets: list[float] = []
+    spent = seconds(lambda: regrets.append(run()), num_runs)
+    return Row("code of Russac et al.", 1e6 * spent / NUM_ROUNDS, np.array(regrets))
+
+
+def against_others(at_least: float, folder: Path | None) -> None:
     group = next(group for group in prepare(EXPERIMENT).groups if group.label == "D-LinUCB")
     agent, environment = group.task.agent, group.task.environment
     assert isinstance(environment, LinearBandit)
@@ -186,42 +232,35 @@ def against_loops(at_least: float) -> None:
     assert isinstance(agent.forgetting, ExponentialWeights)
     dim, rate = environment.spec.dim, agent.forgetting.rate
     loops: dict[str, Callable[[], Learner]] = {
-        "loop over arms, a pinv for each": partial(LoopOverArms, dim, rate, inverse_for_every_arm=True),
-        "loop over arms, a pinv a round": partial(LoopOverArms, dim, rate, inverse_for_every_arm=False),
+        "loop over arms, a `pinv` for each": partial(LoopOverArms, dim, rate, inverse_for_every_arm=True),
+        "loop over arms, a `pinv` a round": partial(LoopOverArms, dim, rate, inverse_for_every_arm=False),
         "NumPy, all arms at once": partial(Vectorised, dim, rate),
     }
     check(loops, group, environment)
-    first, later = timings(group)
-    times = {name: 1e6 * per_round(make, environment, at_least) for name, make in loops.items()}
-    times[f"ours, {NUM_RUNS} runs"] = ours = later
-    print(f"D-LinUCB on russac_abrupt: 50 arms, d=2, {NUM_ROUNDS} rounds, η={rate:.4f}; same arms: checked\n")
-    print(f"{'':>33} {'µs/(run, round)':>16} {'ours is faster':>15}")
-    for name, spent in times.items():
-        print(f"{name:>33} {spent:>16.2f} {spent / ours:>14.0f}x")
-    print(f"\nours compiles in the first call: {first:.2f} s")
+    rows = [Row(name, 1e6 * per_round(make, environment, at_least)) for name, make in loops.items()]
+    if folder is None:
+        print("The code of Russac et al. is left out: no --weighted-linear-bandits says where a copy is")
+    else:
+        rows.insert(0, published(folder, environment, rate, num_runs=3))
+    run = partial(simulate, agent, environment, num_episodes=NUM_ROUNDS, record_every=NUM_ROUNDS)
+    ours = Row(f"ours, {NUM_RUNS} at once", timing(group), run(num_runs=NUM_RUNS).cumulative_regret[:, -1])
+    title = f"D-LinUCB on `russac_abrupt`: 50 arms, d = 2, {NUM_ROUNDS} rounds, rate {rate:.4f}"
+    headings = ("D-LinUCB", "µs a round", "times ours", "regret")
+    print_table(title, headings, [row.cells(ours.spent) for row in (*rows, ours)])
 
 
 def all_agents() -> None:
-    print(f"\nAll agents of the experiment, {NUM_RUNS} runs\n")
-    print(f"{'agent':>22} {'first call s':>13} {'µs/(run, round)':>16}")
-    for group in prepare(EXPERIMENT).groups:
-        first, later = timings(group)
-        print(f"{group.label:>22} {first:>13.2f} {later:>16.3f}", flush=True)
+    title = f"All agents of the experiment, {NUM_RUNS} at once"
+    rows = ([group.label, f"{timing(group):.2f}"] for group in prepare(EXPERIMENT).groups)
+    print_table(title, ("bandit", "µs a round"), rows)
 
 
-def timings(group: Group) -> tuple[float, float]:
-    """Seconds of the first call, which compiles; microseconds per run and round of later ones."""
-    call = partial(
-        simulate,
-        group.task.agent,
-        group.task.environment,
-        num_runs=NUM_RUNS,
-        record_every=EXPERIMENT.record_every,
-    )
-    jax.clear_caches()
-    first = seconds(partial(call, num_episodes=1))
-    later = seconds(partial(call, num_episodes=NUM_ROUNDS), 3)
-    return first, 1e6 * later / (NUM_RUNS * NUM_ROUNDS)
+def timing(group: Group) -> float:
+    """Microseconds per run and round, without compilation."""
+    agent, environment = group.task.agent, group.task.environment
+    call = partial(simulate, agent, environment, num_runs=NUM_RUNS, record_every=EXPERIMENT.record_every)
+    call(num_episodes=1)
+    return 1e6 * seconds(partial(call, num_episodes=NUM_ROUNDS), 3) / (NUM_RUNS * NUM_ROUNDS)
 
 
 def main() -> None:
@@ -229,7 +268,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each of the loops is timed")
-    against_loops(parser.parse_args().seconds)
+    parser.add_argument(
+        "--weighted-linear-bandits",
+        type=Path,
+        default=os.environ.get("WEIGHTED_LINEAR_BANDITS") or None,
+        help="a copy of github.com/YRussac/WeightedLinearBandits; or the variable WEIGHTED_LINEAR_BANDITS",
+    )
+    options = parser.parse_args()
+    against_others(options.seconds, options.weighted_linear_bandits)
     all_agents()
 
 

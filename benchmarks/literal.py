@@ -10,6 +10,8 @@ the bonus as a matrix product.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from driftwise.environments import LinearMdp
@@ -52,6 +54,13 @@ class ArrayHistory:
         return self._features[:size], self._rewards[:size], self._successors[:size]
 
 
+class Visited(NamedTuple):
+    """Where a run went: `[K, H]` each."""
+
+    states: np.ndarray
+    actions: np.ndarray
+
+
 def einsum_form(features: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """`φᵀMφ` for features `[n, A, d]`, as one writes it."""
     return np.einsum("nai,ij,naj->na", features, matrix, features)
@@ -71,8 +80,8 @@ def opt_wlsvi(
     ridge: float = 1.0,
     seed: int = 0,
     careful: bool = False,
-) -> np.ndarray:
-    """Returns of one run, `[num_episodes]`."""
+) -> Visited:
+    """One run."""
     spec = environment.spec
     rng = np.random.default_rng(seed)
     features = environment.features
@@ -83,7 +92,7 @@ def opt_wlsvi(
         (ArrayHistory if careful else ListHistory)(num_episodes, spec.dim) for _ in range(spec.horizon)
     ]
     quadratic = product_form if careful else einsum_form
-    returns = np.zeros(num_episodes)
+    visited = Visited(*np.zeros((2, num_episodes, spec.horizon), dtype=int))
 
     def index(features: np.ndarray, weights: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         return features @ weights + radius * np.sqrt(quadratic(features, matrix))
@@ -107,6 +116,7 @@ def opt_wlsvi(
         state = int(rng.choice(spec.num_states, p=environment.initial))
         for h in range(spec.horizon):
             action = int(index(features[state][None], weights[h], matrices[h])[0].argmax())
+            visited.states[t, h], visited.actions[t, h] = state, action
             phi = features[state, action]
             reward = float(phi @ model.theta[h])
             chances = phi @ model.mu[h]
@@ -114,5 +124,4 @@ def opt_wlsvi(
             history[h].append(phi, reward, state)
             gram[h] = rate * gram[h] + np.outer(phi, phi) + (1 - rate) * ridge * identity
             gram_sq[h] = rate**2 * gram_sq[h] + np.outer(phi, phi) + (1 - rate**2) * ridge * identity
-            returns[t] += reward
-    return returns
+    return visited
