@@ -190,6 +190,18 @@ BAD = {
         LINE + "\n" + LINE.replace('"a"', '"b"').replace("[1.0],[2.0]", "[1.0,1.0],[2.0,1.0]"),
         "arms must have 1 features in all decisions, got 2 at decision 'b'",
     ),
+    "a short line that asks for much": (
+        LINE.replace("[0.5,0.5]", str([1 / 400] * 400)).replace(
+            '"arms":[[1.0],[2.0]]', f'"features":{[0.0] * 100}'
+        ),
+        "features must make at most 10,000,000 numbers of all arms, got 400 arms of 40000 numbers",
+    ),
+    "one row that all of many arms share": (
+        LINE.replace("[0.5,0.5]", str([1 / 4000] * 4000)).replace(
+            '"arms":[[1.0],[2.0]]', f'"shared":[{[0.0] * 4000}]'
+        ),
+        "shared must make at most 10,000,000 numbers of all arms, got 4000 arms of 4000 numbers",
+    ),
 }
 
 

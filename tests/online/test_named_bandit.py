@@ -171,6 +171,16 @@ def test_when_full_the_arms_that_were_not_on_offer_for_longest_retire_and_their_
     assert bandit.arms == ["red", "black", "green"]
 
 
+def test_decisions_of_an_arm_that_retires_expire_even_where_its_own_features_are_zero():
+    bandit = named(own=Encoder((Number("age", 0, 100),), constant=False))
+    middle = {"age": 50.0}
+    decision, other = bandit.decide(middle, ["red"]), bandit.decide(middle, ["blue"])
+    assert not decision.blocks.features.any()
+    assert bandit.retire("red") == 1
+    assert bandit.learn(decision.id, 1.0, strict=False) is Outcome.EXPIRED
+    assert bandit.learn(other.id, 1.0) is Outcome.LEARNT
+
+
 def test_scores_are_those_of_the_next_decision_and_take_no_slot():
     bandit, (row,) = named(), rows(1)
     lead(bandit, 10, ["red", "blue"])
@@ -442,7 +452,8 @@ BAD = {
     "a slot twice": ({"slots": [0, 0]}, "slots must be different ones of 3"),
     "a slot that is not there": ({"slots": [0, 3]}, "slots must be different ones of 3"),
     "no slots": ({"slots": None}, "slots must be an array of numbers"),
-    "many slots": ({"num_slots": 10**9}, "num_slots must be an integer in"),
+    "many slots": ({"num_slots": 10**9}, "num_slots must make at most 10,000,000 numbers of all arms"),
+    "many slots of nothing": ({"own": [[]], "num_slots": 10**15, "slots": [0, 10**15]}, "slots must be"),
     "a row too many": ({"own": [[1.0]] * 3}, "own must be one row or 2 of them, got 3"),
     "a name too few": ({"names": ["a"]}, "names must be 2 different ones"),
     "no names": ({"names": 3}, "names must be a list, got 3"),

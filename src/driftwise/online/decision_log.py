@@ -26,7 +26,7 @@ from driftwise.online.bandits.pending import as_id
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
 
 SUFFIX = ".jsonl"
-MOST_NUMBERS = 1_000_000  # of an arm that a line may ask for
+MOST_NUMBERS = 10_000_000  # of all arms of a line, which a short line may ask for
 T = TypeVar("T")
 
 
@@ -222,16 +222,18 @@ def _plain_blocks(blocks: ArmBlocks) -> dict[str, Any]:
 def _arms_of(line: dict[str, Any], number: int) -> np.ndarray:
     """Features `[num_arms, dim]` of logged arms."""
     if "features" in line:
-        return np.kron(np.eye(number), require_array("features", line["features"], (None,)))
+        context = require_array("features", line["features"], (None,))
+        _require_few("features", number, number * len(context))
+        return np.kron(np.eye(number), context)
     if "own" not in line and "shared" not in line:
         return require_array("arms", line["arms"], (number, None))
     shared, own = (_rows_of(name, line, number) for name in ("shared", "own"))
     if own is None:
         return ArmBlocks(shared, None, [], 0).features
-    most = MOST_NUMBERS // max(1, own.shape[1])
-    num_slots = require_number("num_slots", line["num_slots"], at_least=1, at_most=most, integer=True)
+    num_slots = int(require_number("num_slots", line["num_slots"], at_least=1, integer=True))
+    _require_few("num_slots", number, num_slots * own.shape[1])
     slots = require_array("slots", line["slots"], (number,)).tolist()
-    if not {*slots} <= {*range(num_slots)} or len({*slots}) < number:
+    if not all(slot.is_integer() and 0 <= slot < num_slots for slot in slots) or len({*slots}) < number:
         raise ArgumentError("slots", f"be different ones of {num_slots}", slots)
     return ArmBlocks(shared, own, [int(slot) for slot in slots], num_slots).features
 
@@ -242,7 +244,15 @@ def _rows_of(name: str, line: dict[str, Any], number: int) -> np.ndarray | None:
     rows = require_array(name, line[name], (None, None))
     if len(rows) not in (1, number):
         raise ArgumentError(name, f"be one row or {number} of them", line[name], f"{len(rows)}")
+    _require_few(name, number, rows.shape[1])
     return rows.repeat(number // len(rows), axis=0)
+
+
+def _require_few(name: str, num_arms: int, dim: int) -> None:
+    """Refuse what no memory could hold before any is taken."""
+    if num_arms * dim > MOST_NUMBERS:
+        found = f"{num_arms} arms of {dim} numbers"
+        raise ArgumentError(name, f"make at most {MOST_NUMBERS:,} numbers of all arms", num_arms * dim, found)
 
 
 def _names_of(line: dict[str, Any], number: int) -> tuple[str, ...]:

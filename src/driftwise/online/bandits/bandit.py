@@ -245,18 +245,23 @@ class Bandit:
             raise ArgumentError("k", f"be at most the {len(scores)} arms that there are", k)
         return np.argsort(-scores, kind="stable")[:k].tolist()
 
-    def renew(self, coordinates: Any) -> int:
+    def renew(self, coordinates: Any, *, name: str | None = None) -> int:
         """Let the weights of some coordinates of the features begin anew, as for an arm that takes a place.
 
         The other weights stay as they are, and as sure as they are. Waiting decisions whose features are not
-        0 at these coordinates expire, since their rewards would teach what is no more; their number is
-        returned. An algorithm whose sums do not allow it is a `ValueError`.
+        0 at these coordinates expire, since their rewards would teach what is no more, and so do those that
+        wait under the `name` of the arm that goes; their number is returned. An algorithm whose sums do not
+        allow it is a `ValueError`.
         """
         block = coordinates_of(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renewed(self._decider.state, block)
             waiting = self._pending.waiting.items()
-            gone = [id for id, entry in waiting if entry.choice.features[block].any()]
+            gone = [
+                id
+                for id, entry in waiting
+                if (name is not None and entry.name == name) or entry.choice.features[block].any()
+            ]
             for id in gone:
                 self._pending.expire(id)
         return len(gone)

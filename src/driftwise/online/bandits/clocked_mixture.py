@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, constant_weights
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import solution_or_nan
-from driftwise.base.types import Forecast, Moments
+from driftwise.base.types import FeatureTable, Forecast, Moments
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, Planned
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.least_squares import LeastSquares
@@ -29,7 +29,8 @@ class ClockedMixture:
     """Memories of many half-lives: `MixtureOfMemories` for one step, at the time of each event.
 
     All memories learn at once. Forecasts are those of the time of their sample; of a late one, those of the
-    newest. The noise and the shares of the weights are counted in rewards.
+    newest. The noise and the shares of the weights are counted in rewards. A decision that waits keeps what
+    one of `Mixed` does.
     """
 
     def __init__(self, agent: MixtureOfMemories, draws: Draws, num_draws: int) -> None:
@@ -43,16 +44,17 @@ class ClockedMixture:
         return self._planned.offer(arms, number)
 
     def choice(self, offer: Offer, arm: int) -> Choice:
-        choice = self._planned.choice(offer, arm)
-        assert choice.planned is not None
-        return choice._replace(planned=(choice.planned[0], None))
+        choice = offer.taken(arm)
+        if self.agent.origin == "zero":
+            return choice
+        return choice._replace(features=np.concatenate([choice.features, (offer.arms == 1).all(axis=0)]))
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         late = 0.5 ** (max(self._last(time) - time, 0.0) / self._half_lives)
-        state, features = self._later(time), choice.features
+        state, dim = self._later(time), self.agent.spec.dim
+        features, constant = choice.features[:dim], choice.features[dim:]
         if self.agent.origin == "first" and not state.tick:
-            assert choice.planned is not None
-            state = state._replace(origin=constant_weights(choice.planned[0], reward))
+            state = state._replace(origin=constant_weights(FeatureTable(constant[None]), reward))
         reward -= features.dot(state.origin).item()
         base, noise = state.base, state.base.noise
         direction = solution_or_nan(base.gram[:, 0], features)

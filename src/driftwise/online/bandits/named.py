@@ -192,7 +192,7 @@ class NamedBandit:
         """
         name = as_id(arm, "arm")
         with self.bandit._lock:
-            expired = self.bandit.renew(self.encoding.block(self._slots.require(name)))
+            expired = self.bandit.renew(self.encoding.block(self._slots.require(name)), name=name)
             del self._slots.taken[name]
         return expired
 
