@@ -13,7 +13,8 @@ from driftwise.base.agent import Agent
 from driftwise.base.part import part
 from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
-from driftwise.online.bandits import apart
+from driftwise.online.bandits import anchored, apart
+from driftwise.online.bandits.ahead import Ahead, Eigen, eigen
 from driftwise.online.bandits.anchored import LARGE, LONGEST, ROUGH, SHORTEST, Anchored
 from driftwise.online.bandits.deciders import Direct, Draws, Planned
 from driftwise.online.bandits.fastest import decider_of
@@ -112,6 +113,37 @@ def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
         bandit.learn(decision.id, reward)
         other.learn(again.id, reward)
     assert bits(bandit.state) == bits(other.state)
+
+
+class Late:
+    """Eigenvectors that nobody begins with before they are needed."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self._matrix = matrix
+
+    def result(self) -> Eigen:
+        return eigen(self._matrix)
+
+
+@pytest.mark.parametrize("asked", [1, 7, 2 * LONGEST])
+def test_numbers_do_not_depend_on_when_a_thread_is_done_nor_on_who_asks_in_between(monkeypatch, asked):
+    """Where nobody asks for longer than an anchor lives, the next question sets one anew."""
+    found = list[np.ndarray]()
+    for made in (Ahead, Late):
+        monkeypatch.setattr(anchored, "Ahead", made)
+        rng, dim = np.random.default_rng(6), 6
+        gram = np.eye(dim)
+        inverse = Anchored(lambda: gram, dim, 1.0)  # noqa: B023
+        for t in range(5 * LONGEST):
+            features = rng.normal(size=dim)
+            gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
+            inverse.shrunk(0.9)
+            inverse.added(features, 1.0)
+            if t % asked == 0:
+                found.append(inverse.map(np.eye(dim)))
+                np.testing.assert_allclose(found[-1], np.linalg.inv(gram), rtol=0, atol=1e-12)
+    first, second = found[: len(found) // 2], found[len(found) // 2 :]
+    assert all(np.array_equal(*pair) for pair in zip(first, second, strict=True))
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():

@@ -77,6 +77,21 @@ assert codes == [0] * 5, codes
 assert [each.id for each in log.events()].count("two") == 5
 """
 
+EIGENVECTORS = """
+import numpy as np
+from driftwise.online.bandits.ahead import Ahead, eigen
+
+matrix = np.diag(np.arange(200.0)) + 1
+ahead = [Ahead(matrix) for _ in range(3)]  # one is in the making, two wait for their turn
+
+def use():
+    for each in ahead:
+        assert np.array_equal(each.result().values, eigen(matrix).values)
+
+assert in_a_child(use) == 0
+use()
+"""
+
 SIMULATING = """
 import driftwise as dw
 
@@ -103,6 +118,11 @@ def run(script: str) -> subprocess.CompletedProcess:
 
 def test_a_child_goes_on_with_a_bandit_and_a_log_that_threads_were_using_when_it_was_forked() -> None:
     done = run(BUSY_BANDIT)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_a_child_makes_the_eigenvectors_that_a_thread_of_its_parent_was_making() -> None:
+    done = run(EIGENVECTORS)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit
+from driftwise.online.bandits import anchored
 from driftwise.online.bandits.anchored import LARGE, LONGEST, SHORTEST
 from driftwise.online.bandits.apart import Apart
 from driftwise.online.bandits.deciders import Draws, Planned
@@ -57,17 +58,22 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
                     np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12)
 
 
-def test_anchors_are_set_in_turns(monkeypatch):
-    memories, found, calls = Apart(RATES, RIDGES, first_sums()), [], []
-    plain = np.linalg.eigh
-    monkeypatch.setattr(np.linalg, "eigh", lambda gram: calls.append(1) or plain(gram))
-    for _ in range(3 * SHORTEST):
-        calls.clear()
+def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
+    """After the first decision nobody waits for eigenvectors, not even a memory that starts anew."""
+    memories, at_once, begun, found = Apart(RATES, RIDGES, first_sums()), list[int](), list[int](), []
+    plain, ahead = anchored.eigen, anchored.Ahead
+    monkeypatch.setattr(anchored, "eigen", lambda gram: at_once.append(1) or plain(gram))
+    monkeypatch.setattr(anchored, "Ahead", lambda gram: begun.append(1) or ahead(gram))
+    for t in range(4 * SHORTEST):
+        begun.clear()
         memories.forecast(np.full(DIM, 0.1), 0.0)
         memories.absorb(np.full(DIM, 0.1), 0.0)
-        found.append(len(calls))
-    assert found[0] == len(RATES)
-    assert max(found[1:]) == 1
+        found.append(len(begun))
+        if t == SHORTEST:
+            memories.renew(0)
+    assert len(at_once) == len(RATES)
+    assert max(found) == 1
+    assert sum(found) > 2 * len(RATES)
 
 
 def test_with_many_dimensions_a_mixture_decides_as_planned(tmp_path):

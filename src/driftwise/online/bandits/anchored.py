@@ -10,9 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from driftwise.base.arrays import mapped_or_nan
+from driftwise.online.bandits.ahead import Ahead, eigen
+from driftwise.online.bandits.anchor import Anchor
 
 LARGE = 150  # dimensions from which on an anchor is faster
-SHORTEST, LONGEST = 64, 128  # changes of the gram before the anchor is set anew, by its dimension
+SHORTEST, LONGEST = 64, 144  # changes of the gram before the anchor is set anew, by its dimension
+AHEAD = 0.11  # of a life: for so long the next anchor is in the making
+CHANGES = 2  # of the gram between two questions, at most: one comes, one leaves
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
 
@@ -59,27 +63,16 @@ class Fresh:
 
 
 class Anchored:
-    r"""The inverse from the eigenvectors of the gram at an earlier moment, its anchor.
+    r"""The inverse from an `Anchor`, which is set anew again and again.
 
-    With $\Lambda_0 = S + \lambda I$ at the anchor and $S = Q\,\mathrm{diag}(s)\,Q^\top$, whatever has been
-    forgotten and learnt since then leaves
+    An anchor lives for at most `LONGEST` changes, and as long as its $R$ is at most `STRETCH`: so the error
+    stays below $\max(10^{-11}, \varepsilon\,\mathtt{rough}^2)$, on top of the
+    $\varepsilon\,\kappa(\Lambda)$ of any inverse. The gram itself is asked for by new anchors alone.
 
-    $$\Lambda = cS + \lambda I + G^\top \Sigma G, \qquad
-    (cS + \lambda I)^{-1} = Q D Q^\top, \quad D = \mathrm{diag}\frac{1}{cs + \lambda},$$
-
-    with $c$ the weight that the anchor has kept, rows of $G$ the samples since then, each times the root of
-    its weight, and signs $\Sigma$ (samples that leave a window have −1). The rest is Woodbury's identity. All
-    of it is exact: a ridge that never shrinks, which no update of an inverse can follow, shifts eigenvalues
-    and nothing else.
-
-    Rounding costs the identity a relative error of about $\varepsilon R^2$, where
-    $R = \mathrm{tr}\,G D G^\top$ says how much was learnt of directions that the anchor did not know.
-    One step of refinement, $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above
-    `rough`. An anchor lives for at most `LONGEST` changes, and as long as $R$ is at most
-    `STRETCH`: so the error stays below $\max(10^{-11}, \varepsilon\,\mathtt{rough}^2)$, on top of the
-    $\varepsilon\,\kappa(\Lambda)$ of any inverse. The gram itself is asked for by refinements and new
-    anchors alone. An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$
-    once per anchor.
+    An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$ once per anchor.
+    Few decisions wait for that: a thread makes the next anchor, of the gram as it was a share `AHEAD` of a
+    life ago, and samples since then are turned into its coordinates. When it is taken depends on the number
+    of changes, and on no clock.
     """
 
     def __init__(
@@ -89,50 +82,65 @@ class Anchored:
         self._gram, self._ridge, self._rough = gram, ridge, rough
         longest = min(max(SHORTEST, dim // 4), LONGEST)  # the more it costs
         self._lives = chain([math.ceil(first * longest)], repeat(longest))
-        self._num = self._life = 0  # no anchor is set before it is needed
-        self._rows, self._signs = np.empty((longest, dim)), np.empty(longest)
+        self._lead = math.ceil(AHEAD * longest)
+        self._samples = np.empty((longest + CHANGES, dim))
+        self.reset()
 
     def reset(self) -> None:
-        self._num = self._life
+        self._anchor: Anchor | None = None  # none is set before it is needed
+        self._next: Ahead | None = None
+        self._num = 0  # changes since the anchor
+
+    def follow(self, other: Anchored) -> None:
+        """The gram has become a copy of that of another inverse, of the same dimension and ridge."""
+        self.reset()
+        if other._anchor is not None:
+            self._anchor, self._num = other._anchor.copy(), other._num
+            self._samples[: self._num] = other._samples[: self._num]
+            self._life = (other._num + other._life + 1) // 2  # before the other's turn
 
     def map(self, arms: np.ndarray) -> np.ndarray:
-        if self._num == self._life:
-            self._set_anchor(self._gram())
-        rows, signs = self._rows[: self._num], self._signs[: self._num]  # G, Σ
-        inverse = 1 / (self._kept * self._spectrum + self._ridge)  # D
-        scaled = rows * inverse
-        grown = scaled.dot(rows.T)  # G D Gᵀ
-        growth = grown.trace()  # R
-        if growth > STRETCH:
-            self.reset()
-            return self.map(arms)
-        grown[np.diag_indices(self._num)] += signs
+        anchor = self.anchor()
+        return anchor.solve(anchor.turned(arms)).dot(anchor.vectors.T)
 
-        def approximate(arms: np.ndarray) -> np.ndarray:
-            turned = arms.dot(self._vectors)
-            turned *= inverse
-            turned -= mapped_or_nan(grown, turned.dot(rows.T)).dot(scaled)
-            return turned.dot(self._vectors.T)
-
-        mapped = approximate(arms)
-        if growth > self._rough:
-            mapped += approximate(arms - mapped.dot(self._gram()))
-        return mapped
+    def anchor(self) -> Anchor:
+        """The anchor to take now."""
+        anchor = self._anchor
+        if anchor is None or self._num >= self._life or anchor.growth > STRETCH:
+            self._anchor = self._new_anchor(anchor)
+            return self.anchor()
+        if self._next is None and self._num >= max(self._life - self._lead, 1):
+            self._next, self._begun, self._kept = Ahead(self._gram().copy()), self._num, 1.0
+        return anchor
 
     def shrunk(self, rate: float) -> None:
-        if self._num < self._life:
+        if self._anchor is not None:
+            self._anchor.shrink(rate)
+        if self._next is not None:
             self._kept *= rate
-            self._rows[: self._num] *= rate**0.5
 
-    def added(self, features: np.ndarray, sign: float) -> None:
-        if self._num < self._life:
-            self._rows[self._num], self._signs[self._num] = features.dot(self._vectors), sign
-            self._num += 1
+    def added(self, features: np.ndarray, sign: float, turned: np.ndarray | None = None) -> None:
+        """The gram has become `Λ ± φφᵀ`; who has `φ` in the anchor's coordinates may say so."""
+        if self._anchor is None:
+            return
+        if self._num == len(self._samples):  # nobody has asked for long
+            self.reset()
+            return
+        row = self._anchor.turned(features) if turned is None else turned
+        self._anchor.add(row[None], 1.0, sign)
+        self._samples[self._num] = features
+        self._num += 1
 
-    def _set_anchor(self, gram: np.ndarray) -> None:
-        try:
-            eigenvalues, self._vectors = np.linalg.eigh(gram)
-        except np.linalg.LinAlgError:
-            eigenvalues, self._vectors = np.full(len(gram), np.nan), gram
-        self._spectrum = np.maximum(eigenvalues - self._ridge, 0)
-        self._kept, self._num, self._life = 1.0, 0, next(self._lives)
+    def _new_anchor(self, old: Anchor | None) -> Anchor:
+        """The one that was made ahead, with all that has come since then; else one of the gram as it is."""
+        told = self._ridge, self._rough, len(self._samples)
+        if old is None or self._next is None:
+            made, since = Anchor(eigen(self._gram()), *told), self._samples[:0]
+        else:
+            made, since = Anchor(self._next.result(), *told), self._samples[self._begun : self._num]
+            made.shrink(self._kept)
+            made.add(made.turned(since), *old.samples_since(self._begun))
+        self._num = len(since)
+        self._samples[: self._num] = since
+        self._next, self._life = None, next(self._lives)
+        return made

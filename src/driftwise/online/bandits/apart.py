@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from driftwise.base.types import Forecast
+from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.anchored import LONGEST, Anchored
+from driftwise.online.bandits.fading import Fading
 from driftwise.online.bandits.memories import Estimates, Sums
 
 ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, enough to weigh memories
@@ -14,13 +16,8 @@ ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, e
 class Apart:
     r"""Memories that each have their inverse from an anchor, with a relative error below $10^{-8}$.
 
-    Sums are brought up to date when they are asked for, which a new anchor does: all samples since then at
-    once, as one product of matrices,
-
-    $$\Lambda_{t+n} = \eta^n\Lambda_t + (1-\eta^n)\lambda I
-      + F^\top\mathrm{diag}(\eta^{n-1}, \dots, \eta, 1)F.$$
-
-    Anchors are set in turns, so that no decision waits for all of them.
+    Anchors are set in turns, and sums are brought up to date when they are asked for, as a new anchor does:
+    so no decision waits for all of them.
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
@@ -33,7 +30,7 @@ class Apart:
     @property
     def sums(self) -> Sums:
         for memory in self._memories:
-            memory.gram()
+            memory.update()
         gram_sq = self._grams[:, 1] if self._grams.shape[1] == 2 else None
         return Sums(self._grams[:, 0], gram_sq, self._cross)
 
@@ -53,66 +50,60 @@ class Apart:
             memory.absorb(features, reward)
 
     def renew(self, source: int) -> None:
-        self._memories[source].gram()
+        self._memories[source].update()
         self._grams[-1], self._cross[-1] = self._grams[source], self._cross[source]
-        self._memories[-1].begin()
+        self._memories[-1].follow(self._memories[source])
 
 
 class Memory:
     """A regression whose sums `[1 or 2, d, d]` and `[d]` are written in place."""
 
     def __init__(self, grams: np.ndarray, cross: np.ndarray, rate: float, ridge: float, turn: float) -> None:
-        self._grams, self._cross, self._rate, self._ridge = grams, cross, rate, ridge
-        self._inverse = Anchored(self.gram, len(cross), ridge, rough=ROUGH, first=turn)
-        self._samples, self._num = np.empty((LONGEST, len(cross))), 0  # that the grams do not have yet
+        powers = enumerate(grams, start=1)
+        self._sums = [Fading(gram, rate**power, ridge, LONGEST) for power, gram in powers]  # Λ and any Λ̃
+        self._cross, self._rate = cross, rate
+        self._inverse = Anchored(self._sums[0].now, len(cross), ridge, rough=ROUGH, first=turn)
+        self._anchor: Anchor | None = None  # whose coordinates the next two are in
+        self._turned_cross = self._turned = cross  # b, and the features that were forecast last
 
-    def begin(self) -> None:
-        """Go on from sums that have become others."""
-        self._num = 0
-        self._inverse.reset()
+    def follow(self, other: Memory) -> None:
+        """Go on from sums that have become a copy of another memory's."""
+        for each in self._sums:
+            each.clear()
+        self._inverse.follow(other._inverse)
 
     def gram(self) -> np.ndarray:
-        """`Λ`; Λ̃ is brought up to date with it."""
-        if self._num:
-            for power, gram in enumerate(self._grams, start=1):
-                kept, rows = self._rate ** (power * self._num), self._weighed(power)
-                gram *= kept
-                gram += rows.T.dot(rows)
-                gram.reshape(-1)[:: len(gram) + 1] += (1 - kept) * self._ridge
-            self._num = 0
-        return self._grams[0]
+        """`Λ`."""
+        return self._sums[0].now()
+
+    def update(self) -> None:
+        """Bring the sums up to date."""
+        for each in self._sums:
+            each.now()
 
     def estimate(self, arms: np.ndarray) -> Estimates:
         mapped = self._inverse.map(arms)
-        others = arms if len(self._grams) == 1 else self._times_squared(mapped)
+        others = arms if len(self._sums) == 1 else self._sums[1].times(mapped)
         return Estimates(mapped.dot(self._cross), np.vecdot(mapped, others))
 
     def forecast(self, features: np.ndarray) -> tuple[float, float]:
-        """The mean and the variance of a sample."""
-        (mapped,) = self._inverse.map(features[None])
-        return mapped.dot(self._cross).item(), mapped.dot(features).item()
+        """The mean and the variance of a sample, with one product by a matrix `[d, d]`."""
+        anchor = self._inverse.anchor()
+        if anchor is not self._anchor:
+            self._anchor, self._turned_cross = anchor, anchor.turned(self._cross)
+            self._sums[-1].now()  # Λ̃, in turns as well
+        self._turned = anchor.turned(features)
+        (solved,) = anchor.solve(self._turned[None])
+        return solved.dot(self._turned_cross).item(), solved.dot(self._turned).item()
 
     def absorb(self, features: np.ndarray, reward: float) -> None:
-        if self._num == LONGEST:
-            self.gram()
-        self._samples[self._num] = features
-        self._num += 1
+        """Learn from the sample that was forecast last."""
+        for each in self._sums:
+            each.add(features)
         self._cross *= self._rate
         self._cross += reward * features
+        self._turned_cross *= self._rate
+        self._turned_cross += reward * self._turned
         if self._rate != 1:
             self._inverse.shrunk(self._rate)
-        self._inverse.added(features, 1.0)
-
-    def _times_squared(self, mapped: np.ndarray) -> np.ndarray:
-        """`Λ̃y` of each row."""
-        kept, rows = self._rate ** (2 * self._num), self._weighed(2)
-        return (
-            kept * mapped.dot(self._grams[1])
-            + mapped.dot(rows.T).dot(rows)
-            + (1 - kept) * self._ridge * mapped
-        )
-
-    def _weighed(self, power: int) -> np.ndarray:
-        """Samples that the grams do not have yet, each times the root of its weight."""
-        ages = np.arange(self._num - 1, -1, -1.0)
-        return self._samples[: self._num] * (self._rate ** (power * ages / 2))[:, None]
+        self._inverse.added(features, 1.0, self._turned)

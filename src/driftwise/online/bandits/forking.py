@@ -17,20 +17,21 @@ class Forked(Protocol):
 
 
 _all: weakref.WeakSet[Forked] = weakref.WeakSet()
+_last: weakref.WeakSet[Forked] = weakref.WeakSet()  # those that threads inside of others wait for
 _forking = threading.RLock()  # held by who forks, or adds one of them
 _held: list[Forked] = []  # those whose locks are held while this process forks
 
 
-def survives_forks(forked: Forked) -> None:
-    """Let no process fork while a thread is inside this object."""
+def survives_forks(forked: Forked, *, last: bool = False) -> None:
+    """Let no process fork while a thread is inside this object; `last` if those inside of others need it."""
     with _forking:
-        _all.add(forked)
+        (_last if last else _all).add(forked)
 
 
 def _hold_all() -> None:
     """Wait until no thread is inside any: a child has the memory of this moment, and not the threads."""
     _forking.acquire()
-    for each in list(_all):
+    for each in [*_all, *_last]:
         each._lock.acquire()
         _held.append(each)
 

@@ -1,0 +1,63 @@
+"""Eigenvectors that a thread makes ahead, while decisions go on."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.online.bandits.forking import survives_forks
+
+
+class Eigen(NamedTuple):
+    """A symmetric matrix by its eigenvalues, NaN if it has none."""
+
+    values: np.ndarray  # [d]
+    vectors: np.ndarray  # [d, d], in columns
+
+
+def eigen(matrix: np.ndarray) -> Eigen:
+    """Eigenvalues and eigenvectors of one symmetric matrix."""
+    try:
+        return Eigen(*np.linalg.eigh(matrix))
+    except np.linalg.LinAlgError:
+        return Eigen(np.full(len(matrix), np.nan), matrix)
+
+
+class Turns:
+    """One thread at a time works ahead: decisions keep the other processors."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        survives_forks(self, last=True)  # BLAS does not, in the middle of its work
+
+    def eigen(self, matrix: np.ndarray) -> Eigen:
+        with self._lock:
+            return eigen(matrix)
+
+    def _begin_in_child(self) -> None:
+        pass
+
+
+TURNS = Turns()
+
+
+class Ahead:
+    """The eigenvectors of a matrix that nobody else writes to, in the making from now on.
+
+    Whoever asks waits for them, so that results depend on nothing but who asks for what.
+    """
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self._matrix, self._found = matrix, None
+        self._thread = threading.Thread(target=self._make, name="driftwise-eigenvectors")
+        self._thread.start()
+
+    def result(self) -> Eigen:
+        """The eigenvectors, which a child of a process that forked in between makes itself."""
+        self._thread.join()
+        return eigen(self._matrix) if self._found is None else self._found
+
+    def _make(self) -> None:
+        self._found = TURNS.eigen(self._matrix)
