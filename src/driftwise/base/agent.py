@@ -85,6 +85,11 @@ class Forecaster(Agent):
     def forecast(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         """The forecasts for what came, before it is learnt from."""
 
+    def learn(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> tuple[Forecast, Any]:
+        """Those forecasts, and the state after the episode."""
+        forecast = self.forecast(state, features, plan, episode)
+        return forecast, self.update(state, features, plan, episode)  # which may consume the state
+
     @abstractmethod
     def policy(self, q: Array) -> Array:
         """The policy that the agent would have for an index `[H, S, A]`."""

@@ -120,15 +120,9 @@ def repeat_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry
     return _backend(carry[0]).repeat_while(keep, step, carry)
 
 
-def over_stacked(
-    function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array, needed: Array | None = None
-) -> Any:
-    """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`.
-
-    Where `needed` `[J]` is false the result may be that of any other part: NumPy then computes it for the
-    needed ones alone, of which there has to be one.
-    """
-    return _backend(like).over_stacked(function, stacked, states, needed)
+def over_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
+    """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`."""
+    return _backend(like).over_stacked(function, stacked, states)
 
 
 def after(array: Array, other: Array) -> Array:
@@ -209,12 +203,10 @@ def _identity(size: int, dtype: Any) -> Array:
     return made
 
 
-def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any, needed: Array | None) -> Any:
-    num = len(next(numbers(stacked)).value)
-    chosen = range(num) if needed is None else np.where(needed, np.arange(num), needed.argmax()).tolist()
-    each = {j: None if states is None else map_tree(operator.itemgetter(j), states) for j in chosen}
-    made = {j: function(at(stacked, j), state) for j, state in each.items()}
-    return map_tree(lambda *leaves: np.stack(leaves), *(made[j] for j in chosen))
+def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
+    each = range(len(next(numbers(stacked)).value))
+    made = [function(at(stacked, j), map_tree(operator.itemgetter(j), states)) for j in each]
+    return map_tree(lambda *leaves: np.stack(leaves), *made)
 
 
 BACKENDS: dict[str, Backend] = {

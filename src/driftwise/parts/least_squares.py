@@ -108,6 +108,17 @@ class LeastSquares(Forecaster):
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
+        forecast = None if self.noise is None else self.forecast(state, features, plan, episode)
+        return self._absorbed(state, episode, forecast)
+
+    def learn(
+        self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> tuple[Forecast, Moments]:
+        forecast = self.forecast(state, features, plan, episode)
+        return forecast, self._absorbed(state, episode, forecast)
+
+    def _absorbed(self, state: Moments, episode: Episode, forecast: Forecast | None) -> Moments:
+        """The state after an episode; noise is learnt from the forecast for it."""
         rewards, counts, share = episode.rewards, episode.counts, None
         if counts is None:
             counts = namespace(rewards).ones_like(rewards)
@@ -115,10 +126,9 @@ class LeastSquares(Forecaster):
             share = self.caution.shares(self._moments(state).gram, episode.features)
         sample = Sample(episode.features, rewards, episode.successors, counts, share)
         learnt = self.forgetting.update(state._replace(noise=None), sample)
-        if self.noise is None:
+        if self.noise is None or forecast is None:
             return learnt
-        expected = self.forecast(state, features, plan, episode)
-        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, expected.squares))
+        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, forecast.squares))
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         moments = self._moments(state)

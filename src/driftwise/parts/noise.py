@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from driftwise.base.arrays import namespace, spd_solve, vecdot
+from driftwise.base.arrays import after, namespace, spd_solve, vecdot
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, Sample
 from driftwise.parts.regression import empty_moments, matvec
@@ -56,7 +56,7 @@ def forecast_episode(
         target = target + matvec(cross[..., 1:], ahead)
         rewards = rewards + ahead[xp.arange(len(successors)), successors]
 
-    direction = spd_solve(gram, features)
+    direction = spd_solve(after(gram, features[..., None, :]), features)  # what was played waits for the plan
     return Forecast(rewards - vecdot(direction, target), vecdot(direction, features))
 
 

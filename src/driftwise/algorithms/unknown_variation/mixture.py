@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
-from driftwise.base.arrays import map_tree, namespace, over_stacked, write
-from driftwise.base.part import choice, member, numbers, part
+from driftwise.base.arrays import map_tree, namespace, over_stacked
+from driftwise.base.part import at, choice, member, numbers, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
@@ -92,19 +92,32 @@ class MixtureOfMemories(Wrapper):
         return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, noise)
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
-        xp, like = namespace(features.values), features.values
-        rows = self._by_step(self.deciding(state.log_weights, key))
-        plans: Plan = over_stacked(
-            lambda agent, each: agent.plan(each, features, key)._replace(drawn=None),
-            self.base,
-            state.base,
-            like,
-            needed=xp.any(rows > 0, axis=-1),
-        )
+        xp = namespace(features.values)
+        if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
+            chosen = self._chosen(state.log_weights, key)
+            agent = at(self.base, chosen)
+            plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
+        else:
+            agent = at(self.base, overall(state.log_weights).argmax())
+            plan = self._mixed_plan(state, features, key)
+        weights, bonus, q, _, values, _ = plan
+        if self.origin == "first":
+            q = q + xp.reshape(linear(features, state.origin), q.shape)
+            weights, values = weights + state.origin, xp.max(q, axis=-1)
+        return Plan(weights, bonus, q, agent.policy(q), values)
+
+    def _mixed_plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
+        """The plan of all memories, or of one for each step; the policy is left to do."""
+        xp, rows = namespace(features.values), self._by_step(self.deciding(state.log_weights, key))
+
+        def planned(agent: Forecaster, each: Any) -> Plan:
+            return agent.plan(each, features, key)._replace(drawn=None)
+
+        plans: Plan = over_stacked(planned, self.base, state.base, features.values)
 
         def mixed(arrays: Array) -> Array:
             """The weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
-            factors = xp.reshape(rows, (*rows.shape, *[1] * (arrays.ndim - 2)))
+            factors = over_rows(rows, arrays)
             return xp.sum(factors * xp.where(factors > 0, arrays, xp.zeros_like(arrays)), axis=0)
 
         q, bonus = mixed(plans.q), mixed(plans.bonus)
@@ -113,10 +126,7 @@ class MixtureOfMemories(Wrapper):
             mean = mixed(means)
             bonus = xp.sqrt(mixed(plans.bonus**2 + (means - mean) ** 2))
             q = xp.where(q > -xp.inf, mean + bonus, q)
-        if self.origin == "zero":
-            return Plan(mixed(plans.weights), bonus, q, self.base.policy(q), mixed(plans.values))
-        q = q + xp.reshape(linear(features, state.origin), q.shape)
-        return Plan(mixed(plans.weights) + state.origin, bonus, q, self.base.policy(q), xp.max(q, axis=-1))
+        return Plan(mixed(plans.weights), bonus, q, plans.policy[0], mixed(plans.values))
 
     def update(
         self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
@@ -128,8 +138,7 @@ class MixtureOfMemories(Wrapper):
         episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
 
         def learn(agent: Forecaster, each: Any) -> tuple[Forecast, Any, Array]:
-            forecast = agent.forecast(each, features, plan, episode)
-            learnt = agent.update(each, features, plan, episode)  # which may consume the state
+            forecast, learnt = agent.learn(each, features, plan, episode)
             return forecast, learnt, agent.memory(learnt)
 
         learnt = over_stacked(learn, self.base, state.base, like)
@@ -144,7 +153,8 @@ class MixtureOfMemories(Wrapper):
         if self.fresh == "at_alarm":
             weights = overall(log_weights)
             alarm, heaviest = self.alarm(weights, held, tick), weights.argmax()
-            base = map_tree(lambda leaf: write(leaf, -1, xp.where(alarm, leaf[heaviest], leaf[-1])), base)
+            anew = alarm & (xp.arange(len(weights)) == len(weights) - 1)  # a mask: XLA writes rows in a loop
+            base = map_tree(lambda leaf: xp.where(over_rows(anew, leaf), leaf[heaviest], leaf), base)
         squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
         return MixtureState(base, log_weights, tick, state.origin, noise)
@@ -165,12 +175,17 @@ class MixtureOfMemories(Wrapper):
         weights = xp.exp(log_weights)
         if self.decision in ("mixture", "variance"):
             return weights
-        if self.decision == "heaviest":
-            chosen = xp.argmax(weights, axis=-1, keepdims=True)
-        else:
-            chance = uniform(fold(key, DRAW), 1, weights.dtype)[0]
-            chosen = choose(xp.cumulative_sum(weights, axis=-1), chance)[..., None]
+        chosen = self._chosen(log_weights, key)[..., None]
         return xp.astype(xp.arange(weights.shape[-1]) == chosen, weights.dtype)
+
+    def _chosen(self, log_weights: Array, key: Key) -> Array:
+        """The heaviest or the drawn memory, or that of each step."""
+        xp = namespace(log_weights)
+        weights = xp.exp(log_weights)
+        if self.decision == "heaviest":
+            return xp.argmax(weights, axis=-1)
+        chance = uniform(fold(key, DRAW), 1, weights.dtype)[0]
+        return choose(xp.cumulative_sum(weights, axis=-1), chance)
 
     def diagnostics(self, state: MixtureState) -> dict[str, Array]:
         """Weights of the memories, how many episodes count, `Σ_j w_j Σω_j`, and the noise `s`."""
@@ -201,6 +216,12 @@ def overall(log_weights: Array) -> Array:
     """Weights `[J]`, means over steps where each step has its own."""
     xp = namespace(log_weights)
     return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)
+
+
+def over_rows(leading: Array, arrays: Array) -> Array:
+    """An array over the first axes of others, with axes of one for the rest of theirs."""
+    shape = (*leading.shape, *[1] * (arrays.ndim - leading.ndim))
+    return namespace(leading).reshape(leading, shape)
 
 
 def constant_weights(features: FeatureTable, reward: Array) -> Array:

@@ -22,5 +22,5 @@ BACKENDS["jax.numpy"] = Backend(
     after=lambda array, other: array + 0 * other,
     identity=lambda size, dtype: jnp.eye(size, dtype=dtype),
     repeat_while=jax.lax.while_loop,
-    over_stacked=lambda function, stacked, states, needed: jax.vmap(function)(stacked, states),
+    over_stacked=lambda function, stacked, states: jax.vmap(function)(stacked, states),
 )
