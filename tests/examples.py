@@ -114,6 +114,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "master_lin_ucb": dict(num_episodes=NUM_EPISODES, radius_scale=0.03, test_scale=0.0005),
     "oracle_restart": dict(changes=(7, 20), noise_scale=0.3),
     "random_restart": dict(base=BANDIT_BASE, probability=0.1),
+    "restart_adv": dict(period=15, step_scale=2.0),
     "restart_lin_ucb": dict(period=6, noise_scale=0.3),
     "robust_weight_ucb": dict(rate=0.9, corruption=2.0, noise_scale=0.3, num_episodes=NUM_EPISODES),
     "square_cb": dict(gamma=20.0, rate=0.9),
@@ -139,7 +140,15 @@ WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent t
     "random_restart": dict(probability=0.1),
 }
 # of agents that are not optimistic, which `master` does not take
-PLAIN = {"uniform", "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "online_q_reps", "square_cb"}
+PLAIN = {
+    "uniform",
+    "greedy",
+    "epsilon_greedy",
+    "epsilon_greedy_lsvi",
+    "online_q_reps",
+    "restart_adv",
+    "square_cb",
+}
 
 
 def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearMdp:

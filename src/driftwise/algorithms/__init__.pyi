@@ -17,6 +17,7 @@ from driftwise.algorithms.bandits.lin_ucb import lin_ucb as lin_ucb
 from driftwise.algorithms.bandits.lin_ucb import oracle_restart as oracle_restart
 from driftwise.algorithms.bandits.lin_ucb import restart_lin_ucb as restart_lin_ucb
 from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb as sw_lin_ucb
+from driftwise.algorithms.bandits.restart_adv import restart_adv as restart_adv
 from driftwise.algorithms.bandits.sift_lin_ucb import sift_lin_ucb as sift_lin_ucb
 from driftwise.algorithms.bandits.square_cb import square_cb as square_cb
 from driftwise.algorithms.bandits.thompson import d_lin_ts as d_lin_ts

@@ -102,6 +102,7 @@ class FeatureTable(NamedTuple):
     projection: Array | None = None  # [S, S] onto the span of known features of successors
     positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
     blocks: Any = None  # `Blocks` of the rows, for agents that make use of them
+    design: Array | None = None  # [N] chances that are G-optimal, where the rows are always these
 
 
 class Sample(NamedTuple):

@@ -16,8 +16,10 @@ from driftwise.base.part import choice, count, record
 from driftwise.base.random import choose, coarse, fold, normal, uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
 from driftwise.base.validation import ArgumentError, require_array, require_count
+from driftwise.parts.design import g_optimal_design
 
 MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
+MAX_DESIGN = 1_000_000  # products in a step towards a design: tens of them take tenths of a second
 
 
 class Sampler(Protocol):
@@ -102,7 +104,10 @@ class FixedArms:
         return np.array(self.features)
 
     def sampler(self, dtype: Any) -> Sampler:
-        return FixedSampler(np.array(self.features, dtype=dtype))
+        features, design = self.all_features, None
+        if features.size * self.dim <= MAX_DESIGN:
+            design = g_optimal_design(features, np.full(len(features), 1 / len(features))).astype(dtype)
+        return FixedSampler(features.astype(dtype), design)
 
 
 def orthogonal_arms(dim: int) -> FixedArms:
@@ -156,9 +161,10 @@ class ContextArms:
 
 class FixedSampler(NamedTuple):
     features: Array  # [A, d]
+    design: Array | None  # [A], if there are not too many
 
     def draw(self, key: Key) -> FeatureTable:
-        return FeatureTable(self.features)
+        return FeatureTable(self.features, design=self.design)
 
 
 class ContextSampler(NamedTuple):

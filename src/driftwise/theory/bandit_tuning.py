@@ -113,6 +113,20 @@ def inverse_gap_scale(*, dim: int, num_arms: int, num_rounds: float, delta: floa
     return math.sqrt(num_arms * rounds / (regret + math.log(2 / delta)))
 
 
+def adversarial_period(*, dim: int, num_arms: int, num_episodes: int, variation: float) -> int:
+    r"""$\lceil(\sqrt{3d\log N}\,K/(2\Delta))^{2/3}\rceil$, at most $K$: the blocks of Restart-Adv.
+
+    They make $2K\sqrt{3d\log N/E} + 2\Delta E$ least (Cheung, Simchi-Levi & Zhu 2022).
+    """
+    dim, num_arms = require_count("dim", dim), require_count("num_arms", num_arms)
+    num_episodes = require_count("num_episodes", num_episodes)
+    variation = require_number("variation", variation, at_least=0)
+    if not variation:
+        return num_episodes
+    length = (math.sqrt(3 * dim * math.log(num_arms)) * num_episodes / (2 * variation)) ** (2 / 3)
+    return min(max(math.ceil(length - 1e-9), 1), num_episodes)
+
+
 def glb_weight_ucb_rate(
     *, dim: int, num_episodes: int, variation: float, least_slope: float, largest_slope: float
 ) -> float:
