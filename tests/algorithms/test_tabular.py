@@ -137,13 +137,6 @@ def test_what_was_not_visited_for_long_is_doubted_again():
     assert seen[-1] == SPEC.horizon
 
 
-def test_a_window_remembers_states_and_actions_not_tables():
-    state = ucbvi(SPEC, scale=1.0, length=7).init(make().world().example)
-    samples = state.moments.memory.samples
-    of_a_slot = sum(field[0].size for field in samples)
-    assert of_a_slot == SPEC.horizon * (SPEC.num_states + SPEC.num_actions + 2)
-
-
 def test_without_a_ridge_lsvi_ucb_on_one_hot_features_has_the_same_values():
     environment = make("combination_lock", rewards="bernoulli")
     near = lsvi_ucb(SPEC, radius=7 * SPEC.horizon * 0.02, ridge=1e-12)

@@ -7,6 +7,7 @@ loop and JAX arrays in the simulator. Leading axes are free: a step axis `[H, ..
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -87,6 +88,13 @@ class Blocks(NamedTuple):
         return numbers.reshape((*numbers.shape[:-2], -1))[..., self.place]
 
 
+class Catalogue(NamedTuple):
+    """All rows that the table of any episode has, and which of them are in one."""
+
+    rows: Array  # [M, d]
+    numbers: Array  # [N]
+
+
 class FeatureTable(NamedTuple):
     """All state-action pairs of an episode, flattened state by state to `N = S·A` rows.
 
@@ -103,16 +111,42 @@ class FeatureTable(NamedTuple):
     positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
     blocks: Any = None  # `Blocks` of the rows, for agents that make use of them
     design: Array | None = None  # [N] chances that are G-optimal, where the rows are always these
+    catalogue: Catalogue | None = None  # None where rows are new in every episode
+
+
+class Source(NamedTuple):
+    """What samples are made of, where that is less than they have."""
+
+    origin: Any  # a tree of arrays
+    make: Callable[[Any], Sample]
 
 
 class Sample(NamedTuple):
-    """A sample that a regression absorbs at one tick, for each leading index."""
+    """A sample that a regression absorbs at one tick, for each leading index.
+
+    A memory that keeps samples keeps their `origin`, and any sample of the kind makes them again.
+    """
 
     features: Array  # [..., d]
     reward: Array  # [...]
     successor: Array  # [...] integer state that followed
     count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
     share: Array | None = None  # [...] that each of these has in Λ and b; None: all
+    source: Source | None = None  # None if it is made of nothing else
+
+    @classmethod
+    def made_of(cls, origin: Any, make: Callable[[Any], Sample]) -> Sample:
+        """The sample that is made of these arrays."""
+        return make(origin)._replace(source=Source(origin, make))
+
+    @property
+    def origin(self) -> Any:
+        """The arrays that it is made of."""
+        return self if self.source is None else self.source.origin
+
+    def another(self, origin: Any) -> Sample:
+        """The sample of another origin."""
+        return origin if self.source is None else self.source.make(origin)
 
     @property
     def number(self) -> Array:

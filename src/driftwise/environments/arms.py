@@ -14,7 +14,7 @@ from driftwise.base.arrays import namespace
 from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import choice, count, record
 from driftwise.base.random import choose, coarse, fold, normal, uniform
-from driftwise.base.types import Array, FeatureTable, Key, Numeric
+from driftwise.base.types import Array, Catalogue, FeatureTable, Key, Numeric
 from driftwise.base.validation import ArgumentError, require_array, require_count
 from driftwise.parts.design import g_optimal_design
 
@@ -164,7 +164,9 @@ class FixedSampler(NamedTuple):
     design: Array | None  # [A], if there are not too many
 
     def draw(self, key: Key) -> FeatureTable:
-        return FeatureTable(self.features, design=self.design)
+        xp = namespace(self.features)
+        every = xp.arange(len(self.features), dtype=xp.int32)
+        return FeatureTable(self.features, design=self.design, catalogue=Catalogue(self.features, every))
 
 
 class ContextSampler(NamedTuple):
@@ -174,8 +176,14 @@ class ContextSampler(NamedTuple):
 
     def draw(self, key: Key) -> FeatureTable:
         context = choose(self.cumulative, uniform(key, 1, self.cumulative.dtype)[0])
+        xp, (num_arms, dim) = namespace(self.features), self.features.shape[1:]
+        first = context * num_arms
         return FeatureTable(
-            self.features[context], present=None if self.present is None else self.present[context]
+            self.features[context],
+            present=None if self.present is None else self.present[context],
+            catalogue=Catalogue(
+                xp.reshape(self.features, (-1, dim)), first + xp.arange(num_arms, dtype=xp.int32)
+            ),
         )
 
 

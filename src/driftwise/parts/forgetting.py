@@ -8,7 +8,7 @@ Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,7 +111,7 @@ class RestartAt(WeightFunction):
 class WindowMemory(NamedTuple):
     """The samples in the window, and the sums over those that came since the last renewal."""
 
-    samples: Sample  # each field with a leading axis of `num_slots`
+    samples: Any  # their origins, each array with a leading axis of `num_slots`
     recent_gram: Array
     recent_cross: Array
 
@@ -145,7 +145,7 @@ class SlidingWindow(WeightFunction):
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        empty = map_tree(lambda new: xp.zeros((self.num_slots, *new.shape), dtype=new.dtype), sample)
+        empty = map_tree(lambda new: xp.zeros((self.num_slots, *new.shape), dtype=new.dtype), sample.origin)
         recent = xp.zeros_like(moments.gram), xp.zeros_like(moments.cross)
         return moments._replace(gram_sq=None, memory=WindowMemory(empty, *recent))
 
@@ -155,9 +155,9 @@ class SlidingWindow(WeightFunction):
         memory: WindowMemory = moments.memory
         # Write, then read: a buffer that is read before it is written would be copied when compiled.
         slot = moments.tick % self.num_slots
-        samples: Sample = map_tree(lambda ring, new: write(ring, slot, new), memory.samples, sample)
+        samples = map_tree(lambda ring, new: write(ring, slot, new), memory.samples, sample.origin)
         oldest = (moments.tick - self.length) % self.num_slots
-        leaving: Sample = map_tree(lambda ring: ring[oldest], samples)
+        leaving = sample.another(map_tree(lambda ring: ring[oldest], samples))
         present = xp.astype(moments.tick >= self.length, sample.count.dtype)
         leaving = leaving._replace(count=leaving.count * present)
         gram_out, cross_out = contributions(leaving, num_states)

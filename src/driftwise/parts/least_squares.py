@@ -22,7 +22,6 @@ from driftwise.base.types import (
     Moments,
     Numeric,
     Plan,
-    Sample,
     Spec,
     WeightFunction,
 )
@@ -30,7 +29,7 @@ from driftwise.base.validation import ArgumentError
 from driftwise.parts.caution import Caution
 from driftwise.parts.exploration import Exploration
 from driftwise.parts.noise import LearntNoise, forecast_episode
-from driftwise.parts.regression import empty_moments, linear, matvec
+from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec
 
 
 @part
@@ -89,7 +88,8 @@ class LeastSquares(Forecaster):
         horizon, dim = self.spec.horizon, self.spec.dim
         steps, nowhere = xp.zeros(horizon, dtype=dtype), xp.zeros(horizon, dtype=xp.int32)
         share = None if self.caution is None else steps
-        sample = Sample(xp.zeros((horizon, dim), dtype=dtype), steps, nowhere, steps, share)
+        nothing = Episode(nowhere, nowhere, xp.zeros((horizon, dim), dtype=dtype), steps, nowhere)
+        sample = episode_sample(self.spec, features, nothing, steps[:1], share)
         num_successors = self.spec.num_states if horizon > 1 else 0  # what follows the last step is 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
         moments = self.forgetting.init(moments, sample)
@@ -109,22 +109,24 @@ class LeastSquares(Forecaster):
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         forecast = None if self.noise is None else self.forecast(state, features, plan, episode)
-        return self._absorbed(state, episode, forecast)
+        return self._absorbed(state, features, episode, forecast)
 
     def learn(
         self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode
     ) -> tuple[Forecast, Moments]:
         forecast = self.forecast(state, features, plan, episode)
-        return forecast, self._absorbed(state, episode, forecast)
+        return forecast, self._absorbed(state, features, episode, forecast)
 
-    def _absorbed(self, state: Moments, episode: Episode, forecast: Forecast | None) -> Moments:
+    def _absorbed(
+        self, state: Moments, features: FeatureTable, episode: Episode, forecast: Forecast | None
+    ) -> Moments:
         """The state after an episode; noise is learnt from the forecast for it."""
         rewards, counts, share = episode.rewards, episode.counts, None
         if counts is None:
-            counts = namespace(rewards).ones_like(rewards)
+            counts = namespace(rewards).ones_like(rewards[:1])  # for all steps: less to keep
         if self.caution is not None:
             share = self.caution.shares(self._moments(state).gram, episode.features)
-        sample = Sample(episode.features, rewards, episode.successors, counts, share)
+        sample = episode_sample(self.spec, features, episode, counts, share)
         learnt = self.forgetting.update(state._replace(noise=None), sample)
         if self.noise is None or forecast is None:
             return learnt

@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.arrays import namespace, vecdot
-from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Moments, Sample, Spec
+from driftwise.base.types import (
+    Array,
+    Catalogue,
+    Episode,
+    FeatureTable,
+    Forgetting,
+    Moments,
+    Sample,
+    Spec,
+)
 
 MAX_PAIR_ENTRIES = 10_000_000  # 80 MB of float64
 
@@ -29,6 +38,12 @@ def feature_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable
         return FeatureTable(values, None)
     twice = np.where(rows == cols, 1.0, 2.0).astype(dtype)
     return FeatureTable(values, values[:, rows] * values[:, cols] * twice)
+
+
+def fixed_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable:
+    """The table of features `[S, A, d]` that all episodes have."""
+    table = feature_table(features, dtype)
+    return table._replace(catalogue=Catalogue(table.values, np.arange(len(table.values), dtype=np.int32)))
 
 
 def linear(features: FeatureTable, weights: Array) -> Array:
@@ -73,6 +88,20 @@ def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
     return counted * sample.features[..., None, :], counted * targets[..., None, :]
 
 
+def episode_sample(
+    spec: Spec, features: FeatureTable, episode: Episode, count: Array, share: Array | None = None
+) -> Sample:
+    """An episode as one sample of the regressions of its steps, `[H]`; a catalogue has its features."""
+    sample = Sample(episode.features, episode.rewards, episode.successors, count, share)
+    if features.catalogue is None:
+        return sample
+    rows, numbers = features.catalogue
+    here = numbers[episode.states * spec.num_actions + episode.actions]
+    return Sample.made_of(
+        sample._replace(features=here), lambda kept: kept._replace(features=rows[kept.features])
+    )
+
+
 def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> Moments:
     """No visits: `gram` is `[H, S, A, 1, 1]` and `cross` `[H, S, A, 1, 1+S]`, of the features' type."""
     xp, dtype = namespace(features.values), features.values.dtype
@@ -87,16 +116,20 @@ def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> 
 def visits(spec: Spec, episode: Episode) -> Sample:
     """An episode as one sample of all regressions, whose shapes broadcast to `[H, S, A]`.
 
-    A feature says whether its state was visited and a count whether its action was taken: `H (S + A)`
-    numbers, so that a window remembers no more than that of an episode.
+    A feature says whether its state was visited and a count whether its action was taken.
     """
     dtype = episode.rewards.dtype
-    return Sample(
-        features=one_hot(episode.states, spec.num_states, dtype)[:, :, None, None],
-        reward=episode.rewards[:, None, None],
-        successor=episode.successors[:, None, None],
-        count=one_hot(episode.actions, spec.num_actions, dtype)[:, None, :],
-    )
+
+    def made(origin: tuple[Array, ...]) -> Sample:
+        states, actions, rewards, successors = origin
+        return Sample(
+            features=one_hot(states, spec.num_states, dtype)[:, :, None, None],
+            reward=rewards[:, None, None],
+            successor=successors[:, None, None],
+            count=one_hot(actions, spec.num_actions, dtype)[:, None, :],
+        )
+
+    return Sample.made_of((episode.states, episode.actions, episode.rewards, episode.successors), made)
 
 
 def visited(spec: Spec, episode: Episode) -> Array:

@@ -107,15 +107,19 @@ class KernelValueIteration(Agent):
     def _sample(self, episode: Episode, positions: Array) -> Sample:
         """An episode as one sample of all pairs' regressions, `κ` times; its shapes broadcast to `[H, N]`."""
         xp = namespace(positions)
-        scaled = distances(positions[self._pair(episode)], positions) / self.bandwidth
-        scaled = xp.minimum(scaled, xp.asarray(1e3, dtype=scaled.dtype))  # where κ is zero in any precision
-        rewards = episode.rewards[:, None]
-        return Sample(
-            features=xp.ones_like(rewards)[..., None],
-            reward=rewards,
-            successor=episode.successors[:, None],
-            count=xp.exp(-scaled * scaled / 2),
-        )
+
+        def made(origin: tuple[Array, ...]) -> Sample:
+            pairs, rewards, successors = origin
+            scaled = distances(positions[pairs], positions) / self.bandwidth
+            scaled = xp.minimum(scaled, xp.asarray(1e3, dtype=scaled.dtype))  # where κ is 0 in any precision
+            return Sample(
+                features=xp.ones_like(rewards)[:, None, None],
+                reward=rewards[:, None],
+                successor=successors[:, None],
+                count=xp.exp(-scaled * scaled / 2),
+            )
+
+        return Sample.made_of((self._pair(episode), episode.rewards, episode.successors), made)
 
 
 def distances(first: Array, second: Array) -> Array:

@@ -20,7 +20,7 @@ from driftwise.environments.gain import diameter, optimal_gains, unreachable
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
 from driftwise.environments.models.sizes import require_path
 from driftwise.environments.models.tabular import checked_tables, tabular_mdp
-from driftwise.parts.regression import feature_table
+from driftwise.parts.regression import fixed_table
 
 
 class Inputs(NamedTuple):
@@ -146,7 +146,7 @@ class ContinuingMdp(Environment):
         if unknown:
             raise ArgumentError("environment", f"have {' and '.join(unknown)}, which the agent needs", self)
         return ContinuingMdpWorld(
-            example=feature_table(self.tables.features, dtype),
+            example=fixed_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),
             cumulative_kernel=np.cumsum(self._kernel, axis=-1).astype(dtype),
             start=np.asarray(self.start, dtype=np.int32),

@@ -25,7 +25,7 @@ from driftwise.base.validation import (
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
 from driftwise.environments.environment import Carry, Environment, Played, Record
-from driftwise.parts.regression import feature_table
+from driftwise.parts.regression import fixed_table
 
 TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
@@ -236,7 +236,7 @@ class LinearMdp(Environment):
             known["projection"] = projection(self.successor_features)
         if "positions" in needs and self.positions is not None:
             known["positions"] = self.positions.reshape(-1, self.positions.shape[-1])
-        table = feature_table(self.features, dtype)
+        table = fixed_table(self.features, dtype)
         return LinearMdpWorld(
             table=table._replace(**{name: array.astype(dtype) for name, array in known.items()}),
             theta=self.theta.astype(dtype),

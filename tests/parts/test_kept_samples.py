@@ -1,0 +1,64 @@
+"""A window keeps no more of a sample than it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms.registry import build
+from driftwise.base.types import FeatureTable
+from driftwise.environments.arms import FreshArms
+from driftwise.simulation.play import play
+from tests.examples import NUM_EPISODES, SPEC, agent, bandit_agent, make, make_bandit
+
+NUMBER, PLACE = np.dtype(np.float64).itemsize, np.dtype(np.int32).itemsize
+
+
+def slot_bytes(samples: tuple[np.ndarray | None, ...]) -> int:
+    """Bytes that the ring takes for one sample."""
+    return sum(array[0].nbytes for array in samples if array is not None)
+
+
+@pytest.mark.parametrize(
+    ("learner", "environment"),
+    [(agent("sw_lsvi_ucb"), make()), (bandit_agent("sw_lin_ucb"), make_bandit())],
+    ids=["states", "contexts"],
+)
+def test_numbers_of_rows_give_the_same_moments_as_features_kept_in_full(learner, environment):
+    run = list(play(learner, environment, NUM_EPISODES))
+    in_full = learner.init(run[0].features._replace(catalogue=None))
+    for played in run:
+        table = played.features._replace(catalogue=None)
+        in_full = learner.update(in_full, table, played.plan, played.episode)
+        for name in ("gram", "cross", "weight"):
+            np.testing.assert_array_equal(getattr(played.carry.state, name), getattr(in_full, name))
+    spec, kept = environment.spec, slot_bytes(run[-1].carry.state.memory.samples)
+    assert kept == spec.horizon * (PLACE + NUMBER + PLACE) + NUMBER  # row, reward, successor; one count
+    assert slot_bytes(in_full.memory.samples) == kept + spec.horizon * (spec.dim * NUMBER - PLACE)
+
+
+def test_rows_of_a_catalogue_are_those_of_the_table_in_every_round():
+    tables = [played.features for played in play(bandit_agent("uniform"), make_bandit(), 8)]
+    assert len({table.values.tobytes() for table in tables}) > 1
+    for table in tables:
+        assert table.catalogue is not None
+        np.testing.assert_array_equal(table.catalogue.rows[table.catalogue.numbers], table.values)
+
+
+def test_arms_that_are_drawn_anew_are_kept_in_full():
+    assert FreshArms(4, 3).sampler(np.float64).draw(np.zeros(2, np.uint32)).catalogue is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "numbers"),
+    [
+        ("ucbvi", dict(scale=0.01), 2),  # the state and the action
+        ("kernel_ucbvi", dict(bandwidth=0.2, radius=0.3, lipschitz=2.0), 1),  # the pair
+    ],
+)
+def test_windows_over_visits_do_not_grow_with_states_or_actions(name, options, numbers):
+    learner = build(SPEC, name, length=5, **options)
+    size = SPEC.num_states * SPEC.num_actions
+    table = FeatureTable(np.zeros((size, SPEC.dim)), positions=np.zeros((size, 2)))
+    samples = learner.init(table).moments.memory.samples
+    assert slot_bytes(samples) == SPEC.horizon * (numbers * PLACE + NUMBER + PLACE)
