@@ -23,6 +23,7 @@ own_folder: str | None = None  # set in the first process, unless a folder is gi
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy and JAX read these settings when they are imported
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "3")  # the same on all machines
 if CACHE not in os.environ:
     own_folder = tempfile.mkdtemp(prefix="driftwise-compiled-")
     os.environ[CACHE] = own_folder

@@ -32,8 +32,9 @@ from driftwise.environments.arms import FixedArms
 from driftwise.environments.drift import Abrupt, Constant
 from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
 from driftwise.environments.paths import Mixture
+from driftwise.simulation.devices import find_devices
 from driftwise.simulation.play import play
-from driftwise.simulation.program import find_device, lower, own_settings
+from driftwise.simulation.program import lower, own_settings
 from tests.examples import BANDIT, SPEC, make
 from tests.reference import adaptive as definition
 from tests.reference import opt_wlsvi as textbook
@@ -263,7 +264,7 @@ def test_factorisations_of_an_episode_wait_for_each_other(recipe, horizon):
         played = jnp.ones((horizon, dim)) * plan.policy[:, 0, :1]
         return agent.update(state, table, plan, Episode(nowhere, nowhere, played, played[:, 0], nowhere))
 
-    with own_settings(find_device("cpu")):
+    with own_settings(find_devices("cpu")[0]):
         _, lowered = lower(agent, np.dtype(float))
         alone = jax.tree.map(lambda leaf: leaf[0], lowered)
         table = FeatureTable(jnp.ones((2 * num_states, dim)))

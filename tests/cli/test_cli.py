@@ -24,8 +24,7 @@ from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.running import fitting_tasks
 from driftwise.experiments.study import prepare
-from driftwise.simulation import files, room, running
-from driftwise.simulation import program as compiled
+from driftwise.simulation import devices, files, room, running
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.simulator import Simulation
 from tests.examples import only
@@ -201,11 +200,11 @@ def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
     seen: list[str | None] = []
 
-    def find_device(name: str | None) -> None:
+    def find_devices(name: str | None) -> None:
         seen.append(os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE"))
         raise ValueError("enough")
 
-    monkeypatch.setattr(compiled, "find_device", find_device)
+    monkeypatch.setattr(devices, "find_devices", find_devices)
     assert main([*SMALL, "--out", str(tmp_path), "--workers", "2"]) == 2
     assert seen == ["false"]
 

@@ -96,8 +96,8 @@ SIMULATING = """
 import driftwise as dw
 
 def use_first():  # nobody used a device yet: this works
-    from driftwise.simulation.program import find_device
-    find_device("cpu")
+    from driftwise.simulation.devices import find_devices
+    find_devices("cpu")
 
 environment = dw.environments.cheung_two_armed(num_rounds=10)
 agent = dw.algorithms.uniform(environment.spec)

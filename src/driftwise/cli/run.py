@@ -87,8 +87,8 @@ def _run(
 
 
 def _engine(name: str, workers: int | None, address: str | None, device: str | None) -> Engine | None:
+    from driftwise.simulation.devices import find_devices
     from driftwise.simulation.engines import Processes, RayCluster
-    from driftwise.simulation.program import find_device
 
     check(require_choice, "--engine", name, ("processes", "ray"))
     if device is not None:
@@ -100,7 +100,7 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
     if address is not None:
         raise InputError(f"--address is for --engine ray, got {address!r} with --engine {name}")
     chosen = Processes(workers) if workers is not None and workers > 1 else None
-    check(find_device, device)  # after what an engine sets for it
+    check(find_devices, device)  # after what an engine sets for it
     return chosen
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,9 @@ from driftwise.base.extras import needed_by
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.part import numbers
 from driftwise.base.types import Array
-from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Record, World
-from driftwise.simulation.forks import require_own_devices
+from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices
+from driftwise.simulation.tasks import Task
 
 with needed_by("simulate", "simulate"):
     import jax
@@ -34,19 +35,6 @@ _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each o
 # The older loops of XLA for CPUs: as fast, the same up to last digits, and compiled sooner. From version 0.11
 # on JAX does not have them, and it refuses options that it does not know.
 _OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
-
-
-def find_device(name: str | None) -> Any:
-    """The first device of a kind; without a name, the one that JAX would take."""
-    require_own_devices()
-    chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
-    if isinstance(chosen, jax.Device):
-        return chosen
-    try:
-        return jax.local_devices(backend=chosen)[0]
-    except RuntimeError:
-        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
-        raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
 @contextlib.contextmanager
@@ -67,7 +55,7 @@ def own_settings(device: Any) -> Iterator[None]:
 def call_compiled(function: Callable[..., Any], part: Any, *arrays: Any) -> Any:
     """`function(part, *arrays)`, compiled as in a simulation: numbers of the part are not known to Python."""
     register_parts()
-    with own_settings(find_device("cpu")):
+    with own_settings(find_devices("cpu")[0]):
         return jax.device_get(jax.jit(function)(part, *arrays))
 
 
@@ -104,13 +92,20 @@ def run_keys(root: Array, runs: Array) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
-def init_states(agents: Agent, world: World, keys: Array, grid_size: int) -> Any:
-    """States of all agents, `[grid, runs, ...]`."""
+def init_states(agents: Agent, world: World, grid_size: int) -> Any:
+    """First states of all agents, the same in every run: `[grid, ...]`."""
+    return jax.vmap(world.begin, axis_size=grid_size)(agents)
 
-    def over_runs(agent: Agent) -> Any:
-        return jax.vmap(lambda _: world.begin(agent))(keys)
 
-    return jax.vmap(over_runs, axis_size=grid_size)(agents)
+@functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
+def of_all_runs(states: Any, split: Split) -> Any:
+    """`[grid, ...]` to `[grid, runs, ...]`, over the devices."""
+
+    def repeat(leaf: Array) -> Array:
+        repeated = jnp.broadcast_to(leaf[:, None], (len(leaf), len(split.runs), *leaf.shape[1:]))
+        return jax.lax.with_sharding_constraint(repeated, split.place(1))
+
+    return jax.tree.map(repeat, states)
 
 
 @functools.partial(jax.jit, compiler_options=_OPTIONS)
@@ -119,25 +114,36 @@ def chunk_inputs(world: World, path: Array) -> Any:
     return world.inputs(path)
 
 
+class Shared(NamedTuple):
+    """Arguments of a chunk that all runs share: episodes `first` to `stop` of it are played."""
+
+    agents: Agent
+    world: World
+    inputs: Any  # of the whole chunk
+    begin: Array  # its first episode
+    first: Array
+    stop: Array
+
+
 @functools.partial(
-    jax.jit, static_argnames=("grid_size", "dtype"), donate_argnames="state", compiler_options=_OPTIONS
+    jax.jit,
+    static_argnames=("grid_size", "dtype", "split"),
+    donate_argnames="state",
+    compiler_options=_OPTIONS,
 )
 def play_chunk(
-    agents: Agent,
-    world: World,
-    state: Any,
-    inputs: Any,
-    keys: Array,
-    begin: Array,
-    first: Array,
-    stop: Array,
-    grid_size: int,
-    dtype: np.dtype,
+    shared: Shared, state: Any, keys: Array, grid_size: int, dtype: np.dtype, split: Split
 ) -> tuple[Any, Recorded]:
-    """Episodes `first` to `stop` of the chunk that begins with episode `begin`, and has these inputs.
+    """States after the episodes, and records `[chunk, grid, runs]`, valid from `first` to `stop`."""
+    play = functools.partial(_play_block, grid_size=grid_size, dtype=dtype)
+    return split.spread(play)(shared, state, keys)
 
-    Records have shape `[chunk, grid, runs]`; they are valid from `first` to `stop`.
-    """
+
+def _play_block(
+    shared: Shared, state: Any, keys: Array, *, grid_size: int, dtype: np.dtype
+) -> tuple[Any, Recorded]:
+    """The same for the runs of one block."""
+    agents, world, inputs, begin, first, stop = shared
 
     def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
         over_runs = jax.vmap(one, in_axes=(None, 0, 0))
@@ -160,6 +166,42 @@ def play_chunk(
     )
     recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
     return jax.lax.fori_loop(first, stop, episode, (state, recorded))
+
+
+def program_of(task: Task, split: Split) -> Any:
+    """The program that plays a task, lowered for its compiler from shapes alone."""
+    dtype = np.dtype(task.precision)
+    grid, agents = lower(task.agent, dtype)
+    world = task.environment.world(dtype, needs=task.agent.needs)
+    path = jax.ShapeDtypeStruct((task.chunk_size, *task.environment.at(np.arange(1)).shape[1:]), dtype)
+    states = init_states.eval_shape(agents, world, math.prod(grid))
+    keys = jax.ShapeDtypeStruct((len(split.runs), 2), np.uint32)
+
+    def placed(tree: Any, axis: int | None = None) -> Any:
+        place = split.place(axis)
+        shapes = jax.eval_shape(lambda each: each, tree)
+        return jax.tree.map(lambda leaf: leaf.update(sharding=place), shapes)
+
+    shared = Shared(
+        agents, placed(world), placed(chunk_inputs.eval_shape(world, path)), 0, 0, task.chunk_size
+    )
+    state = placed(of_all_runs.eval_shape(states, split), 1)
+    return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), dtype, split)
+
+
+def split_of(task: Task) -> Split:
+    """The runs of a task over all devices of its kind.
+
+    JAX's routines for matrices, which are not XLA's, wait for threads of the pool that they run in. Called
+    from several CPU devices at once they may all wait, for ever: a program that has any runs on one.
+    """
+    devices = find_devices(task.device)
+    split = Split.of(devices, task.num_runs)
+    if len(split.devices) == 1 or devices[0].platform != "cpu":
+        return split
+    with own_settings(devices[0]):
+        may_wait = FOREIGN_CALL in program_of(task, split).as_text()
+    return Split.of(devices[:1], task.num_runs) if may_wait else split
 
 
 def num_programs() -> int:

@@ -13,14 +13,8 @@ import numpy as np
 
 from driftwise.base.extras import needed_by
 from driftwise.base.memory import free_memory, require_room, size_of
-from driftwise.simulation.program import (
-    chunk_inputs,
-    find_device,
-    init_states,
-    lower,
-    own_settings,
-    play_chunk,
-)
+from driftwise.simulation.devices import Split, find_devices
+from driftwise.simulation.program import init_states, lower, own_settings, program_of
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.tasks import RUNS_OF_A_TASK, Task
 
@@ -57,30 +51,30 @@ def _require_room_to_run(tasks: Sequence[Task], at_once: int) -> None:
 
 
 def running(task: Task) -> int:
-    """Bytes that a task takes on its device while it runs.
+    """Bytes that a task takes while it runs: in this machine's memory, or else on each of its devices.
 
     States, plans and records follow from shapes. Only where that is a large part of the memory, the program
     is compiled, and the compiler asked.
     """
-    dtype, spec, device = np.dtype(task.precision), task.agent.spec, find_device(task.device)
+    dtype, spec = np.dtype(task.precision), task.agent.spec
+    split = Split.of(find_devices(task.device), task.num_runs)
+    device, num_devices = split.devices[0], len(split.devices)
+    copies = num_devices if device.memory_stats() is None else 1  # CPUs share one memory
     grid, agents = lower(task.agent, dtype)
-    batch = math.prod(grid), task.num_runs
+    batch = math.prod(grid), len(split.runs) // num_devices
     world = task.environment.world(dtype, needs=task.agent.needs)
-    keys = jax.ShapeDtypeStruct((task.num_runs, 2), np.uint32)
     with own_settings(device):
-        states = init_states.eval_shape(agents, world, keys, batch[0])
+        states = batch[1] * _bytes(init_states.eval_shape(agents, world, batch[0]))
         plan = spec.horizon, spec.num_states, spec.num_actions  # Q, and the bonus and the policy
         others = 3 * size_of((*batch, *plan), (*batch, task.chunk_size), itemsize=dtype.itemsize)
-        known, free = _bytes(world) + _bytes(states) + others, _free(task)
+        known, free = copies * (_bytes(world) + states + others), _free(task)
         if not known <= free < USUAL * known:
             return known
-        path = jax.ShapeDtypeStruct((task.chunk_size, *task.environment.at(np.arange(1)).shape[1:]), dtype)
-        given = agents, world, states, chunk_inputs.eval_shape(world, path), keys, 0, 0, task.chunk_size
-        found = play_chunk.lower(*given, batch[0], dtype).compile().memory_analysis()
+        found = program_of(task, split).compile().memory_analysis()
     if found is None:  # this compiler does not tell
         return known
     taken = found.argument_size_in_bytes + found.output_size_in_bytes + found.temp_size_in_bytes
-    return taken - found.alias_size_in_bytes
+    return copies * (taken - found.alias_size_in_bytes)
 
 
 def _curves(task: Task) -> int:
@@ -99,7 +93,7 @@ def _sizes(task: Task, *more: str) -> str:
 
 def _free(task: Task) -> int:
     """Bytes that are free on the device of a task."""
-    stats = find_device(task.device).memory_stats()  # CPUs have none
+    stats = find_devices(task.device)[0].memory_stats()  # CPUs have none
     return free_memory() if stats is None else stats["bytes_limit"] - stats["bytes_in_use"]
 
 

@@ -26,14 +26,17 @@ from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.chunks import Chunks, OnChunk
 from driftwise.simulation.compilation import keep_compiled
+from driftwise.simulation.devices import collect, find_devices
 from driftwise.simulation.program import (
+    Shared,
     chunk_inputs,
-    find_device,
     init_states,
     lower,
+    of_all_runs,
     own_settings,
     play_chunk,
     run_keys,
+    split_of,
 )
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, joint_origin, result_curves
 from driftwise.simulation.room import require_room_for, telling_of_memory
@@ -161,7 +164,7 @@ class Simulation:
 
     @functools.cached_property
     def _device(self) -> Any:
-        return find_device(self.task.device)
+        return find_devices(self.task.device)[0]
 
     def _begin(self) -> None:
         """Put the world and the agents' first states on the device, unless they are there."""
@@ -169,10 +172,14 @@ class Simulation:
             return
         keep_compiled()
         task = self.task
+        self._split = split_of(task)
         with own_settings(self._device), telling_of_memory(task):
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
-            self._keys = run_keys(random.key(task.seed), task.first_run + np.arange(task.num_runs))
-            self._state = init_states(self._lowered, self._world, self._keys, self._grid_size)
+            self._everywhere = jax.device_put(self._world, self._split.place())
+            keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
+            self._keys = jax.device_put(keys, self._split.place(0))
+            states = init_states(self._lowered, self._world, self._grid_size)
+            self._state = of_all_runs(states, self._split)
 
     def advance(self, seconds: float | None = None) -> None:
         """Play the next episodes to the end of their chunk; for about so many `seconds`, if they are given.
@@ -192,12 +199,13 @@ class Simulation:
         if first == 0 or self._inputs is None:
             path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
             with own_settings(self._device), telling_of_memory(task):
-                self._inputs = chunk_inputs(self._world, path)
+                self._inputs = jax.device_put(chunk_inputs(self._world, path), self._split.place())
         with own_settings(self._device), telling_of_memory(task):
-            given = self._lowered, self._world, self._state, self._inputs, self._keys
             bounds = begin, played.start, played.stop
-            self._state, recorded = play_chunk(*given, *bounds, self._grid_size, self._dtype)
-            record, diagnostics = jax.device_get(recorded)
+            shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
+            given = shared, self._state, self._keys
+            self._state, recorded = play_chunk(*given, self._grid_size, self._dtype, self._split)
+            record, diagnostics = collect(recorded, task.num_runs, axis=2)
         if not np.isfinite(record.value[played]).all():
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
@@ -218,7 +226,8 @@ class Simulation:
         """Everything that `restore` needs; of a finished simulation, the states only if they are small."""
         if not self.finished:
             self._begin()
-        count, leaves = self._shape(self.done)[0], jax.device_get(jax.tree.leaves(self._state))
+        count = self._shape(self.done)[0]
+        leaves = collect(jax.tree.leaves(self._state), self.task.num_runs, axis=1)
         curves = {name: sums[:count].copy() for name, sums in self.sums.items()}
         if self.finished and sum(leaf.nbytes for leaf in leaves) > SMALL:
             leaves = []  # whoever wants more episodes plays all of them again
@@ -256,7 +265,8 @@ class Simulation:
             raise ArgumentError("checkpoint", OF_SAME, checkpoint, "other arrays")
         curves = np.dtype(np.float64), self._shape(done)
         kinds = dict.fromkeys((*CURVES, *diagnostics), curves)
-        kinds |= {name: (leaf.dtype, leaf.shape) for name, leaf in zip(names, leaves, strict=True)}
+        shapes = [(len(leaf), self.task.num_runs, *leaf.shape[2:]) for leaf in leaves]
+        kinds |= {name: (leaf.dtype, shape) for name, leaf, shape in zip(names, leaves, shapes, strict=True)}
         for name, kind in kinds.items():
             _require_array(checkpoint, name, kind)
         for name in CURVES:
@@ -264,9 +274,9 @@ class Simulation:
                 raise ArgumentError("checkpoint", OF_SAME, checkpoint, f"{name} that are not finite")
         self._state = self._inputs = None
         if structure is not None:
-            state = jax.tree.unflatten(structure, [checkpoint[name] for name in names])
+            state = jax.tree.unflatten(structure, [checkpoint[name][:, self._split.runs] for name in names])
             with own_settings(self._device):
-                self._state = jax.device_put(state)
+                self._state = jax.device_put(state, self._split.place(1))
         self._before = json.loads(str(checkpoint["origin"]))
         self.sums.clear()
         for name in (*CURVES, *diagnostics):
@@ -280,7 +290,7 @@ class Simulation:
         played = {name: sums[:count] for name, sums in self.sums.items()}
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
-        state = jax.device_get(self._state.state) if keep_state else None
+        state = collect(self._state.state, task.num_runs, axis=1) if keep_state else None
         return Result(
             **result_curves(played, lengths, self._grid),
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),

@@ -18,6 +18,7 @@ from typing import Any
 
 from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import require_count
+from driftwise.simulation.devices import num_cores, use_cpus
 from driftwise.simulation.running import EngineError, Look, Report, run_task
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -78,7 +79,7 @@ class Processes:
             min(self.workers, len(tasks)),
             mp_context=context,
             initializer=_prepare,
-            initargs=(board, loaded_plugins()),
+            initargs=(board, loaded_plugins(), max(1, num_cores() // self.workers)),
         )
         futures: dict[Future, int] = {}
         finished: list[int] = []
@@ -144,9 +145,10 @@ _board: _Board
 _busy = _ending = False
 
 
-def _prepare(board: _Board, plugins: Plugins) -> None:
+def _prepare(board: _Board, plugins: Plugins, cpus: int) -> None:
     global _board
     _board = board
+    use_cpus(cpus)  # its share of the cores
     load_plugins(*plugins)
     threading.Thread(target=_follow, daemon=True).start()
     signal.signal(signal.SIGTERM, _end)

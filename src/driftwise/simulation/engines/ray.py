@@ -24,6 +24,7 @@ from driftwise.base.files import replace_file
 from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation import checkpoints
+from driftwise.simulation.devices import use_cpus
 from driftwise.simulation.running import EngineError, Look, Report
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -135,6 +136,7 @@ def _work(
     except ArgumentError as error:
         raise EngineError(f"nodes of the Ray cluster have to have the plugins of a run: {error}") from None
     task: Task = pickle.loads(content)
+    use_cpus(1)  # that Ray gave it
 
     def put(checkpoint: bytes | None) -> None:  # and do not wait: Ray lends the CPU of who waits to others
         mailbox.put.remote(number, simulation.done, task.num_episodes, checkpoint)

@@ -1,0 +1,120 @@
+"""Devices: which ones JAX has here, and the runs of a task over them.
+
+Runs are played in blocks. Each device has some of the blocks, and plays one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.base.extras import needed_by
+from driftwise.base.types import Array
+from driftwise.base.validation import ArgumentError
+from driftwise.simulation.forks import require_own_devices
+
+with needed_by("simulate", "simulate"):
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+BLOCK = 16  # runs that a CPU plays at once: with more of them a run takes no less time
+RUNS = "runs"
+FOREIGN_CALL = "custom_call @"  # in a lowered program: a routine that XLA did not make
+
+
+def use_cpus(count: int) -> None:
+    """Let JAX have so many CPU devices, unless it has begun, or was told how many."""
+    told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
+    if not told and jax.config.jax_num_cpu_devices < 0:  # pyright: ignore[reportAttributeAccessIssue]
+        with contextlib.suppress(RuntimeError):  # it has begun
+            jax.config.update("jax_num_cpu_devices", count)
+
+
+def num_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def find_devices(name: str | None) -> tuple[Any, ...]:
+    """All devices of a kind; without a name, of the kind that JAX would take.
+
+    JAX has one CPU device by itself, and is given one for each core.
+    """
+    require_own_devices()
+    use_cpus(num_cores())
+    chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(chosen, jax.Device):
+        return (chosen,)
+    try:
+        return tuple(jax.local_devices(backend=chosen))
+    except RuntimeError:
+        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
+        raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
+
+
+class Split(NamedTuple):
+    """Runs over devices, each with as many blocks of as many runs; in the last blocks may be runs too many.
+
+    A run's last digits depend on how many are played at once. On CPUs that follows from the number of runs
+    alone, so that any number of cores gives the same bytes. An accelerator plays all that it has at once.
+    """
+
+    devices: tuple[Any, ...]
+    num_runs: int
+    num_blocks: int  # of each device
+    size: int  # runs of a block
+
+    @classmethod
+    def of(cls, devices: tuple[Any, ...], num_runs: int) -> Split:
+        on_cpus = devices[0].platform == "cpu"
+        size = -(-num_runs // (-(-num_runs // BLOCK) if on_cpus else len(devices)))
+        num_blocks = -(-num_runs // size)
+        of_device = -(-num_blocks // len(devices))
+        return cls(devices[: -(-num_blocks // of_device)], num_runs, of_device, size)
+
+    @property
+    def runs(self) -> np.ndarray:
+        """Numbers of the runs as they are played; the last one also in place of those too many."""
+        return np.minimum(np.arange(len(self.devices) * self.num_blocks * self.size), self.num_runs - 1)
+
+    def place(self, axis: int | None = None) -> NamedSharding:
+        """The place of arrays that have runs along an axis; without one, all of it on every device."""
+        spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, RUNS)
+        return NamedSharding(Mesh(np.array(self.devices), (RUNS,)), spec)
+
+    def spread(self, play: Callable[..., Any]) -> Callable[..., Any]:
+        """`play(shared, state, keys)` of a block, as a function of all runs that works on all devices.
+
+        States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs]`.
+        """
+
+        def on_device(shared: Any, state: Any, keys: Array) -> tuple[Any, Any]:
+            blocks = jax.tree.map(functools.partial(self._cut, axis=1), state), self._cut(keys, axis=0)
+            state, recorded = jax.lax.map(lambda block: play(shared, *block), blocks)
+            joined = jax.tree.map(functools.partial(self._join, axis=1), state)
+            return joined, jax.tree.map(functools.partial(self._join, axis=2), recorded)
+
+        shared, keys, states, records = (self.place(axis).spec for axis in (None, 0, 1, 2))
+        mesh, given, made = self.place().mesh, (shared, states, keys), (states, records)
+        return jax.shard_map(on_device, mesh=mesh, in_specs=given, out_specs=made, check_vma=False)
+
+    def _cut(self, leaf: Array, axis: int) -> Array:
+        """Blocks of the runs along an axis, first."""
+        shape = *leaf.shape[:axis], self.num_blocks, self.size, *leaf.shape[axis + 1 :]
+        return jnp.moveaxis(leaf.reshape(shape), axis, 0)
+
+    def _join(self, leaf: Array, axis: int) -> Array:
+        """The inverse of `_cut`."""
+        moved = jnp.moveaxis(leaf, 0, axis)
+        return moved.reshape(*moved.shape[:axis], -1, *moved.shape[axis + 2 :])
+
+
+def collect(tree: Any, num_runs: int, axis: int) -> Any:
+    """NumPy arrays of arrays that have runs along an axis, without those too many."""
+    return jax.tree.map(lambda leaf: leaf.take(range(num_runs), axis), jax.device_get(tree))

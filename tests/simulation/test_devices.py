@@ -1,0 +1,147 @@
+"""Runs over several devices: the same bytes as on one, from programs that cannot wait for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import opt_wlsvi
+from driftwise.simulation import devices
+from driftwise.simulation.devices import Split, use_cpus
+from driftwise.simulation.program import split_of
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import Task
+from tests.examples import NUM_EPISODES, NUM_RUNS, bandit_agent, make_bandit
+
+
+class Device(NamedTuple):
+    platform: str
+    number: int
+
+
+def split(platform: str, num_devices: int, num_runs: int) -> Split:
+    return Split.of(tuple(Device(platform, number) for number in range(num_devices)), num_runs)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_every_run_is_played_and_no_device_has_only_runs_too_many(platform: str) -> None:
+    for num_devices in range(1, 9):
+        for num_runs in range(1, 140):
+            found = split(platform, num_devices, num_runs)
+            shares = found.runs.reshape(len(found.devices), -1)
+            assert shares.shape[1] == found.num_blocks * found.size
+            assert list(dict.fromkeys(found.runs.tolist())) == list(range(num_runs))
+            assert len(np.unique(shares[:, 0])) == len(found.devices) <= num_devices
+
+
+def test_on_cpus_the_runs_played_at_once_do_not_depend_on_the_number_of_devices() -> None:
+    for num_runs in (1, 16, 17, 50, 64, 1000):
+        assert len({split("cpu", num_devices, num_runs).size for num_devices in range(1, 70)}) == 1
+
+
+def test_all_gpus_have_runs_and_each_plays_its_own_at_once() -> None:
+    found = split("gpu", 4, 8192)
+    assert (len(found.devices), found.num_blocks, found.size) == (4, 1, 2048)
+
+
+def test_runs_over_several_devices_are_those_of_one_bit_for_bit_also_from_its_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "BLOCK", 2)  # 3 runs are 2 blocks, with a run too many
+    sizes: dict[str, int] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
+    task = Task(bandit_agent("d_lin_ucb"), make_bandit(), **sizes)
+    assert len(split_of(task).devices) == 2
+    with jax.default_device(jax.devices("cpu")[0]):
+        one = Simulation(task)
+        assert len(split_of(task).devices) == 1
+        one.advance()
+        middle = one.checkpoint()
+        while not one.finished:
+            one.advance()
+    several = Simulation(task)
+    several.advance()
+    _assert_same(middle, several.checkpoint())
+    several.restore(middle)
+    while not several.finished:
+        several.advance()
+    _assert_same(one.checkpoint(), several.checkpoint())
+
+
+def _assert_same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    """Curves and states are the same bytes; times are not."""
+    assert first.keys() == second.keys()
+    for name in first.keys() - {"seconds", "origin"}:
+        assert first[name].tobytes() == second[name].tobytes(), name
+
+
+def test_a_program_that_calls_routines_which_wait_for_threads_runs_on_one_cpu() -> None:
+    environment = dw.environments.random_linear_mdp(
+        num_states=18, num_actions=1, dim=17, horizon=1, drift=dw.drift.Constant()
+    )
+    large = opt_wlsvi(environment.spec, rate=0.9, radius=1.0)
+    found = split_of(Task(large, environment, num_episodes=1, num_runs=64))
+    assert (len(found.devices), found.num_blocks, found.size) == (1, 4, 16)
+
+
+def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, told = jax.local_device_count("cpu"), []
+    use_cpus(before + 1)  # JAX has begun
+    assert jax.local_device_count("cpu") == before
+    monkeypatch.setattr(jax.config, "update", lambda *setting: told.append(setting))
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    use_cpus(before + 1)
+    assert told == []
+
+
+PROGRAM = """
+import hashlib, sys
+import jax
+import driftwise as dw
+from driftwise.simulation.program import split_of
+from driftwise.simulation.tasks import Task
+from tests.examples import agent, bandit_agent, make, make_bandit
+
+large = dw.environments.random_linear_mdp(num_states=30, num_actions=5, dim=20, horizon=5)
+for own, environment in (
+    (agent("opt_wlsvi"), make()),
+    (bandit_agent("d_lin_ucb"), make_bandit()),
+    (agent("opt_rlsvi"), make()),
+    (agent("oppo"), make()),
+    (dw.algorithms.opt_wlsvi(large.spec, rate=0.9, radius=1.0), large),
+):
+    result = dw.simulate(own, environment, num_episodes=300, num_runs=35, keep_state=True)
+    leaves = result.values, result.regret, *jax.tree.leaves(result.state)
+    print(hashlib.sha256(b"".join(leaf.tobytes() for leaf in leaves)).hexdigest())
+task = Task(agent("opt_wlsvi"), make(), num_episodes=300, num_runs=35)
+print(len(split_of(task).devices), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_the_number_of_devices_changes_no_byte_of_optimised_programs_and_none_hangs() -> None:
+    root = Path(__file__).parents[2]
+    environ = {key: value for key, value in os.environ.items() if key != "JAX_NUM_CPU_DEVICES"}
+    environ["PYTHONPATH"] = os.pathsep.join([str(root / "src"), str(root)])
+
+    def run(count: int) -> Any:
+        flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={count}"}
+        return subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env=environ | flags,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        )
+
+    one, four = run(1), run(4)
+    assert (one.stderr.split()[-1], four.stderr.split()[-1]) == ("1", "3")  # 35 runs are three blocks
+    assert one.stdout == four.stdout
