@@ -14,7 +14,8 @@ from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
-from driftwise.base.types import Episode, Forgetting, Moments, Spec
+from driftwise.base.part import PARTS
+from driftwise.base.types import Episode, Forgetting, Moments, Spec, WeightFunction
 from driftwise.online import Bandit
 from driftwise.online.bandits.anchored import LARGE
 from driftwise.online.bandits.apart import Apart
@@ -28,6 +29,7 @@ from driftwise.parts.caution import Caution
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import Exploration, Thompson, Ucb
 from driftwise.parts.forgetting import (
+    DirectionalForgetting,
     ExponentialWeights,
     NoForgetting,
     PeriodicRestart,
@@ -38,7 +40,7 @@ from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import ConfidenceRadius
 from tests.online.streams import bits, make
 from tests.reference import adaptive as definition
-from tests.reference.many_rewards import Together, index, sums_of
+from tests.reference.many_rewards import Together, directional_sums, index, sums_of
 
 DIM, NUM = 3, 17
 RADIUS = ConfidenceRadius(noise_scale=0.3, information="count", spread="epochs", shares=1)
@@ -49,6 +51,7 @@ FORGETTINGS = [
     PeriodicRestart(5),
     RestartAt((3, 11)),
     ClockWeights(3.0, reference="last"),
+    DirectionalForgetting(0.8),
 ]
 EXPLORATIONS = [Ucb(RADIUS, "single"), Ucb(RADIUS, "sandwich"), Thompson(RADIUS)]
 
@@ -88,7 +91,11 @@ def lead(decider: Decider, together: list[Together]) -> None:
 @pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
 def test_sums_and_scores_are_those_of_all_rewards_one_by_one(forgetting, exploration):
     together, arms = groups(), np.eye(DIM)
-    expected = sums_of(together, list(forgetting.weights(NUM)), ridge=1.0)
+    if isinstance(forgetting, WeightFunction):
+        expected = sums_of(together, list(forgetting.weights(NUM)), ridge=1.0)
+    else:
+        squares = exploration.uses_gram_sq
+        expected = directional_sums(together, forgetting.rate, ridge=1.0, squares=squares)
     for decider in deciders_of(agent_of(forgetting, exploration)):
         lead(decider, together)
         state = decider.state
@@ -104,7 +111,9 @@ def test_sums_and_scores_are_those_of_all_rewards_one_by_one(forgetting, explora
             np.testing.assert_allclose(decider.offer(arms, 0, NUM - 1.0).scores, scores, rtol=1e-12)
 
 
-def test_every_decider_of_least_squares_is_among_them():
+def test_every_decider_of_least_squares_and_every_forgetting_is_among_them():
+    ours = (cls for cls in PARTS.values() if cls.__module__.startswith("driftwise."))
+    assert {type(each) for each in FORGETTINGS} == {cls for cls in ours if issubclass(cls, Forgetting)}
     kinds = {
         type(decider)
         for forgetting in FORGETTINGS

@@ -47,6 +47,25 @@ def sums_of(
     return Sums(gram, gram_sq, cross, total, total_sq)
 
 
+def directional_sums(groups: Sequence[Together], rate: float, ridge: float, *, squares: bool) -> Sums:
+    """Each group takes from what is known in its direction once, and every reward is then added for itself.
+
+    In the place of counts are the traces, less that of the ridge. Without `squares`, Λ stands for Λ̃.
+    """
+    dim = len(groups[0].features)
+    gram, gram_sq, cross = ridge * np.eye(dim), ridge * np.eye(dim), np.zeros(dim)
+    for phi, rewards in groups:
+        keeps = np.eye(dim) - (1 - rate) * np.outer(gram @ phi, phi) / (phi @ gram @ phi)
+        gram, gram_sq, cross = keeps @ gram, keeps @ gram_sq @ keeps.T, keeps @ cross
+        for reward in rewards:
+            gram = gram + np.outer(phi, phi)
+            gram_sq = gram_sq + np.outer(phi, phi)
+            cross = cross + reward * phi
+    gram_sq = gram_sq if squares else gram
+    counts = (max(float(np.trace(each)) - dim * ridge, 0.0) for each in (gram, gram_sq))
+    return Sums(gram, gram_sq, cross, *counts)
+
+
 def index(sums: Sums, arms: np.ndarray, *, noise_scale: float, delta: float, sandwich: bool) -> np.ndarray:
     """`xᵀθ + (√λ + σ√(2 log(1/δ) + d log(1 + Σω²/(λd))))‖x‖` with λ = 1, by Λ⁻¹ or by Λ⁻¹Λ̃Λ⁻¹."""
     dim = arms.shape[-1]
