@@ -15,7 +15,7 @@ from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
 from driftwise.online.bandits import anchored, apart
 from driftwise.online.bandits.ahead import Ahead, Eigen, eigen
-from driftwise.online.bandits.anchored import LARGE, LONGEST, ROUGH, SHORTEST, Anchored
+from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, life
 from driftwise.online.bandits.deciders import Direct, Draws, Planned
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.parts.exploration import Ucb
@@ -30,7 +30,7 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "restart_lin_ucb": {"period": 50},
     "robust_weight_ucb": {"rate": 0.9, "corruption": 2.0},
 }
-NUM = SHORTEST + 40  # more rounds than an anchor lives
+LIFE = life(1000)  # of an anchor of many dimensions, for those of few
 
 
 def offers(num: int) -> list[tuple[np.ndarray, float]]:
@@ -40,14 +40,15 @@ def offers(num: int) -> list[tuple[np.ndarray, float]]:
 
 @pytest.mark.parametrize(("ridge", "rough"), [(1.0, ROUGH), (1e-6, ROUGH), (1e-3, apart.ROUGH)])
 @pytest.mark.parametrize(("rate", "length"), [(1.0, None), (0.999, None), (0.5, None), (1.0, 10)])
-def test_the_error_stays_within_its_bound(rate, length, ridge, rough):
+def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, rough):
     """That is the rounding of any inverse, with room for that of a whole anchor, and εR² on top."""
-    rounding = LONGEST * np.finfo(float).eps
+    monkeypatch.setattr(anchored, "life", lambda dim: LIFE)
+    rounding = LIFE * np.finfo(float).eps
     bound = max(1e-11, np.finfo(float).eps * rough**2)
     rng, dim = np.random.default_rng(1), 7
     gram, window = ridge * np.eye(dim), deque()
     inverse = Anchored(lambda: gram, dim, ridge, rough=rough)
-    for _ in range(3 * LONGEST):
+    for _ in range(3 * LIFE):
         features = rng.normal(size=dim) * (rng.uniform(size=dim) < 0.4)
         gram = rate * gram + (1 - rate) * ridge * np.eye(dim) + np.outer(features, features)
         inverse.shrunk(rate)
@@ -89,7 +90,7 @@ def test_with_many_dimensions_any_forgetting_may_come():
 def require_as_planned(agent: Agent) -> None:
     direct, planned = decider_of(agent, 3), Planned(agent, Draws(3))
     assert isinstance(direct, Direct)
-    for t, (arms, reward) in enumerate(offers(NUM)):
+    for t, (arms, reward) in enumerate(offers(2 * life(LARGE))):
         fast, slow = direct.offer(arms, t), planned.offer(arms, t)
         arm = int(fast.scores.argmax())
         assert arm == slow.scores.argmax()
@@ -125,16 +126,17 @@ class Late:
         return eigen(self._matrix)
 
 
-@pytest.mark.parametrize("asked", [1, 7, 2 * LONGEST])
+@pytest.mark.parametrize("asked", [1, 7, 2 * LIFE])
 def test_numbers_do_not_depend_on_when_a_thread_is_done_nor_on_who_asks_in_between(monkeypatch, asked):
     """Where nobody asks for longer than an anchor lives, the next question sets one anew."""
+    monkeypatch.setattr(anchored, "life", lambda dim: LIFE)
     found = list[np.ndarray]()
     for made in (Ahead, Late):
         monkeypatch.setattr(anchored, "Ahead", made)
         rng, dim = np.random.default_rng(6), 6
         gram = np.eye(dim)
         inverse = Anchored(lambda: gram, dim, 1.0)  # noqa: B023
-        for t in range(5 * LONGEST):
+        for t in range(5 * LIFE):
             features = rng.normal(size=dim)
             gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
             inverse.shrunk(0.9)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit
-from driftwise.online.bandits import anchored
-from driftwise.online.bandits.anchored import LARGE, LONGEST, SHORTEST
+from driftwise.online.bandits import anchored, apart
+from driftwise.online.bandits.anchored import LARGE, life
 from driftwise.online.bandits.apart import Apart
 from driftwise.online.bandits.deciders import Draws, Planned
 from driftwise.online.bandits.memories import Memories, Sums, Together
@@ -15,6 +15,13 @@ from driftwise.online.limits import silently
 from tests.online.streams import bits
 
 DIM, RATES, RIDGES = 5, np.array([0.7, 0.99, 1.0]), np.full(3, 0.1)
+LIFE = life(500)  # of an anchor of many dimensions, for those of few
+
+
+@pytest.fixture
+def long_lives(monkeypatch):
+    for module in (anchored, apart):
+        monkeypatch.setattr(module, "life", lambda dim: LIFE)
 
 
 def first_sums(squared: bool = True) -> Sums:
@@ -33,6 +40,7 @@ def test_a_matrix_that_rounding_has_made_indefinite_still_forecasts():
     np.testing.assert_allclose(variance, direction @ features)
 
 
+@pytest.mark.usefixtures("long_lives")
 @pytest.mark.parametrize("squared", [True, False])
 def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squared):
     """Eight digits, through anchors of all ages, sums that are asked for in between, and a fresh start."""
@@ -40,7 +48,7 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
     for kind in (Together, Apart):
         both.append(kind(RATES, RIDGES, first_sums(squared)))
     one, other = both
-    for t in range(2 * LONGEST + SHORTEST // 2):
+    for t in range(3 * LIFE + LIFE // 2):
         arms, reward = rng.normal(size=(4, DIM)) * (rng.uniform(size=DIM) < 0.5), float(rng.normal())
         for j in range(len(RATES)):
             for pair in zip(one.estimate(j, arms), other.estimate(j, arms), strict=True):
@@ -58,18 +66,19 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
                     np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.usefixtures("long_lives")
 def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     """After the first decision nobody waits for eigenvectors, not even a memory that starts anew."""
     memories, at_once, begun, found = Apart(RATES, RIDGES, first_sums()), list[int](), list[int](), []
     plain, ahead = anchored.eigen, anchored.Ahead
     monkeypatch.setattr(anchored, "eigen", lambda gram: at_once.append(1) or plain(gram))
     monkeypatch.setattr(anchored, "Ahead", lambda gram: begun.append(1) or ahead(gram))
-    for t in range(4 * SHORTEST):
+    for t in range(4 * LIFE):
         begun.clear()
         memories.forecast(np.full(DIM, 0.1), 0.0)
         memories.absorb(np.full(DIM, 0.1), 0.0)
         found.append(len(begun))
-        if t == SHORTEST:
+        if t == LIFE:
             memories.renew(0)
     assert len(at_once) == len(RATES)
     assert max(found) == 1

@@ -19,6 +19,9 @@ class Eigen(NamedTuple):
 
 def eigen(matrix: np.ndarray) -> Eigen:
     """Eigenvalues and eigenvectors of one symmetric matrix."""
+    diagonal = matrix.diagonal()
+    if np.count_nonzero(matrix) == np.count_nonzero(diagonal):  # as every agent begins
+        return Eigen(diagonal.copy(), np.eye(len(matrix)))
     try:
         return Eigen(*np.linalg.eigh(matrix))
     except np.linalg.LinAlgError:

@@ -14,13 +14,17 @@ from driftwise.online.bandits.ahead import Ahead, eigen
 from driftwise.online.bandits.anchor import Anchor
 
 LARGE = 150  # dimensions from which on an anchor is faster
-SHORTEST, LONGEST = 64, 144  # changes of the gram before the anchor is set anew, by its dimension
-AHEAD = 0.11  # of a life: for so long the next anchor is in the making
+AHEAD = 0.11  # of an anchor's life: for so long the next one is in the making
 CHANGES = 2  # of the gram between two questions, at most: one comes, one leaves
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
 
 Gram = Callable[[], np.ndarray]  # Λ as it is now
+
+
+def life(dim: int) -> int:
+    """Changes of the gram that an anchor lives through: `n` of the least cost `O(d³/n + n²d)` of each."""
+    return math.ceil(1.4 * dim ** (2 / 3))
 
 
 class Inverse(Protocol):
@@ -65,7 +69,7 @@ class Fresh:
 class Anchored:
     r"""The inverse from an `Anchor`, which is set anew again and again.
 
-    An anchor lives for at most `LONGEST` changes, and as long as its $R$ is at most `STRETCH`: so the error
+    An anchor lives for at most `life(dim)` changes, and as long as its $R$ is at most `STRETCH`: so the error
     stays below $\max(10^{-11}, \varepsilon\,\mathtt{rough}^2)$, on top of the
     $\varepsilon\,\kappa(\Lambda)$ of any inverse. The gram itself is asked for by new anchors alone.
 
@@ -80,7 +84,7 @@ class Anchored:
     ) -> None:
         """An inverse whose first anchor lives for a share `first` of what others do."""
         self._gram, self._ridge, self._rough = gram, ridge, rough
-        longest = min(max(SHORTEST, dim // 4), LONGEST)  # the more it costs
+        longest = life(dim)
         self._lives = chain([math.ceil(first * longest)], repeat(longest))
         self._lead = math.ceil(AHEAD * longest)
         self._samples = np.empty((longest + CHANGES, dim))

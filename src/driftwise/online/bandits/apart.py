@@ -6,7 +6,7 @@ import numpy as np
 
 from driftwise.base.types import Forecast
 from driftwise.online.bandits.anchor import Anchor
-from driftwise.online.bandits.anchored import LONGEST, Anchored
+from driftwise.online.bandits.anchored import Anchored, life
 from driftwise.online.bandits.fading import Fading
 from driftwise.online.bandits.memories import Estimates, Sums
 
@@ -60,7 +60,9 @@ class Memory:
 
     def __init__(self, grams: np.ndarray, cross: np.ndarray, rate: float, ridge: float, turn: float) -> None:
         powers = enumerate(grams, start=1)
-        self._sums = [Fading(gram, rate**power, ridge, LONGEST) for power, gram in powers]  # Λ and any Λ̃
+        self._sums = [
+            Fading(gram, rate**power, ridge, life(len(cross))) for power, gram in powers
+        ]  # Λ and any Λ̃
         self._cross, self._rate = cross, rate
         self._inverse = Anchored(self._sums[0].now, len(cross), ridge, rough=ROUGH, first=turn)
         self._anchor: Anchor | None = None  # whose coordinates the next two are in
