@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import Any
 
@@ -146,6 +147,15 @@ def test_numbers_do_not_depend_on_when_a_thread_is_done_nor_on_who_asks_in_betwe
                 np.testing.assert_allclose(found[-1], np.linalg.inv(gram), rtol=0, atol=1e-12)
     first, second = found[: len(found) // 2], found[len(found) // 2 :]
     assert all(np.array_equal(*pair) for pair in zip(first, second, strict=True))
+
+
+def test_eigenvectors_need_no_thread(monkeypatch):
+    def none_left(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_allclose(Ahead(matrix).result().values, [1.0, 3.0])
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():

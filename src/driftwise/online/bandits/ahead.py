@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import NamedTuple
 
@@ -55,11 +56,13 @@ class Ahead:
     def __init__(self, matrix: np.ndarray) -> None:
         self._matrix, self._found = matrix, None
         self._thread = threading.Thread(target=self._make, name="driftwise-eigenvectors")
-        self._thread.start()
+        with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
+            self._thread.start()
 
     def result(self) -> Eigen:
-        """The eigenvectors, which a child of a process that forked in between makes itself."""
-        self._thread.join()
+        """The eigenvectors, made at once where no thread has: a forked child has none."""
+        if self._thread.is_alive():
+            self._thread.join()
         return eigen(self._matrix) if self._found is None else self._found
 
     def _make(self) -> None:
