@@ -59,6 +59,7 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
             leaving = window.popleft()
             gram = ridge * np.eye(dim) + np.array(window).T @ np.array(window)
             inverse.added(leaving, -1.0)
+        inverse.settle()
         arms = rng.normal(size=(3, dim))
         exact = np.linalg.solve(gram, arms.T).T
         error = np.abs(inverse.map(arms) - exact).max() / np.abs(exact).max()
@@ -127,26 +128,30 @@ class Late:
         return eigen(self._matrix)
 
 
-@pytest.mark.parametrize("asked", [1, 7, 2 * LIFE])
-def test_numbers_do_not_depend_on_when_a_thread_is_done_nor_on_who_asks_in_between(monkeypatch, asked):
-    """Where nobody asks for longer than an anchor lives, the next question sets one anew."""
+@pytest.mark.parametrize(("made", "asked"), [(Late, 1), (Ahead, 7), (Late, 2 * LIFE)])
+def test_numbers_depend_neither_on_when_a_thread_is_done_nor_on_who_asks(monkeypatch, made, asked):
     monkeypatch.setattr(anchored, "life", lambda dim: LIFE)
-    found = list[np.ndarray]()
-    for made in (Ahead, Late):
-        monkeypatch.setattr(anchored, "Ahead", made)
-        rng, dim = np.random.default_rng(6), 6
-        gram = np.eye(dim)
-        inverse = Anchored(lambda: gram, dim, 1.0)  # noqa: B023
-        for t in range(5 * LIFE):
-            features = rng.normal(size=dim)
-            gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
-            inverse.shrunk(0.9)
-            inverse.added(features, 1.0)
-            if t % asked == 0:
-                found.append(inverse.map(np.eye(dim)))
-                np.testing.assert_allclose(found[-1], np.linalg.inv(gram), rtol=0, atol=1e-12)
-    first, second = found[: len(found) // 2], found[len(found) // 2 :]
-    assert all(np.array_equal(*pair) for pair in zip(first, second, strict=True))
+    every = mapped(1)
+    monkeypatch.setattr(anchored, "Ahead", made)
+    for number, inverse in mapped(asked).items():
+        assert np.array_equal(inverse, every[number])
+
+
+def mapped(asked: int) -> dict[int, np.ndarray]:
+    """The inverses that are asked for, by numbers of rounds."""
+    rng, dim, found = np.random.default_rng(6), 6, {}
+    gram = np.eye(dim)
+    inverse = Anchored(lambda: gram, dim, 1.0)
+    for t in range(4 * LIFE + 1):
+        if t % asked == 0:
+            found[t] = inverse.map(np.eye(dim))
+            np.testing.assert_allclose(found[t], np.linalg.inv(gram), rtol=0, atol=1e-12)
+        features = rng.normal(size=dim)
+        gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
+        inverse.shrunk(0.9)
+        inverse.added(features, 1.0)
+        inverse.settle()
+    return found
 
 
 def test_eigenvectors_need_no_thread(monkeypatch):

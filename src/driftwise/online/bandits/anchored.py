@@ -15,7 +15,7 @@ from driftwise.online.bandits.anchor import Anchor
 
 LARGE = 150  # dimensions from which on an anchor is faster
 AHEAD = 0.11  # of an anchor's life: for so long the next one is in the making
-CHANGES = 2  # of the gram between two questions, at most: one comes, one leaves
+CHANGES = 2  # of the gram until it settles, at most: one sample comes, one leaves
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
 
@@ -28,7 +28,7 @@ def life(dim: int) -> int:
 
 
 class Inverse(Protocol):
-    """`Λ⁻¹` of a gram `[d, d]`; it is told of every change before it is asked again."""
+    """`Λ⁻¹` of a gram `[d, d]`; it is told of every change, and that it was the last, before it is asked."""
 
     def map(self, arms: np.ndarray) -> np.ndarray:
         """`Λ⁻¹x` of every arm `[num_arms, d]`, NaN where there is none."""
@@ -44,6 +44,10 @@ class Inverse(Protocol):
 
     def added(self, features: np.ndarray, sign: float) -> None:
         """The gram has become `Λ ± φφᵀ`."""
+        ...
+
+    def settle(self) -> None:
+        """The gram is what it has been told to be."""
         ...
 
 
@@ -63,6 +67,9 @@ class Fresh:
         pass
 
     def added(self, features: np.ndarray, sign: float) -> None:
+        pass
+
+    def settle(self) -> None:
         pass
 
 
@@ -109,13 +116,9 @@ class Anchored:
 
     def anchor(self) -> Anchor:
         """The anchor to take now."""
-        anchor = self._anchor
-        if anchor is None or self._num >= self._life or anchor.growth > STRETCH:
-            self._anchor = self._new_anchor(anchor)
-            return self.anchor()
-        if self._next is None and self._num >= max(self._life - self._lead, 1):
-            self._next, self._begun, self._kept = Ahead(self._gram().copy()), self._num, 1.0
-        return anchor
+        while self._anchor is None or self._anchor.growth > STRETCH:
+            self._anchor = self._new_anchor(self._anchor)
+        return self._anchor
 
     def shrunk(self, rate: float) -> None:
         if self._anchor is not None:
@@ -127,13 +130,18 @@ class Anchored:
         """The gram has become `Λ ± φφᵀ`; who has `φ` in the anchor's coordinates may say so."""
         if self._anchor is None:
             return
-        if self._num == len(self._samples):  # nobody has asked for long
-            self.reset()
-            return
         row = self._anchor.turned(features) if turned is None else turned
         self._anchor.add(row[None], 1.0, sign)
         self._samples[self._num] = features
         self._num += 1
+
+    def settle(self) -> None:
+        if self._anchor is None:
+            return
+        if self._num >= self._life:
+            self._anchor = self._new_anchor(self._anchor)
+        elif self._next is None and self._num >= self._life - self._lead:
+            self._next, self._begun, self._kept = Ahead(self._gram().copy()), self._num, 1.0
 
     def _new_anchor(self, old: Anchor | None) -> Anchor:
         """The one that was made ahead, with all that has come since then; else one of the gram as it is."""

@@ -109,3 +109,4 @@ class Memory:
         if self._rate != 1:
             self._inverse.shrunk(self._rate)
         self._inverse.added(features, 1.0, self._turned)
+        self._inverse.settle()

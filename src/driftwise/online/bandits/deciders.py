@@ -272,6 +272,7 @@ class Direct:
         grams += features[:, None] * features
         self._cross += reward * features
         self._inverse.added(features, 1.0)
+        self._inverse.settle()
         gram, gram_sq, cross, ridge, tick, held, held_sq, epoch, memory, _ = state
         sums = tick + 1, rate * held + weight, rate * rate * held_sq + weight
         self._state = Moments(gram, gram_sq, cross, ridge, *sums, epoch, memory)
@@ -285,6 +286,7 @@ class Direct:
         self._inverse.added(_enlarged(sample), 1.0)
         if leaving is not None:
             self._inverse.added(_enlarged(leaving), -1.0)
+        self._inverse.settle()
 
     def _now(self) -> np.ndarray:
         return self._gram
