@@ -123,6 +123,21 @@ def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm, inf
     map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
 
 
+def test_a_reward_that_no_memory_explains_leaves_weights_as_planned():
+    """Under a noise with light tails the density of such a reward is 0 in floating point."""
+    base = bandit_agent(
+        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.8, 0.97, 1.0)), Ucb(0.5, "single"), 0.3
+    )
+    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "zero")
+    agent = dataclasses.replace(agent, noise=LearntNoise(max_degrees=1e6))
+    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
+    assert isinstance(fast, Mixed)
+    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
+        for each in (fast, slow):
+            silently(each.learn, choose(each, arms, t), 1e9 if t == 50 else reward)
+        np.testing.assert_allclose(np.exp(fast.state.log_weights), np.exp(slow.state.log_weights), atol=1e-6)
+
+
 def test_ties_are_broken_by_the_draws_of_the_simulator():
     direct, planned = make()._decider, Planned(make().agent, Draws(3))
     chosen = [tuple(choose(each, np.eye(3), t).arm for each in (direct, planned)) for t in range(20)]

@@ -56,7 +56,7 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
         for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for each in both:
-            each.absorb(arms[0], reward)
+            each.absorb()
             if t == 40:
                 each.renew(1)
         if t % 90 in (30, 40):
@@ -76,7 +76,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     for t in range(4 * LIFE):
         begun.clear()
         memories.forecast(np.full(DIM, 0.1), 0.0)
-        memories.absorb(np.full(DIM, 0.1), 0.0)
+        memories.absorb()
         found.append(len(begun))
         if t == LIFE:
             memories.renew(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,8 @@ from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Radius, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
 from driftwise.theory.confidence import counted_information, ellipsoid_radius, log_failure
+
+NUMBERS = ("noise_scale", "norm_bound", "delta", "shares", "samples", "scale", "widening")
 
 
 @part
@@ -38,29 +41,28 @@ class ConfidenceRadius(Radius):
 
     def at(self, moments: Moments) -> Array:
         gram, current = moments.gram, moments.tick if self.spread == "rounds" else moments.epoch
-        counted = self.information == "count"
+        dim, counted, ridge = gram.shape[-1], self.information == "count", moments.ridge
+        if counted and type(current) is int:  # numbers in, a number out: ten times as fast as arrays
+            return _radius(self, dim, moments.weight_sq, current + 1, ridge, Numbers)
+        xp: Any = namespace(gram)
         seen = moments.weight_sq if counted else _log_determinant(moments)
-        values: tuple = (seen, current + 1, moments.ridge, self.noise_scale, self.norm_bound)
-        values += (self.delta, self.shares, self.samples, self.scale, self.widening)
-        xp: Any = Numbers  # of single numbers a radius is ten times as fast as of NumPy's arrays
-        if not counted or type(current) is not int:
-            xp = namespace(gram)
-            if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
-                xp, values = Numbers, tuple(map(float, values))
-            else:
-                values = tuple(xp.asarray(each, dtype=gram.dtype) for each in values)
-        seen, current, ridge, noise_scale, norm_bound, delta, shares, samples, scale, widening = values
-        value = widening + ellipsoid_radius(
-            counted_information(gram.shape[-1], xp.maximum(seen, samples), ridge, xp) if counted else seen,
-            log_failure(delta, shares, current, xp),
-            noise_scale=noise_scale,
-            norm_bound=norm_bound,
-            ridge=ridge,
-            xp=xp,
-        )
-        if type(value) is float and type(current) is int:  # numbers in, a number out
-            return scale * value
-        return namespace(gram).asarray(scale * value, dtype=gram.dtype)
+        values = [seen, current + 1, ridge, *(getattr(self, name) for name in NUMBERS)]
+        if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
+            library, values = Numbers, [float(each) for each in values]
+        else:
+            library, values = xp, [xp.asarray(each, dtype=gram.dtype) for each in values]
+        seen, current, ridge, *numbers = values
+        told = SimpleNamespace(**dict(zip(NUMBERS, numbers, strict=True)), information=self.information)
+        return xp.asarray(_radius(told, dim, seen, current, ridge, library), dtype=gram.dtype)
+
+
+def _radius(of: Any, dim: int, seen: Any, current: Any, ridge: Any, xp: Any) -> Any:
+    """The radius of a `ConfidenceRadius`, or of one whose numbers are arrays."""
+    if of.information == "count":
+        seen = counted_information(dim, xp.maximum(seen, of.samples), ridge, xp)
+    failure = log_failure(of.delta, of.shares, current, xp)
+    width = ellipsoid_radius(seen, failure, of.noise_scale, of.norm_bound, ridge, xp)
+    return of.scale * (of.widening + width)
 
 
 def _log_determinant(moments: Moments) -> Array:

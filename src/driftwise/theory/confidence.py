@@ -39,7 +39,7 @@ def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = Numbers) -
 
 
 def ellipsoid_radius(
-    information: Any, failure: Any, *, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = Numbers
+    information: Any, failure: Any, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = Numbers
 ) -> Any:
     r"""$\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$."""
     return xp.sqrt(ridge) * norm_bound + noise_scale * xp.sqrt(2 * failure + information)

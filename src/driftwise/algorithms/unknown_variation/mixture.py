@@ -152,18 +152,18 @@ class MixtureOfMemories(Wrapper):
         log_weights = self.sharing.update(state.log_weights, scores, tick)
         if self.fresh == "at_alarm":
             weights = overall(log_weights)
-            alarm, heaviest = self.alarm(weights, held, tick), weights.argmax()
+            heaviest, prior = weights.argmax(), self.sharing.prior_of_last(len(weights))
+            alarm = self.alarm(weights[-1], prior, held[-1], held[heaviest], tick)
             anew = alarm & (xp.arange(len(weights)) == len(weights) - 1)  # a mask: XLA writes rows in a loop
             base = map_tree(lambda leaf: xp.where(over_rows(anew, leaf), leaf[heaviest], leaf), base)
         squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
         return MixtureState(base, log_weights, tick, state.origin, noise)
 
-    def alarm(self, weights: Array, held: Array, tick: Array) -> Array:
-        """Whether the last memory, of weights `[J]` that hold so many episodes `[J]`, is to start anew."""
-        share = namespace(weights).minimum(ALARM * self.sharing.share_at(tick), 1 / ALARM)
-        sunk = weights[-1] <= share * self.sharing.prior_of_last(len(weights))
-        return sunk & (held[-1] > ALARM * held[weights.argmax()])
+    def alarm(self, weight: Array, prior: Array, held: Array, held_by_heaviest: Array, tick: Array) -> Array:
+        """Whether the last memory, of this weight and prior and with so many episodes, is to start anew."""
+        sunk = (weight <= ALARM * self.sharing.share_at(tick) * prior) & (weight <= prior / ALARM)
+        return sunk & (held > ALARM * held_by_heaviest)
 
     def _by_step(self, weights: Array) -> Array:
         """Weights `[J]` or `[H, J]` as `[J, H]`."""

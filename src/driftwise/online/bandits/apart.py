@@ -41,13 +41,14 @@ class Apart:
         return self._memories[j].estimate(arms)
 
     def forecast(self, features: np.ndarray, reward: float) -> Forecast:
+        self._sample = features, reward
         found = [memory.forecast(features) for memory in self._memories]
         means, variances = np.array(found).T
         return Forecast(reward - means, variances)
 
-    def absorb(self, features: np.ndarray, reward: float) -> None:
+    def absorb(self) -> None:
         for memory in self._memories:
-            memory.absorb(features, reward)
+            memory.absorb(*self._sample)
 
     def renew(self, source: int) -> None:
         self._memories[source].update()

@@ -208,7 +208,9 @@ class Direct:
         self._rate, self._rates = rate, np.array([rate, rate * rate])[:, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
         if not self._large:  # then whole matrices are faster
-            self._rates, self._refills = np.tile(self._rates, (dim, dim)), self._refills * np.eye(dim)
+            self._rates = np.tile(self._rates, (dim + 1, dim))
+            self._refills = self._refills * np.eye(dim + 1, dim)
+        self._sample = np.empty((dim + 1, 1))
         self.state = state
 
     @property
@@ -222,16 +224,20 @@ class Direct:
         self._inverse.reset()
 
     def _take(self, state: Moments) -> None:
-        """The state, in arrays of its own (Λ and any Λ̃ one after the other) and Python's numbers."""
+        """The state, in Python's numbers and one array of its own: Λ with b below it, and any Λ̃ behind."""
         num, dim = 1 if state.gram_sq is None else 2, len(state.gram[0])
-        self._grams = grams = np.concatenate([each for each in state[:num] if each is not None])
-        self._gram, self._gram_sq = grams[0], grams[1] if num == 2 else None
-        gram_sq, cross = grams[1:] if num == 2 else None, state.cross.copy()
-        self._cross = cross[0, :, 0]
+        self._sums = sums = np.zeros((num, dim + 1, dim))
+        grams, self._cross, gram_sq = sums[:, :dim], sums[0, dim], None
+        self._gram, self._gram_sq = grams[0], None
+        grams[:1], self._cross[:] = state.gram, state.cross[0, :, 0]
+        if state.gram_sq is not None:
+            gram_sq, self._gram_sq = grams[1:], grams[1]
+            gram_sq[:] = state.gram_sq
         numbers = {name: kind(getattr(state, name)) for name, kind in NUMBERS.items()}
+        cross = self._cross[None, :, None]
         self._state = state._replace(gram=grams[:1], gram_sq=gram_sq, cross=cross, **numbers)
         self._rates, self._refills = self._rates[:num], self._refills[:num]
-        self._refilled = grams.reshape(num, 1, -1)[:, :, :: dim + 1] if self._large else grams
+        self._refilled = sums.reshape(num, 1, -1)[:, :, :: dim + 1] if self._large else sums
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         try:
@@ -263,19 +269,18 @@ class Direct:
         if counted != 1:  # a sample that counts n times is one that is √n times as large
             root = math.sqrt(counted)
             features, reward = root * features, root * reward
-        grams, rate = self._grams, self._rate
+        sums, sample, rate = self._sums, self._sample, self._rate
         if rate != 1:
-            grams *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, and Λ̃ with η²
+            sums *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
             self._refilled += self._refills
-            self._cross *= rate
             self._inverse.shrunk(rate)
-        grams += features[:, None] * features
-        self._cross += reward * features
+        sample[:-1, 0], sample[-1, 0] = features, reward
+        sums += sample.dot(features[None])
         self._inverse.added(features, 1.0)
         self._inverse.settle()
         gram, gram_sq, cross, ridge, tick, held, held_sq, epoch, memory, _ = state
-        sums = tick + 1, rate * held + weight, rate * rate * held_sq + weight
-        self._state = Moments(gram, gram_sq, cross, ridge, *sums, epoch, memory)
+        counts = tick + 1, rate * held + weight, rate * rate * held_sq + weight
+        self._state = Moments(gram, gram_sq, cross, ridge, *counts, epoch, memory)
 
     def _absorb(self, sample: Sample) -> None:
         """Take in a sample where forgetting does more than to shrink."""

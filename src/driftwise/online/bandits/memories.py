@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from driftwise.base.arrays import cholesky_or_nan, mapped_or_nan, solution_or_nan
+from driftwise.base.arrays import cholesky_or_nan, map_tree, mapped_or_nan, solution_or_nan
 from driftwise.base.types import Forecast
 
-ROOM = 1e300  # on the last two diagonals: a factor is there whatever lies beside them
+ROOT = 2.0**498
+ROOM = ROOT * ROOT  # on the last two diagonals: a factor is there whatever lies beside them
 
 
 class Sums(NamedTuple):
@@ -50,7 +52,7 @@ class Memories(Protocol):
         """Errors and variances `[J]` of a sample."""
         ...
 
-    def absorb(self, features: np.ndarray, reward: float) -> None:
+    def absorb(self) -> None:
         """Learn from the sample that was forecast last."""
         ...
 
@@ -62,64 +64,76 @@ class Memories(Protocol):
 class Together:
     r"""Memories of few dimensions, whose matrices are updated and factored at once.
 
-    A memory's $\Lambda$ has two rows more: below it lie $b$ and the features that are forecast,
+    A memory's $\Lambda$ has two rows more: below it lie $b$ and the sample that is forecast, its features
+    $\phi$ and its reward $r$,
 
-    $$\begin{pmatrix} \Lambda & & \\ b^\top & \cdot & \\ \phi^\top & \cdot & \cdot\end{pmatrix}
+    $$\begin{pmatrix} \Lambda & & \\ b^\top & \rho & \\ \phi^\top & r & \cdot\end{pmatrix}
       = L L^\top \quad\Rightarrow\quad
-      L = \begin{pmatrix} L_\Lambda & & \\ b^\top L_\Lambda^{-\top} & \cdot & \\
-      \phi^\top L_\Lambda^{-\top} & \cdot & \cdot\end{pmatrix},$$
+      L = \begin{pmatrix} L_\Lambda & & \\ b^\top L_\Lambda^{-\top} & \sqrt\rho & \\
+      \phi^\top L_\Lambda^{-\top} & e/\sqrt\rho & \cdot\end{pmatrix}$$
 
-    so that one factorisation has all that $\phi^\top\Lambda^{-1}b$ and $\phi^\top\Lambda^{-1}\phi$ ask for.
+    for a $\rho$ so large that the rest is lost in rounding: the last row of one factorisation has the error
+    $e = r - \phi^\top\Lambda^{-1}b$, and $\phi^\top\Lambda^{-1}\phi$ as the square of a length.
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
-        dim = sums.cross.shape[-1]
-        self._dim, self._sample = dim, np.zeros(dim + 2)
+        dim, num = sums.cross.shape[-1], len(rates)
         powers = rates[None] if sums.gram_sq is None else np.stack([rates, rates * rates])
-        self._rates = np.ones((*powers.shape, dim + 2, dim + 2))  # whole matrices are faster than numbers
-        self._rates[:, :, : dim + 1, : dim + 1] = powers[:, :, None, None]
-        self._rates[:, :, dim, dim] = 1
-        self._refills = np.zeros_like(self._rates)
-        places = np.arange(dim)
-        self._refills[:, :, places, places] = ((1 - powers) * ridges)[:, :, None]
-        self._all = np.zeros_like(self._rates)
+        self._dim, self._ones, self._roots, size = dim, np.ones(num), np.full(num, ROOT), dim + 2
+        self._all = np.zeros((*powers.shape, size, size))
         self._all[:, :, :dim, :dim] = [each for each in sums[:2] if each is not None]
         self._all[0, :, dim, :dim] = sums.cross
         self._all[:, :, [dim, dim + 1], [dim, dim + 1]] = ROOM
-        self._told, self._ones = self._all[0, :, dim + 1, :dim], np.ones(len(rates))
+        self._grams, self._told = self._all[0], self._all[0, :, dim + 1, : dim + 1]
+        self._sums = Sums(
+            self._all[0, :, :dim, :dim],
+            None if sums.gram_sq is None else self._all[1, :, :dim, :dim],
+            self._all[0, :, dim, :dim],
+        )
+        self._each: list[Sums] = [map_tree(operator.itemgetter(j), self._sums) for j in range(num)]
+        self._sample = sample = np.zeros(size)
+        self._column, self._row = sample[:, None], sample[None]
+        self._rates = np.ones_like(self._all)  # whole matrices are faster than numbers
+        self._rates[:, :, : dim + 1, : dim + 1] = powers[:, :, None, None]
+        self._rates[:, :, dim, dim] = 1
+        self._outer, identity = new = np.zeros((2, size, size))  # φφᵀ and I
+        identity[:dim, :dim] = np.eye(dim)
+        self._new = new.reshape(2, -1)
+        shares = np.stack([np.ones_like(powers), (1 - powers) * ridges], axis=-1)  # that all gain of both
+        self._shares, self._gained = shares.reshape(-1, 2), np.empty_like(self._all)
+        self._gained_rows = self._gained.reshape(-1, size * size)
 
     @property
     def sums(self) -> Sums:
-        dim = self._dim
-        gram_sq = self._all[1, :, :dim, :dim] if len(self._all) == 2 else None
-        return Sums(self._all[0, :, :dim, :dim], gram_sq, self._all[0, :, dim, :dim])
+        return self._sums
 
     def gram(self, j: int) -> np.ndarray:
-        return self._all[0, j, : self._dim, : self._dim]
+        return self._each[j].gram
 
     def estimate(self, j: int, arms: np.ndarray) -> Estimates:
-        dim = self._dim
-        mapped = mapped_or_nan(self.gram(j), arms)
-        others = arms if len(self._all) == 1 else mapped.dot(self._all[1, j, :dim, :dim])
-        return Estimates(mapped.dot(self._all[0, j, dim, :dim]), np.vecdot(mapped, others))
+        gram, gram_sq, cross = self._each[j]
+        mapped = mapped_or_nan(gram, arms)
+        others = arms if gram_sq is None else mapped.dot(gram_sq)
+        return Estimates(mapped.dot(cross), np.vecdot(mapped, others))
 
     def forecast(self, features: np.ndarray, reward: float) -> Forecast:
-        dim = self._dim
-        self._told[:] = features
-        turned = cholesky_or_nan(self._all[0])[:, dim:, :dim]  # b and φ
-        found = np.vecdot(turned, turned[:, 1:])
-        if self._ones.dot(found[:, 1]) < np.inf:
-            return Forecast(reward - found[:, 0], found[:, 1])
-        gram, _, cross = self.sums  # a ridge is lost in rounding, and a matrix has no factor
+        dim, sample = self._dim, self._sample
+        sample[:dim], sample[dim] = features, reward
+        self._told[:] = sample[:-1]
+        last = cholesky_or_nan(self._grams)[:, -1]
+        turned = last[:, :dim]
+        variance = np.vecdot(turned, turned)
+        if self._ones.dot(variance) < np.inf:
+            return Forecast(self._roots * last[:, dim], variance)
+        gram, _, cross = self._sums  # a ridge is lost in rounding, and a matrix has no factor
         direction = solution_or_nan(gram, features)
         return Forecast(reward - np.vecdot(direction, cross), direction.dot(features))
 
-    def absorb(self, features: np.ndarray, reward: float) -> None:
-        sample = self._sample
-        sample[:-2], sample[-2] = features, reward
+    def absorb(self) -> None:
+        np.dot(self._column, self._row, self._outer)
+        np.dot(self._shares, self._new, self._gained_rows)
         self._all *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
-        self._all += self._refills
-        self._all += sample[:, None] * sample
+        self._all += self._gained
 
     def renew(self, source: int) -> None:
         self._all[:, -1] = self._all[:, source]

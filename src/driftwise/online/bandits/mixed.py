@@ -55,74 +55,81 @@ class Mixed:
         base: Any = agent.base
         self._bases = [at(base, j) for j in range(len(base.forgetting.rate))]
         self._rates, self._ridges = np.array(base.forgetting.rate), np.array(base.ridge)
-        self._prior, self._ones = agent.sharing.prior(state.log_weights), np.ones(len(self._bases))
-        rate, square = self._rates, self._rates**2
-        self._factors = np.stack([rate, square, rate, square, rate, rate, np.ones_like(rate)])
+        self._radii = [each.exploration.radius for each in self._bases]
+        radius = self._radii[0]
+        self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
+        rate, square, once = self._rates, self._rates**2, np.ones(len(self._bases))
+        self._ones, self._worst = once, WORST * once
+        self._factors = np.stack([rate, square, rate, square, rate, once])
         self._new = np.ones_like(self._factors)
+        self._parts = np.stack([once, agent.sharing.prior(state.log_weights)])  # u and π of `FixedShare`
+        self._posterior = self._parts[0]
         self._dim, self._first = agent.spec.dim, agent.origin == "first"
         self._unread = np.broadcast_to(np.nan, (1, self._dim, self._dim))
         self.state = state
 
     @property
     def state(self) -> MixtureState:
-        own, sums = self._state, self._memories.sums
-        gram_sq = None if sums.gram_sq is None else sums.gram_sq[:, None]
-        base = own.base._replace(gram=sums.gram[:, None], gram_sq=gram_sq, cross=sums.cross[:, None, :, None])
-        weight, weight_sq, (held, squares, total, seen) = *self._noise_weights, self._noise
+        own, sums, ticks = self._state, self._memories.sums, np.full(len(self._bases), self._tick)
+        weight, weight_sq, held, held_sq, squares, total = self._sums
+        moments = own.base.noise.moments._replace(
+            gram=held[:, None, None, None],
+            cross=squares[:, None, None, None],
+            weight=held,
+            weight_sq=held_sq,
+            tick=ticks,
+        )
+        base = own.base._replace(
+            gram=sums.gram[:, None],
+            gram_sq=None if sums.gram_sq is None else sums.gram_sq[:, None],
+            cross=sums.cross[:, None, :, None],
+            tick=ticks,
+            weight=weight,
+            weight_sq=weight_sq,
+            noise=NoiseSums(moments, total[:, None]),
+        )
+        held, squares, total, seen = self._noise
         moments = own.noise.moments._replace(
             gram=np.full((1, 1, 1), held),
             cross=np.full((1, 1, 1), squares),
-            weight=np.array(weight),
-            weight_sq=np.array(weight_sq),
+            weight=np.array(held),
+            weight_sq=np.array(self._held_sq),
             tick=np.array(seen),
         )
-        noise = NoiseSums(moments, np.full(1, total))
-        return own._replace(base=base, tick=np.array(self._tick), noise=noise)
+        return own._replace(
+            base=base,
+            log_weights=self._log_weights,
+            tick=np.array(self._tick),
+            noise=NoiseSums(moments, np.full(1, total)),
+        )
 
     @state.setter
     def state(self, state: MixtureState) -> None:
-        """The state in arrays of its own: what shrinks alike lies together, and the state has views of it."""
-        own = map_tree(np.array, state)
+        """The state in arrays of its own, where what shrinks alike lies together, and Python's numbers."""
+        self._state = own = map_tree(np.array, state)
         base, (moments, total) = own.base, own.base.noise
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         make = Apart if self.agent.spec.dim >= LARGE else Together
         self._memories: Memories = make(
             self._rates, self._ridges, Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         )
-        sums = [base.weight, base.weight_sq, moments.weight, moments.weight_sq]
-        self._sums = np.stack([*sums, *(each.ravel() for each in (moments.gram, moments.cross, total))])
-        self._ticks = np.stack([base.tick, moments.tick])
-        count, squares, total = (each[:, None] for each in self._sums[4:])
-        moments = moments._replace(
-            gram=count[..., None, None],
-            cross=squares[..., None, None],
-            weight=self._sums[2],
-            weight_sq=self._sums[3],
-            tick=self._ticks[1],
-        )
-        base = base._replace(
-            gram=None,  # the memories have them
-            gram_sq=None,
-            cross=None,
-            tick=self._ticks[0],
-            weight=self._sums[0],
-            weight_sq=self._sums[1],
-            noise=NoiseSums(moments, total),
-        )
-        self._state, self._tick = own._replace(base=base), int(own.tick)
+        sums = base.weight, base.weight_sq, moments.weight, moments.weight_sq, moments.cross, total
+        self._sums, self._tick = np.stack([each.ravel() for each in sums]), int(own.tick)
         self._shifted = bool(own.origin.any())
+        self._logs = np.stack([self._ones, self._ones, own.log_weights, self._ones])
+        self._away, self._doubts, self._log_weights, _ = self._logs  # what scores are put together from
         self._weights = np.exp(own.log_weights)
+        self._heaviest = int(self._weights.argmax())
         common, total = own.noise
         self._noise = Errors(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
-        self._noise_weights = common.weight.item(), common.weight_sq.item()
+        self._held_sq = common.weight_sq.item()
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        heaviest = int(self._weights.argmax())
         try:
-            radius = self._radius(heaviest)
+            radius = self._radius(self._heaviest)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
-        index, bonus = self._memories.estimate(heaviest, arms)
+        index, bonus = self._memories.estimate(self._heaviest, arms)
         bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
         bonus *= radius
         if self._shifted:
@@ -139,80 +146,77 @@ class Mixed:
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), kept, None)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        state, features = self._state, choice.features[: self._dim]
+        origin, features = self._state.origin, choice.features[: self._dim]
         if self._first and not self._tick:
             constant = choice.features[self._dim :]
-            state.origin[:] = constant * reward / max(constant.sum(), 1.0)
-            self._shifted = bool(state.origin.any())
+            origin[:] = constant * reward / max(constant.sum(), 1.0)
+            self._shifted = bool(origin.any())
         if self._shifted:
-            reward -= features.dot(state.origin).item()
+            reward -= float(features.dot(origin))
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
         error, variance = self._memories.forecast(features, reward)
-        doubt = 1 + variance
+        doubt = variance + self._ones
         squares = error * error
         squares /= doubt
-        scores = self._scores(squares, doubt)
-        self._hear(self._weights.dot(squares).item())
+        heard = float(self._weights.dot(squares))
         self._tick += 1
-        self._weigh(scores)
-        self._absorb(features, reward, squares, weight)
-        heaviest = int(self._weights.argmax())
-        may_renew = self.agent.fresh == "at_alarm" and heaviest + 1 < len(self._bases)
-        if may_renew and self.agent.alarm(self._weights, self._sums[0], self._tick):
-            self._memories.renew(heaviest)
-            map_tree(lambda leaf: leaf.__setitem__(-1, leaf[heaviest]), state.base)
+        self._weigh(squares, doubt)
+        self._hear(heard)
+        self._memories.absorb()
+        self._add(squares, weight)
+        self._renew()
 
-    def _scores(self, squares: np.ndarray, doubt: np.ndarray) -> np.ndarray:
-        """`LearntNoise.relative_score`, which takes twice the time."""
-        noise, errors = self.agent.noise, self._noise
-        variance = noise.variance_of(errors)
-        if not variance > 0:
-            return np.zeros_like(squares)
-        degrees = min(noise.count + errors.held, noise.max_degrees)
-        scores = squares / (degrees * variance)
-        np.minimum(scores, WORST, out=scores)
-        np.log1p(scores, out=scores)
-        scores *= degrees + 1
-        scores += np.log(doubt)
-        scores *= -0.5
-        return scores
-
-    def _weigh(self, scores: np.ndarray) -> None:
-        """`FixedShare.update`, which takes twice the time."""
-        log_weights, share = self._state.log_weights, self.agent.sharing.share_at(self._tick)
-        scores += log_weights
-        scores -= scores.item(scores.argmax())
-        posterior = np.exp(scores, out=scores)
-        posterior *= (1 - share) / posterior.dot(self._ones).item()
-        posterior += share * self._prior
-        np.log(posterior, out=log_weights)
-        self._weights = np.exp(log_weights)
+    def _weigh(self, squares: np.ndarray, doubt: np.ndarray) -> None:
+        """`LearntNoise.relative_score` and `FixedShare.update`, which take three times as long."""
+        noise, errors, away = self.agent.noise, self._noise, self._away
+        variance, factors = noise.variance_of(errors), (0.0, 0.0, 1.0, 0.0)
+        if variance > 0:  # else every error was 0
+            degrees = min(noise.count + errors.held, noise.max_degrees)
+            np.minimum(squares / (degrees * variance), self._worst, out=away)
+            np.log1p(away, out=away)
+            np.log(doubt, out=self._doubts)
+            power = -0.5 * (degrees + 1)
+            factors = power, -0.5, 1.0, -power * away.item(away.argmin())  # some score is near 0
+        posterior = np.exp(np.array(factors).dot(self._logs), out=self._posterior)
+        share = self.agent.sharing.share_at(self._tick)
+        shares = np.array(((1 - share) / float(posterior.dot(self._ones)), share))
+        np.log(shares.dot(self._parts), out=self._log_weights)
+        np.exp(self._log_weights, out=self._weights)
+        self._heaviest = int(self._weights.argmax())
 
     def _hear(self, square: float) -> None:
         """Learn the noise of the scores."""
-        rate, (weight, weight_sq) = self.agent.noise_forgetting.rate, self._noise_weights
-        held, squares, total, seen = self._noise
-        self._noise_weights = rate * weight + 1, rate * rate * weight_sq + 1
+        rate, (held, squares, total, seen) = self.agent.noise_forgetting.rate, self._noise
+        self._held_sq = rate * rate * self._held_sq + 1
         self._noise = Errors(rate * held + 1, rate * squares + square, total + square, seen + 1)
 
-    def _absorb(self, features: np.ndarray, reward: float, squares: np.ndarray, weight: float) -> None:
-        self._memories.absorb(features, reward)
-        self._new[:2] = weight
-        self._new[5:] = squares
+    def _add(self, squares: np.ndarray, weight: float) -> None:
+        """Learn the noise of each memory, and what it holds."""
+        self._new[4:] = squares
         self._sums *= self._factors
         self._sums += self._new
-        self._ticks += 1
+        if weight != 1:
+            self._sums[:2] += weight - 1
+
+    def _renew(self) -> None:
+        """Let the last memory go on from a copy of the heaviest at an alarm."""
+        heaviest, last = self._heaviest, len(self._bases) - 1
+        if self.agent.fresh == "never" or heaviest == last:
+            return
+        weight, prior, held = self._weights.item(last), self._parts.item(1, last), self._sums[0].item
+        if self.agent.alarm(weight, prior, held(last), held(heaviest), self._tick):
+            self._memories.renew(heaviest)
+            self._sums[:, last] = self._sums[:, heaviest]
 
     def _radius(self, j: int) -> float:
         """The radius of a memory, in units of the noise that it has learnt."""
-        base, radius, sums = self._state.base, self._bases[j].exploration.radius, self._sums
+        base, radius, tick = self._state.base, self._radii[j], self._tick
+        weight, weight_sq, held, _, squares, total = self._sums[:, j].tolist()
         if isinstance(radius, Radius):
-            counted = isinstance(radius, ConfidenceRadius) and radius.information == "count"
-            gram = self._unread if counted else self._memories.gram(j)[None]
-            counts = base.ridge.item(j), base.tick.item(j), sums.item(0, j), sums.item(1, j)
-            moments = Moments(gram, None, gram, *counts, base.epoch.item(j), ())
-            radius = np.asarray(radius.at(moments)).item()
-        errors = Errors(sums.item(4, j), sums.item(5, j), sums.item(6, j), self._ticks.item(1, j))
-        return radius * math.sqrt(self._bases[j].noise.variance_of(errors))
+            gram = self._unread if self._counts else self._memories.gram(j)[None]
+            sums = base.ridge.item(j), tick, weight, weight_sq, base.epoch.item(j)
+            radius = radius.at(Moments(gram, None, gram, *sums, ()))
+            radius = radius if type(radius) is float else np.asarray(radius).item()
+        return radius * math.sqrt(self._bases[j].noise.variance_of(Errors(held, squares, total, tick)))
