@@ -105,6 +105,25 @@ def test_what_is_not_positive_definite_has_no_inverse_and_spoils_no_other(form):
     np.testing.assert_array_equal(found[[0, 3]], np.stack([np.eye(3), np.eye(3) / 2]))
 
 
+@pytest.mark.parametrize("condition", [1.0, 1e12])
+@pytest.mark.parametrize("dim", SOME)
+def test_the_root_is_lower_triangular_and_gives_the_matrix_back(dim, condition):
+    given = matrices((4,), dim, condition)
+    found = on_jax(jax.vmap(small_matrices.spd_root), given)
+    np.testing.assert_array_equal(found, np.tril(found))
+    wrong = norms(found @ found.swapaxes(-1, -2) - given)
+    assert np.all(
+        wrong <= 4 * dim * EPS * norms(given)
+    )  # Cholesky is stable backwards, whatever the condition
+
+
+def test_what_is_not_positive_definite_has_no_root():
+    given = np.stack([np.eye(3), np.diag([1.0, -1.0, 2.0])])
+    found = on_jax(small_matrices.spd_root, given)
+    np.testing.assert_array_equal(found[0], np.eye(3))
+    assert np.isnan(found[1]).any()
+
+
 @pytest.mark.parametrize("dim", [1, 4])
 def test_the_kernel_of_the_sandwich_gives_the_products(dim):
     outer, inner = matrices((2, 35), dim, 10.0), matrices((2, 35), dim, 100.0, seed=1)

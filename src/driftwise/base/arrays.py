@@ -30,6 +30,7 @@ class Backend(NamedTuple):
     scan: Callable[..., Any]
     spd_inverse: Callable[[Array], Array]
     spd_solve: Callable[[Array, Array], Array]
+    spd_root: Callable[[Array], Array]
     sandwich: Callable[[Array, Array], Array]
     sweep_over: Callable[..., Array]
     vecdot: Callable[[Array, Array], Array]
@@ -69,6 +70,11 @@ def spd_inverse(matrix: Array) -> Array:
 def spd_solve(matrix: Array, vector: Array) -> Array:
     """`M⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
     return _backend(matrix).spd_solve(matrix, vector)
+
+
+def spd_root(matrix: Array) -> Array:
+    """Cholesky's `L`, with `LLᵀ` the symmetric positive definite matrices `[..., d, d]`."""
+    return _backend(matrix).spd_root(matrix)
 
 
 def sandwich(outer: Array, inner: Array) -> Array:
@@ -126,10 +132,10 @@ def over_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any,
 
 
 def after(array: Array, other: Array) -> Array:
-    """`array`, but not before `other` is there (which must broadcast to its shape and be finite).
+    """`array`, matrices to be factorised, but not before `other` is there (of a shape that broadcasts to it).
 
-    On CPUs XLA may run two factorisations of many matrices at once if neither depends on the other, and then
-    they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
+    On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the
+    other, and then they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
     """
     return _backend(array).after(array, other)
 
@@ -214,6 +220,7 @@ BACKENDS: dict[str, Backend] = {
         scan=_scan_loop,
         spd_inverse=np.linalg.inv,
         spd_solve=lambda matrix, vector: np.linalg.solve(matrix, vector[..., None])[..., 0],
+        spd_root=np.linalg.cholesky,
         sandwich=lambda outer, inner: outer @ inner @ outer,
         sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.arrays import after, namespace, sandwich
+from driftwise.base.arrays import after, namespace, sandwich, spd_root
 from driftwise.base.part import choice, number, part
 from driftwise.base.random import normal
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Plan, Radius
@@ -271,5 +271,5 @@ def drawn(
     gram = moments.gram if moments.gram_sq is None else moments.gram_sq
     num_steps, dim = gram.shape[0], gram.shape[-1]
     draw = xp.reshape(normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
-    root = xp.linalg.cholesky(after(gram, size[..., None]))
+    root = spd_root(after(gram, size[..., None]))
     return size * linear(features, matvec(inverse, matvec(root, draw)))

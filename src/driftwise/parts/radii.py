@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.arrays import Numbers, namespace
+from driftwise.base.arrays import Numbers, namespace, spd_root
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Radius, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
@@ -68,7 +68,7 @@ def _radius(of: Any, dim: int, seen: Any, current: Any, ridge: Any, xp: Any) -> 
 def _log_determinant(moments: Moments) -> Array:
     r"""$\log(\det\Lambda/\lambda^d)$, for each step."""
     xp = namespace(moments.gram)
-    roots = xp.linalg.diagonal(xp.linalg.cholesky(moments.gram))
+    roots = xp.linalg.diagonal(spd_root(moments.gram))
     return 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
 
 

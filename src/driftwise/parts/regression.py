@@ -55,10 +55,8 @@ def quadratic(features: FeatureTable, matrix: Array) -> Array:
     """`φᵀMφ` for every row and symmetric M: `[..., d, d]` to `[..., N]`."""
     if features.pairs is None:
         return vecdot(features.values @ matrix, features.values)
-    xp, dim = namespace(matrix), matrix.shape[-1]
-    rows, cols = np.triu_indices(dim)
-    flat = xp.reshape(matrix, (*matrix.shape[:-2], dim * dim))
-    return xp.take(flat, xp.asarray(rows * dim + cols), axis=-1) @ features.pairs.T
+    upper = [matrix[..., i, i:] for i in range(matrix.shape[-1])]
+    return namespace(matrix).concat(upper, axis=-1) @ features.pairs.T
 
 
 def matvec(matrix: Array, vector: Array) -> Array:
@@ -83,8 +81,9 @@ def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
     xp = namespace(sample.features)
     counted = (sample.features * sample.weight[..., None])[..., :, None]
     targets = sample.reward[..., None]
-    if num_states:  # y = (r, e_{s'})
-        targets = xp.concat([targets, one_hot(sample.successor, num_states, counted.dtype)], axis=-1)
+    if num_states:  # y = (r, e_{s'}); not put together from two, which would be laid out in memory first
+        arrived = one_hot(sample.successor + 1, 1 + num_states, counted.dtype)
+        targets = xp.where(xp.arange(1 + num_states) == 0, targets, arrived)
     return counted * sample.features[..., None, :], counted * targets[..., None, :]
 
 

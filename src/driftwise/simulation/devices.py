@@ -93,6 +93,8 @@ class Split(NamedTuple):
 
         States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs]`.
         """
+        if len(self.devices) * self.num_blocks == 1:
+            return play
 
         def on_device(shared: Any, state: Any, keys: Array) -> tuple[Any, Any]:
             blocks = jax.tree.map(functools.partial(self._cut, axis=1), state), self._cut(keys, axis=0)
@@ -117,4 +119,5 @@ class Split(NamedTuple):
 
 def collect(tree: Any, num_runs: int, axis: int) -> Any:
     """NumPy arrays of arrays that have runs along an axis, without those too many."""
-    return jax.tree.map(lambda leaf: leaf.take(range(num_runs), axis), jax.device_get(tree))
+    chosen = (slice(None),) * axis + (slice(num_runs),)
+    return jax.tree.map(lambda leaf: leaf[chosen], jax.device_get(tree))

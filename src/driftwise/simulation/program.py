@@ -18,6 +18,7 @@ from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.extras import needed_by
 from driftwise.base.jax_backend import register_parts
+from driftwise.base.jax_backend.platforms import on_gpu
 from driftwise.base.part import numbers
 from driftwise.base.types import Array
 from driftwise.environments.environment import Record, World
@@ -144,10 +145,11 @@ def _play_block(
 ) -> tuple[Any, Recorded]:
     """The same for the runs of one block."""
     agents, world, inputs, begin, first, stop = shared
+    grid, runs = (-2, -1) if on_gpu() else (0, 0)  # axes of states: GPUs want runs to be neighbours in memory
 
     def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
-        over_runs = jax.vmap(one, in_axes=(None, 0, 0))
-        return jax.vmap(over_runs, in_axes=(0, 0, None), axis_size=grid_size)
+        over_runs = jax.vmap(one, in_axes=(None, runs, 0), out_axes=runs)
+        return jax.vmap(over_runs, in_axes=(0, grid, None), out_axes=grid, axis_size=grid_size)
 
     def episode(i: Array, carry: tuple[Any, Recorded]) -> tuple[Any, Recorded]:
         state, recorded = carry
@@ -160,12 +162,31 @@ def _play_block(
         state, new = over_all(one)(agents, state, keys)
         return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
 
+    if on_gpu():
+        state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1)), state)
     empty = jnp.zeros((len(jax.tree.leaves(inputs)[0]), grid_size, len(keys)), dtype)
     named = jax.eval_shape(
         over_all(lambda agent, carry, _: agent.diagnostics(carry.state)), agents, state, keys
     )
     recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
-    return jax.lax.fori_loop(first, stop, episode, (state, recorded))
+    state, recorded = jax.lax.fori_loop(first, stop, episode, (state, recorded))
+    if on_gpu():
+        state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (-2, -1), (0, 1)), state)
+    return state, recorded
+
+
+def rows_of(recorded: Recorded, played: slice) -> Recorded:
+    """The records of the episodes that were played, on the host; at most twice as many leave the device."""
+    room = len(recorded[0].value)
+    size = min(room, 1 << (played.stop - played.start - 1).bit_length())  # few sizes: each is a program
+    begin = min(played.start, room - size)
+    fetched = jax.device_get(_rows(recorded, begin, size))
+    return jax.tree.map(lambda leaf: leaf[played.start - begin : played.stop - begin], fetched)
+
+
+@functools.partial(jax.jit, static_argnames="size")
+def _rows(recorded: Recorded, begin: Array, size: int) -> Recorded:
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, begin, size), recorded)
 
 
 def program_of(task: Task, split: Split) -> Any:

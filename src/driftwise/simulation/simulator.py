@@ -35,6 +35,7 @@ from driftwise.simulation.program import (
     of_all_runs,
     own_settings,
     play_chunk,
+    rows_of,
     run_keys,
     split_of,
 )
@@ -205,18 +206,17 @@ class Simulation:
             shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
             given = shared, self._state, self._keys
             self._state, recorded = play_chunk(*given, self._grid_size, self._dtype, self._split)
-            record, diagnostics = collect(recorded, task.num_runs, axis=2)
-        if not np.isfinite(record.value[played]).all():
+            record, diagnostics = collect(rows_of(recorded, played), task.num_runs, axis=2)
+        if not np.isfinite(np.sum(record.value)):
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
                 f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
                 f"large, for this precision: {task.agent!r}"
             )
-        blocks = episodes[played] // task.record_every
         curves = dict(zip(CURVES, record, strict=True))
         curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
         for name, values in curves.items():
-            np.add.at(self.sums[name], blocks, values[played])  # in order of episodes, whatever the chunks
+            add_points(self.sums[name], episodes[played], values, task.record_every)
         elapsed = time.perf_counter() - started
         self.done += count
         self.seconds += elapsed
@@ -323,3 +323,16 @@ def _require_array(
         own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
         got = f"{name} of {own} where {expected} was expected"
         raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
+
+
+def add_points(sums: np.ndarray, episodes: np.ndarray, values: np.ndarray, record_every: int) -> None:
+    """Add values of successive episodes `[T, ...]` to the points they belong to, in their order.
+
+    The order makes sums the same whatever the chunks. A turn adds one episode to each point: the first ones
+    of all points, then the second ones, and so on.
+    """
+    turns = range(min(record_every, len(episodes)))
+    for turn in sorted(turns, key=lambda turn: episodes[turn] % record_every):
+        chosen = values[turn::record_every]
+        point = episodes[turn] // record_every
+        sums[point : point + len(chosen)] += chosen

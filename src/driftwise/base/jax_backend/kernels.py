@@ -76,26 +76,35 @@ def _invert(matrix: Any, inverse: Any) -> None:
 
 
 def _multiply(outer: Any, inner: Any, product: Any) -> None:
-    """Row i of `MNM` is `(M_i N) M`; M rotates, so that its row i is the first when it is needed."""
+    """Rows i and i + 1 of `MNM` are `(M_i N) M`; M rotates, so that they are the first when they are needed.
+
+    Two at a time halve the reads of N. With an odd dimension the first row is written twice.
+    """
     dim = len(outer)
     places = _places(dim)
 
-    def turn(i: Array, entries: Entries) -> Entries:
+    def turn(half: Array, entries: Entries) -> Entries:
         kept = dict(zip(places, entries, strict=True))
         kept |= {(k, j): entry for (j, k), entry in kept.items()}
-        at = [jax.lax.rem(i + j, dim) for j in range(dim)]
+        at = [jax.lax.rem(2 * half + j, dim) for j in range(dim)]
 
-        def add(k: Array, carry: tuple[Entries, Entries]) -> tuple[Entries, Entries]:
-            sums, row = carry
-            where = jax.lax.rem(i + k, dim)
-            sums = tuple(each + row[0] * inner[at[j], where, :] for j, each in enumerate(sums))
-            return sums, row[1:] + row[:1]
+        def add(k: Array, carry: tuple[tuple[Entries, Entries], ...]) -> tuple[tuple[Entries, Entries], ...]:
+            where = jax.lax.rem(2 * half + k, dim)
+            column = [inner[at[j], where, :] for j in range(dim)]
+            return tuple(
+                (
+                    tuple(each + row[0] * read for each, read in zip(sums, column, strict=True)),
+                    row[1:] + row[:1],
+                )
+                for sums, row in carry
+            )
 
-        nothing = jnp.zeros_like(kept[0, 0])
-        row = tuple(kept[0, j] for j in range(dim))
-        sums, _ = jax.lax.fori_loop(0, dim, add, ((nothing,) * dim, row))
-        for j in range(dim):
-            product[i, at[j], :] = sum(sums[k] * kept[k, j] for k in range(dim))
-        return tuple(kept[(j + 1) % dim, (k + 1) % dim] for j, k in places)
+        nothing = (jnp.zeros_like(kept[0, 0]),) * dim
+        rows = [i % dim for i in range(2)]
+        start = tuple((nothing, tuple(kept[i, j] for j in range(dim))) for i in rows)
+        for i, (sums, _) in zip(rows, jax.lax.fori_loop(0, dim, add, start), strict=True):
+            for j in range(dim):
+                product[at[i], at[j], :] = sum(sums[k] * kept[k, j] for k in range(dim))
+        return tuple(kept[(j + 2) % dim, (k + 2) % dim] for j, k in places)
 
-    jax.lax.fori_loop(0, dim, turn, tuple(outer[i, j, :] for i, j in places))
+    jax.lax.fori_loop(0, -(-dim // 2), turn, tuple(outer[i, j, :] for i, j in places))

@@ -44,16 +44,26 @@ def _lanes(form: Form, num_batches: int) -> Callable[..., Array]:
 
 
 def swept(matrices: Array) -> Array:
-    """Inverses of symmetric positive definite matrices `[m, d, d, n]`, in tiles of lanes."""
+    """Inverses of symmetric positive definite matrices `[m, d, d, n]`."""
+    return _by_tiles(sweep, matrices)
+
+
+def rooted(matrices: Array) -> Array:
+    """Cholesky's lower factors of symmetric positive definite matrices `[m, d, d, n]`."""
+    return _by_tiles(root, matrices)
+
+
+def _by_tiles(function: Callable[[Array], Array], matrices: Array) -> Array:
+    """`function` of as many lanes at a time as a tile has, for matrices `[m, d, d, n]`."""
     num, dim, _, lanes = matrices.shape
     flat = jnp.moveaxis(matrices, 0, 2).reshape(dim, dim, num * lanes)
     tiles = -(-num * lanes // TILE)
     size = -(-num * lanes // tiles)
     pad = jnp.broadcast_to(jnp.eye(dim, dtype=flat.dtype)[:, :, None], (dim, dim, tiles * size - num * lanes))
     padded = jnp.concatenate([flat, pad], axis=-1).reshape(dim, dim, tiles, size)
-    inverse = jax.lax.map(sweep, jnp.moveaxis(padded, 2, 0))
-    inverse = jnp.moveaxis(inverse, 0, 2).reshape(dim, dim, -1)[:, :, : num * lanes]
-    return jnp.moveaxis(inverse.reshape(dim, dim, num, lanes), 2, 0)
+    made = jax.lax.map(function, jnp.moveaxis(padded, 2, 0))
+    made = jnp.moveaxis(made, 0, 2).reshape(dim, dim, -1)[:, :, : num * lanes]
+    return jnp.moveaxis(made.reshape(dim, dim, num, lanes), 2, 0)
 
 
 def sweep(matrix: Array) -> Array:
@@ -73,3 +83,18 @@ def sweep(matrix: Array) -> Array:
         return jnp.concatenate([jnp.concatenate([rest, row[:, None]], axis=1), last[None]])
 
     return -jax.lax.fori_loop(0, len(matrix), turn, matrix)
+
+
+def root(matrix: Array) -> Array:
+    """Cholesky's lower factor of a symmetric positive definite matrix `[d, d, n]` in each lane, or NaN."""
+    rows = jnp.arange(len(matrix))[:, None]
+
+    def turn(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        rest, factor = carry
+        column = jax.lax.dynamic_index_in_dim(rest, k, 1, keepdims=False)
+        pivot = jax.lax.dynamic_index_in_dim(column, k, 0, keepdims=False)
+        column = jnp.where(rows >= k, column / jnp.sqrt(jnp.where(pivot > 0, pivot, jnp.nan)), 0)
+        factor = jax.lax.dynamic_update_index_in_dim(factor, column, k, 1)
+        return rest - column[:, None] * column[None, :], factor
+
+    return jax.lax.fori_loop(0, len(matrix), turn, (matrix, jnp.zeros_like(matrix)))[1]

@@ -10,18 +10,20 @@ import jax
 import jax.numpy as jnp
 
 from driftwise.base.jax_backend import kernels
-from driftwise.base.jax_backend.lanes import on_lanes, swept
+from driftwise.base.jax_backend.lanes import on_lanes, rooted, swept
+from driftwise.base.jax_backend.platforms import on_gpu, platform
 from driftwise.base.types import Array
 
 # Up to so many dimensions one matrix to a lane is faster than the library's routines: `benchmarks.inverses`.
 LARGEST = {"cpu": 16, "gpu": 16}
+LARGEST_SANDWICH = 12  # on GPUs; beyond, two products are faster
 
 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`, by the form that is fastest here."""
     if not _is_small(matrix):
         return inverse_by_cholesky(matrix)
-    return on_lanes(kernels.inverse if _platform() == "gpu" else swept, matrix)
+    return on_lanes(kernels.inverse if on_gpu() else swept, matrix)
 
 
 def spd_solve(matrix: Array, vector: Array) -> Array:
@@ -31,21 +33,27 @@ def spd_solve(matrix: Array, vector: Array) -> Array:
     return jnp.sum(spd_inverse(matrix) * vector[..., None, :], axis=-1)
 
 
+def spd_root(matrix: Array) -> Array:
+    """`L` with `LLᵀ = Λ`, lower triangular, of symmetric positive definite matrices `[..., d, d]`."""
+    if not _is_small(matrix):
+        return jnp.linalg.cholesky(matrix, symmetrize_input=False)
+    return on_lanes(rooted, matrix)
+
+
+def after(array: Array, other: Array) -> Array:
+    """`array`; if LAPACK is to factorise it, not before `other` is there."""
+    return array if on_gpu() or _is_small(array) else array + 0 * other
+
+
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`, by the form that is fastest here."""
-    if _platform() == "gpu" and _is_small(outer):
+    if on_gpu() and outer.shape[-1] <= LARGEST_SANDWICH:
         return on_lanes(kernels.sandwich, outer, inner)
     return sandwich_by_products(outer, inner)
 
 
 def _is_small(matrix: Array) -> bool:
-    return matrix.shape[-1] <= LARGEST.get(_platform(), 0)
-
-
-def _platform() -> str:
-    """Of the device that a program is being made for."""
-    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
-    return device.platform if isinstance(device, jax.Device) else (device or jax.default_backend())
+    return matrix.shape[-1] <= LARGEST.get(platform(), 0)
 
 
 def inverse_by_cholesky(matrix: Array) -> Array:
