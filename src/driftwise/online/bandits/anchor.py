@@ -14,7 +14,7 @@ from driftwise.online.bandits.ahead import Eigen
 class Factors(NamedTuple):
     """All that Woodbury's identity needs of an anchor as it is now, with `G = W^½ F`."""
 
-    inverse: np.ndarray  # [d] D
+    half: np.ndarray  # [d] √D
     scaled: np.ndarray  # [n, d] F√D
     roots: np.ndarray  # [n] W^½
     grown: np.ndarray  # [n, n] G D Gᵀ + Σ
@@ -91,8 +91,7 @@ class Anchor:
 
     def _approximate(self, turned: np.ndarray) -> np.ndarray:
         """Woodbury's identity."""
-        inverse, scaled, roots, grown, _ = self._now()
-        half = np.sqrt(inverse)
+        half, scaled, roots, grown, _ = self._now()
         solved = turned * half
         solved -= (mapped_or_nan(grown, solved.dot(scaled.T) * roots) * roots).dot(scaled)
         solved *= half
@@ -101,16 +100,16 @@ class Anchor:
     def _times(self, turned: np.ndarray) -> np.ndarray:
         """`QᵀΛQy` of each row."""
         rows, factors = self._rows[: self._num], self._signs[: self._num] * self._weights[: self._num]
-        return turned / self._now().inverse + (turned.dot(rows.T) * factors).dot(rows)
+        return turned / self._now().half ** 2 + (turned.dot(rows.T) * factors).dot(rows)
 
     def _now(self) -> Factors:
         if self._factors is None:
             num = self._num
-            inverse, roots = 1 / (self._kept * self._spectrum + self._ridge), np.sqrt(self._weights[:num])
-            scaled = self._rows[:num] * np.sqrt(inverse)
+            half = 1 / np.sqrt(self._kept * self._spectrum + self._ridge)
+            scaled, roots = self._rows[:num] * half, np.sqrt(self._weights[:num])
             grown = scaled.dot(scaled.T)
             grown *= roots[:, None] * roots
             growth = grown.trace().item()
             grown.reshape(-1)[:: num + 1] += self._signs[:num]
-            self._factors = Factors(inverse, scaled, roots, grown, growth)
+            self._factors = Factors(half, scaled, roots, grown, growth)
         return self._factors

@@ -60,10 +60,8 @@ class Memory:
     """A regression whose sums `[1 or 2, d, d]` and `[d]` are written in place."""
 
     def __init__(self, grams: np.ndarray, cross: np.ndarray, rate: float, ridge: float, turn: float) -> None:
-        powers = enumerate(grams, start=1)
-        self._sums = [
-            Fading(gram, rate**power, ridge, life(len(cross))) for power, gram in powers
-        ]  # Λ and any Λ̃
+        powers, room = enumerate(grams, start=1), life(len(cross))
+        self._sums = [Fading(gram, rate**power, ridge, room) for power, gram in powers]  # Λ and any Λ̃
         self._cross, self._rate = cross, rate
         self._inverse = Anchored(self._sums[0].now, len(cross), ridge, rough=ROUGH, first=turn)
         self._anchor: Anchor | None = None  # whose coordinates the next two are in
