@@ -29,12 +29,12 @@ import numpy as np
 from driftwise.online import Bandit
 
 RATE, NOISE, RIDGE, DELTA = 0.99, 0.1, 1.0, 0.05
-LIMITS = {(10, 20): 1.6, (100, 100): 1.3}  # of the ratio to hand-written code, by dimension and arms
+LIMITS = {(10, 20): 1.2, (100, 100): 1.3}  # of the ratio to hand-written code, by dimension and arms
 FASTER = 5  # times as fast as the fastest other library at the first size
 IMPORT_LIMIT = 0.3  # seconds
 WAITING = 10_000  # the most that may wait by default
 CROWDED_LIMIT = 1.2  # of the ratio to the same without any that wait
-DEFAULT_LIMIT = 4.5  # of the ratio of the default to hand-written code
+DEFAULT_LIMIT = 3.0  # of the ratio of the default to hand-written code
 TURN = 50  # rounds of one before it is the next one's turn
 
 

@@ -30,7 +30,7 @@ DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
 
 def choose(decider: Decider, arms: np.ndarray, number: int) -> Choice:
     offer = decider.offer(arms, number)
-    return decider.choice(offer, decider.draws.arm(offer, number))
+    return decider.choice(offer, decider.draws.arm(offer.policy, number))
 
 
 def test_numpy_is_silent_within_deciders_alone():

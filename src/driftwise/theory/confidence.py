@@ -28,9 +28,8 @@ def log_failure(delta: Any, shares: Any, current: Any, xp: Any = Numbers) -> Any
     `shares=0`, the share $t = 1, 2, \dots$ is $\delta' = \delta/(2t(1+\ln t)^2)$; all of them sum to at most
     $\delta$. `current` is $t$.
     """
-    known = shares > 0
-    unknown = xp.log(2 * current) + 2 * xp.log(1 + xp.log(current))
-    return xp.where(known, xp.log(xp.where(known, shares, 1.0)), unknown) - xp.log(delta)
+    num = xp.where(shares > 0, shares, 2 * current * (1 + xp.log(current)) ** 2)
+    return xp.log(num) - xp.log(delta)
 
 
 def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = Numbers) -> Any:

@@ -24,7 +24,7 @@ from driftwise.online.bandits.deciders import Offer
 from driftwise.online.bandits.decision import Decision
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.forking import survives_forks
-from driftwise.online.bandits.pending import Outcome, Pending, Waiting, as_id
+from driftwise.online.bandits.pending import Entry, Outcome, Pending, Waiting, as_id
 from driftwise.online.bandits.renewal import coordinates_of, renewed
 from driftwise.online.bandits.samples import Samples, arms_of, samples_of, takes_weights
 from driftwise.online.bandits.settings import BanditSettings
@@ -178,16 +178,16 @@ class Bandit:
                 raise ArgumentError("names", f"be those of the {num_arms} arms", names, f"{len(names)}")
             if self.settings.epsilon:
                 offer = offer.with_floor(self.settings.epsilon)
-            if arm is None:
-                arm = self._decider.draws.arm(offer, self._round)
-            else:
+            if arm is not None:
                 most = len(offer.arms) - 1
                 arm = int(require_number("arm", arm, at_least=0, at_most=most, integer=True))
+            elif (arm := offer.sure) is None:
+                arm = self._decider.draws.arm(offer.policy, self._round)
             choice = self._decider.choice(offer, arm)
             name = None if names is None else as_id(names[arm], "names")
             id, chances = self._pending.add(choice, id, moment, name), offer.chances
-        seen = chances.item(arm), chances, offer.scores, moment
-        return Decision(arm, id, choice.value, choice.bonus, *seen)
+        _, index, bonus, _, _ = choice
+        return Decision(arm, id, index, bonus, chances.item(arm), chances, offer.scores, moment)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Take in the reward of a decision; each decision has one.
@@ -198,7 +198,7 @@ class Bandit:
         id, reward = as_id(id), require_reward(reward)
         with self._lock:
             found = self._pending.get(id)
-            if isinstance(found, Outcome):
+            if not isinstance(found, Entry):
                 if strict:
                     raise self._pending.refused(id, found)
                 return found

@@ -83,11 +83,9 @@ class Draws:
         """The uniform number that the action of a round, or of each round, is drawn with."""
         return random.uniform(random.fold(self._acting, number), 1, np.float64)[..., 0]
 
-    def arm(self, offer: Offer, number: int) -> int:
-        """The arm of a round, drawn from its offer."""
-        if offer.sure is not None:
-            return offer.sure
-        return int(random.choose(np.cumulative_sum(offer.policy), self.uniform(number)))
+    def arm(self, policy: np.ndarray, number: int) -> int:
+        """The arm of a round, drawn from a policy."""
+        return int(random.choose(np.cumulative_sum(policy), self.uniform(number)))
 
 
 class Decider(Protocol):
@@ -205,12 +203,14 @@ class Direct:
         self._large = dim >= LARGE
         followed = self._large and isinstance(agent.forgetting, FOLLOWED)
         self._inverse = Anchored(self._now, dim, agent.ridge) if followed else Fresh(self._now)
-        self._rate, self._rates = rate, np.array([rate, rate * rate])[:, None, None]
+        num = 1 if state.gram_sq is None else 2
+        self._rate, self._rates = rate, np.array([rate, rate * rate])[:num, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
+        sample = np.empty((1 if self._large else num, dim + 1))
+        self._column, self._features, self._reward = sample.reshape(-1, 1), sample[:, :-1], sample[:, -1]
         if not self._large:  # then whole matrices are faster
             self._rates = np.tile(self._rates, (dim + 1, dim))
             self._refills = self._refills * np.eye(dim + 1, dim)
-        self._sample = np.empty((dim + 1, 1))
         self.state = state
 
     @property
@@ -225,7 +225,7 @@ class Direct:
 
     def _take(self, state: Moments) -> None:
         """The state, in Python's numbers and one array of its own: Λ with b below it, and any Λ̃ behind."""
-        num, dim = 1 if state.gram_sq is None else 2, len(state.gram[0])
+        num, dim = len(self._rates), len(state.gram[0])
         self._sums = sums = np.zeros((num, dim + 1, dim))
         grams, self._cross, gram_sq = sums[:, :dim], sums[0, dim], None
         self._gram, self._gram_sq = grams[0], None
@@ -236,8 +236,9 @@ class Direct:
         numbers = {name: kind(getattr(state, name)) for name, kind in NUMBERS.items()}
         cross = self._cross[None, :, None]
         self._state = state._replace(gram=grams[:1], gram_sq=gram_sq, cross=cross, **numbers)
-        self._rates, self._refills = self._rates[:num], self._refills[:num]
-        self._refilled = sums.reshape(num, 1, -1)[:, :, :: dim + 1] if self._large else sums
+        self._refilled, self._learnt = sums, sums.reshape(-1, dim)
+        if self._large:
+            self._refilled, self._learnt = sums.reshape(num, 1, -1)[:, :, :: dim + 1], sums
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         try:
@@ -269,13 +270,14 @@ class Direct:
         if counted != 1:  # a sample that counts n times is one that is √n times as large
             root = math.sqrt(counted)
             features, reward = root * features, root * reward
-        sums, sample, rate = self._sums, self._sample, self._rate
+        rate = self._rate
         if rate != 1:
-            sums *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
+            self._sums *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
             self._refilled += self._refills
             self._inverse.shrunk(rate)
-        sample[:-1, 0], sample[-1, 0] = features, reward
-        sums += sample.dot(features[None])
+        self._features[:] = features
+        self._reward.fill(reward)
+        self._learnt += self._column.dot(features[None])
         self._inverse.added(features, 1.0)
         self._inverse.settle()
         gram, gram_sq, cross, ridge, tick, held, held_sq, epoch, memory, _ = state
