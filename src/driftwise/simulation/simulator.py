@@ -81,7 +81,7 @@ def simulate(
       record_every: keep one point for this many episodes: the mean over them. Cumulative regret is
         exact at every kept point, whatever the stride.
       precision: of all arithmetic.
-      device: "cpu" or "gpu"; None leaves the choice to JAX.
+      device: "cpu" or "gpu"; None leaves the choice to JAX. Runs are split over all devices of the kind.
       chunk_size: episodes the compiled program has room for; it comes back after so many, or after about a
         second.
       first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
