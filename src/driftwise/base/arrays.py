@@ -31,6 +31,7 @@ class Backend(NamedTuple):
     spd_inverse: Callable[[Array], Array]
     spd_solve: Callable[[Array, Array], Array]
     spd_root: Callable[[Array], Array]
+    spd_products: Callable[[Array, Array], Array]
     sandwich: Callable[[Array, Array], Array]
     sweep_over: Callable[..., Array]
     vecdot: Callable[[Array, Array], Array]
@@ -80,6 +81,11 @@ def spd_root(matrix: Array) -> Array:
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`."""
     return _backend(outer).sandwich(outer, inner)
+
+
+def spd_products(matrix: Array, vectors: Array) -> Array:
+    """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
+    return _backend(matrix).spd_products(matrix, vectors)
 
 
 def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
@@ -209,6 +215,11 @@ def _identity(size: int, dtype: Any) -> Array:
     return made
 
 
+def _products(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    solved = np.linalg.solve(matrix, vectors[..., 0, :, None])[..., 0]
+    return np.vecdot(vectors, solved[..., None, :])
+
+
 def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
     each = range(len(next(numbers(stacked)).value))
     made = [function(at(stacked, j), map_tree(operator.itemgetter(j), states)) for j in each]
@@ -221,6 +232,7 @@ BACKENDS: dict[str, Backend] = {
         spd_inverse=np.linalg.inv,
         spd_solve=lambda matrix, vector: np.linalg.solve(matrix, vector[..., None])[..., 0],
         spd_root=np.linalg.cholesky,
+        spd_products=_products,
         sandwich=lambda outer, inner: outer @ inner @ outer,
         sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driftwise.base.arrays import namespace, spd_solve, vecdot
+from driftwise.base.arrays import namespace, spd_products
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Numeric
 
@@ -27,5 +27,5 @@ class Caution:
     def shares(self, gram: Array, features: Array) -> Array:
         """`w` of each step, from grams `[H, d, d]` and features `[H, d]`."""
         xp = namespace(gram)
-        norms = xp.sqrt(xp.maximum(vecdot(spd_solve(gram, features), features), 0))
+        norms = xp.sqrt(xp.maximum(spd_products(gram, features[..., None, :])[..., 0], 0))
         return self.alpha / xp.maximum(norms, xp.asarray(self.alpha, dtype=norms.dtype))

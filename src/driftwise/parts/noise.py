@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from driftwise.base.arrays import after, namespace, spd_solve, vecdot
+from driftwise.base.arrays import after, namespace, spd_products
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, Sample
-from driftwise.parts.regression import empty_moments, matvec
+from driftwise.parts.regression import empty_moments
 
 WORST = 1e30  # squared errors beyond this, in units of the noise, score alike: some score is always finite
 
@@ -53,11 +53,13 @@ def forecast_episode(
     """
     xp, target = namespace(gram), cross[..., 0]
     if cross.shape[-1] > 1:
-        target = target + matvec(cross[..., 1:], ahead)
+        values = xp.concat([xp.ones_like(ahead[..., :1]), ahead], axis=-1)
+        target = (cross @ values[..., None])[..., 0]  # y = (r, e_{s'}), values (1, V)
         rewards = rewards + ahead[xp.arange(len(successors)), successors]
 
-    direction = spd_solve(after(gram, features[..., None, :]), features)  # what was played waits for the plan
-    return Forecast(rewards - vecdot(direction, target), vecdot(direction, features))
+    gram = after(gram, features[..., None, :])  # what was played waits for the plan
+    products = spd_products(gram, xp.stack([features, target], axis=-2))
+    return Forecast(rewards - products[..., 1], products[..., 0])
 
 
 @part

@@ -137,11 +137,15 @@ class MixtureOfMemories(Wrapper):
             origin = xp.where(state.tick == 0, constant_weights(features, episode.rewards[0]), origin)
         episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
 
-        def learn(agent: Forecaster, each: Any) -> tuple[Forecast, Any, Array]:
-            forecast, learnt = agent.learn(each, features, plan, episode)
+        # The same values for each memory: with one for all, XLA would lay out all memories anew to multiply.
+        values = xp.broadcast_to(plan.values, (state.log_weights.shape[-1], *plan.values.shape))
+
+        def learn(agent: Forecaster, each: tuple[Any, Array]) -> tuple[Forecast, Any, Array]:
+            before, ahead = each
+            forecast, learnt = agent.learn(before, features, plan._replace(values=ahead), episode)
             return forecast, learnt, agent.memory(learnt)
 
-        learnt = over_stacked(learn, self.base, state.base, like)
+        learnt = over_stacked(learn, self.base, (state.base, values), like)
         return self.weighed(state._replace(origin=origin), *learnt)
 
     def weighed(self, state: MixtureState, forecast: Forecast, base: Any, held: Array) -> MixtureState:

@@ -14,7 +14,14 @@ with needed_by("simulate", "simulate"):
 
 from driftwise.base.jax_backend.platforms import on_gpu
 from driftwise.base.jax_backend.pytrees import register_parts as register_parts
-from driftwise.base.jax_backend.small_matrices import after, sandwich, spd_inverse, spd_root, spd_solve
+from driftwise.base.jax_backend.small_matrices import (
+    after,
+    sandwich,
+    spd_inverse,
+    spd_products,
+    spd_root,
+    spd_solve,
+)
 
 STEPS_AT_ONCE = 10  # of a loop on GPUs, where launching a turn takes as long as its work
 
@@ -29,6 +36,7 @@ BACKENDS["jax.numpy"] = Backend(
     spd_inverse=spd_inverse,
     spd_solve=spd_solve,
     spd_root=spd_root,
+    spd_products=spd_products,
     sandwich=sandwich,
     sweep_over=lambda function, xs, at_once: jax.lax.map(function, xs, batch_size=min(at_once, len(xs))),
     vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from driftwise.base.jax_backend import kernels
+from driftwise.base.jax_backend.elimination import products_by_elimination
 from driftwise.base.jax_backend.lanes import on_lanes, rooted, swept
 from driftwise.base.jax_backend.platforms import on_gpu, platform
 from driftwise.base.types import Array
@@ -45,6 +46,17 @@ def after(array: Array, other: Array) -> Array:
     return array if on_gpu() or _is_small(array) else array + 0 * other
 
 
+def spd_products(matrix: Array, vectors: Array) -> Array:
+    """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
+    shape = jnp.broadcast_shapes(matrix.shape[:-2], vectors.shape[:-2])
+    matrix, vectors = (jnp.broadcast_to(each, (*shape, *each.shape[-2:])) for each in (matrix, vectors))
+    if not _is_small(matrix):
+        return products_by_cholesky(matrix, vectors)
+    if on_gpu():
+        return jnp.sum(vectors * spd_solve(matrix, vectors[..., 0, :])[..., None, :], axis=-1)
+    return products_by_elimination(matrix, vectors)
+
+
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`, by the form that is fastest here."""
     if on_gpu() and outer.shape[-1] <= LARGEST_SANDWICH:
@@ -68,6 +80,13 @@ def inverse_by_cholesky(matrix: Array) -> Array:
 def sandwich_by_products(outer: Array, inner: Array) -> Array:
     """`MNM`, as it is written."""
     return outer @ inner @ outer
+
+
+def products_by_cholesky(matrix: Array, vectors: Array) -> Array:
+    """`x₁ᵀΛ⁻¹x_i = y₁ᵀy_i` with `YLᵀ = X` and `Λ = LLᵀ`."""
+    factor = jnp.linalg.cholesky(matrix, symmetrize_input=False)
+    half = jax.lax.linalg.triangular_solve(factor, vectors, left_side=False, lower=True, transpose_a=True)
+    return jnp.sum(half * half[..., :1, :], axis=-1)
 
 
 def solution_by_cholesky(matrix: Array, vector: Array) -> Array:
