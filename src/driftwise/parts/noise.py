@@ -102,11 +102,11 @@ class LearntNoise:
     def variance_of(self, errors: Errors) -> Array:
         """`s²`."""
         held, squares, total, seen = errors
-        xp, told, degrees = namespace(total), 1.0 * (self.scale > 0), self.count + held
-        sum_before = (
-            told * (self.count * self.scale * self.scale - squares) + total + (1 - told) * (seen == 0)
-        )
-        num_before = told * (2 * self.count - degrees) + xp.maximum(seen, 1 - told)
+        xp, told, degrees = namespace(total), self.scale > 0, self.count + held
+        sum_before, num_before = total + (1 - told) * (seen == 0), xp.maximum(seen, 1 - told)
+        if told is not False:  # it is True, or an array
+            sum_before = sum_before + told * (self.count * self.scale * self.scale - squares)
+            num_before = num_before + told * (2 * self.count - degrees)
         variance = (self.count * sum_before / num_before + squares) / degrees
         return xp.maximum(variance, self.least * self.least)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.types import Forecast
 from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.anchored import Anchored, life
 from driftwise.online.bandits.fading import Fading
-from driftwise.online.bandits.memories import Estimates, Sums
+from driftwise.online.bandits.memories import Pair, Sums
 
 ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, enough to weigh memories
 
@@ -37,14 +36,14 @@ class Apart:
     def gram(self, j: int) -> np.ndarray:
         return self._memories[j].gram()
 
-    def estimate(self, j: int, arms: np.ndarray) -> Estimates:
+    def estimate(self, j: int, arms: np.ndarray) -> Pair:
         return self._memories[j].estimate(arms)
 
-    def forecast(self, features: np.ndarray, reward: float) -> Forecast:
+    def forecast(self, features: np.ndarray, reward: float) -> Pair:
         self._sample = features, reward
         found = [memory.forecast(features) for memory in self._memories]
         means, variances = np.array(found).T
-        return Forecast(reward - means, variances)
+        return reward - means, variances
 
     def absorb(self) -> None:
         for memory in self._memories:
@@ -82,10 +81,10 @@ class Memory:
         for each in self._sums:
             each.now()
 
-    def estimate(self, arms: np.ndarray) -> Estimates:
+    def estimate(self, arms: np.ndarray) -> Pair:
         mapped = self._inverse.map(arms)
         others = arms if len(self._sums) == 1 else self._sums[1].times(mapped)
-        return Estimates(mapped.dot(self._cross), np.vecdot(mapped, others))
+        return mapped.dot(self._cross), np.vecdot(mapped, others)
 
     def forecast(self, features: np.ndarray) -> tuple[float, float]:
         """The mean and the variance of a sample, with one product by a matrix `[d, d]`."""

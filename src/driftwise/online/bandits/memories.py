@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan, map_tree, mapped_or_nan, solution_or_nan
-from driftwise.base.types import Forecast
 
+Pair = tuple[np.ndarray, np.ndarray]  # a tuple with names takes longer to be made
 ROOT = 2.0**498
 ROOM = ROOT * ROOT  # on the last two diagonals: a factor is there whatever lies beside them
 
@@ -20,13 +20,6 @@ class Sums(NamedTuple):
     gram: np.ndarray  # [J, d, d] Λ
     gram_sq: np.ndarray | None  # [J, d, d] Λ̃; None where nobody asks for it
     cross: np.ndarray  # [J, d] b
-
-
-class Estimates(NamedTuple):
-    """Arms as one memory sees them."""
-
-    means: np.ndarray  # [N] xᵀΛ⁻¹b
-    squares: np.ndarray  # [N] of the norms of x, by Λ⁻¹ or by Λ⁻¹Λ̃Λ⁻¹
 
 
 class Memories(Protocol):
@@ -44,11 +37,11 @@ class Memories(Protocol):
         """`Λ` of memory `j`."""
         ...
 
-    def estimate(self, j: int, arms: np.ndarray) -> Estimates:
-        """The arms `[N, d]` as memory `j` sees them."""
+    def estimate(self, j: int, arms: np.ndarray) -> Pair:
+        """Means `xᵀΛ⁻¹b` and squared norms, by `Λ⁻¹` or by `Λ⁻¹Λ̃Λ⁻¹`, of arms `[N, d]` in memory `j`."""
         ...
 
-    def forecast(self, features: np.ndarray, reward: float) -> Forecast:
+    def forecast(self, features: np.ndarray, reward: float) -> Pair:
         """Errors and variances `[J]` of a sample."""
         ...
 
@@ -110,13 +103,13 @@ class Together:
     def gram(self, j: int) -> np.ndarray:
         return self._each[j].gram
 
-    def estimate(self, j: int, arms: np.ndarray) -> Estimates:
+    def estimate(self, j: int, arms: np.ndarray) -> Pair:
         gram, gram_sq, cross = self._each[j]
         mapped = mapped_or_nan(gram, arms)
         others = arms if gram_sq is None else mapped.dot(gram_sq)
-        return Estimates(mapped.dot(cross), np.vecdot(mapped, others))
+        return mapped.dot(cross), np.vecdot(mapped, others)
 
-    def forecast(self, features: np.ndarray, reward: float) -> Forecast:
+    def forecast(self, features: np.ndarray, reward: float) -> Pair:
         dim, sample = self._dim, self._sample
         sample[:dim], sample[dim] = features, reward
         self._told[:] = sample[:-1]
@@ -124,10 +117,10 @@ class Together:
         turned = last[:, :dim]
         variance = np.vecdot(turned, turned)
         if self._ones.dot(variance) < np.inf:
-            return Forecast(self._roots * last[:, dim], variance)
+            return self._roots * last[:, dim], variance
         gram, _, cross = self._sums  # a ridge is lost in rounding, and a matrix has no factor
         direction = solution_or_nan(gram, features)
-        return Forecast(reward - np.vecdot(direction, cross), direction.dot(features))
+        return reward - np.vecdot(direction, cross), direction.dot(features)
 
     def absorb(self) -> None:
         np.dot(self._column, self._row, self._outer)

@@ -57,6 +57,7 @@ class Mixed:
         self._rates, self._ridges = np.array(base.forgetting.rate), np.array(base.ridge)
         self._radii = [each.exploration.radius for each in self._bases]
         radius = self._radii[0]
+        self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         rate, square, once = self._rates, self._rates**2, np.ones(len(self._bases))
         self._ones, self._worst = once, WORST * once
@@ -214,9 +215,9 @@ class Mixed:
         """The radius of a memory, in units of the noise that it has learnt."""
         base, radius, tick = self._state.base, self._radii[j], self._tick
         weight, weight_sq, held, _, squares, total = self._sums[:, j].tolist()
-        if isinstance(radius, Radius):
+        if self._follows:
             gram = self._unread if self._counts else self._memories.gram(j)[None]
-            sums = base.ridge.item(j), tick, weight, weight_sq, base.epoch.item(j)
-            radius = radius.at(Moments(gram, None, gram, *sums, ()))
-            radius = radius if type(radius) is float else np.asarray(radius).item()
+            ridge, epoch = base.ridge.item(j), base.epoch.item(j)
+            radius = radius.at(Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ()))
+            radius = radius if self._counts else np.asarray(radius).item()
         return radius * math.sqrt(self._bases[j].noise.variance_of(Errors(held, squares, total, tick)))
