@@ -35,6 +35,7 @@ IMPORT_LIMIT = 0.3  # seconds
 WAITING = 10_000  # the most that may wait by default
 CROWDED_LIMIT = 1.2  # of the ratio to the same without any that wait
 DEFAULT_LIMIT = 3.0  # of the ratio of the default to hand-written code
+HAND, OURS = "hand-written NumPy", '`Bandit("d_lin_ucb", …)`'
 TURN = 50  # rounds of one before it is the next one's turn
 
 
@@ -160,8 +161,8 @@ class MabWiser:
 
 
 PEERS: dict[str, Callable[[int, int], Learner]] = {
-    "coba LinUCBLearner": Coba,
-    "bayesianbandits NormalRegressor": BayesianBandits,
+    "coba `LinUCBLearner`": Coba,
+    "bayesianbandits `NormalRegressor`": BayesianBandits,
     "MABWiser LinUCB": MabWiser,
 }
 
@@ -200,7 +201,7 @@ def medians(learners: dict[str, Learner], dim: int, num_arms: int, num_rounds: i
                 learner.learn(arm, rewards[arm])
                 times[name].append(1e6 * (time.perf_counter() - started))
                 chosen[name].append(arm)
-        assert chosen["driftwise"] == chosen["hand-written"], f"other arms from round {start} on"
+        assert chosen[OURS] == chosen[HAND], f"other arms from round {start} on"
     return {name: statistics.median(each[TURN:]) for name, each in times.items()}
 
 
@@ -220,26 +221,28 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     options = parser.parse_args()
     failures, numbers = 0, {}
-    print("| dimension | arms | | median, µs | of hand-written |\n|---|---|---|---|---|")
+    print("| d | arms | learner | µs | of hand-written |\n|---|---|---|---|---|")
     for (dim, num_arms), limit in LIMITS.items():
         learners: dict[str, Learner] = {
-            "hand-written": HandWritten(dim, num_arms),
-            "driftwise": Ours(dim, num_arms),
+            HAND: HandWritten(dim, num_arms),
+            OURS: Ours(dim, num_arms),
         }
         first = not numbers
         peers = installed(dim, num_arms) if first else {}
         crowded: dict[str, Learner] = (
-            {f"driftwise, {WAITING:,} waiting": Crowded(dim, num_arms)} if first else {}
+            {f"the same, {WAITING:,} decisions waiting": Crowded(dim, num_arms)} if first else {}
         )
-        default: dict[str, Learner] = {"driftwise, default": Default(dim, num_arms)} if first else {}
+        default: dict[str, Learner] = (
+            {"the default, `Bandit(dim=10)`": Default(dim, num_arms)} if first else {}
+        )
         found = medians({**learners, **crowded, **default, **peers}, dim, num_arms, options.rounds)
         numbers[f"{dim}x{num_arms}"] = found
         for name, value in found.items():
-            print(f"| {dim} | {num_arms} | {name} | {value:.1f} | {value / found['hand-written']:.2f} |")
-        failures += found["driftwise"] > limit * found["hand-written"]
-        failures += any(found[name] > CROWDED_LIMIT * found["driftwise"] for name in crowded)
-        failures += any(found[name] > DEFAULT_LIMIT * found["hand-written"] for name in default)
-        failures += any(found[name] < FASTER * found["driftwise"] for name in peers)
+            print(f"| {dim} | {num_arms} | {name} | {value:.1f} | {value / found[HAND]:.2f} |")
+        failures += found[OURS] > limit * found[HAND]
+        failures += any(found[name] > CROWDED_LIMIT * found[OURS] for name in crowded)
+        failures += any(found[name] > DEFAULT_LIMIT * found[HAND] for name in default)
+        failures += any(found[name] < FASTER * found[OURS] for name in peers)
     seconds = import_seconds()
     failures += seconds > IMPORT_LIMIT
     print(f"\nimport driftwise.online: {seconds:.2f} s of the processor")

@@ -158,10 +158,10 @@ def main() -> int:
         )
         calls = {
             "empty handler": lambda: empty.post("/decide", empty.offer()),
-            "commit alone": commits(folder),
+            "a commit of SQLite alone": commits(folder),
             "decide": lambda: client.post("/decide", client.offer()),
             "learn": lambda: client.post("/learn", client.reward()),
-            f"decide, one of {BATCH}": lambda: (
+            f"decide, one of a list of {BATCH}": lambda: (
                 many.post("/decide", [many.offer() for _ in range(BATCH)]) / BATCH
             ),
         }
@@ -177,7 +177,7 @@ def main() -> int:
         f"\n{CLIENTS} clients at once: {rates['']:.0f} decisions a second, "
         f"{rates[''] / rates['empty']:.2f} of an empty handler's"
     )
-    return int(medians["decide"] - medians["commit alone"] > LIMIT * medians["empty handler"])
+    return int(medians["decide"] - medians["a commit of SQLite alone"] > LIMIT * medians["empty handler"])
 
 
 if __name__ == "__main__":

@@ -10,18 +10,25 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 
-LIMITS = {  # arguments of Python, and the seconds that they may take
-    "-c pass": None,
-    "-c import numpy": None,
-    "-c import typer": None,
-    "-c import driftwise": 0.25,
-    "-c import driftwise.online": None,
-    "-m driftwise --help": 0.5,
-    "-m driftwise list": 0.5,
+LIMITS = {  # commands, and the seconds that they may take
+    "python -c pass": None,
+    'python -c "import numpy"': None,
+    'python -c "import typer"': None,
+    'python -c "import driftwise"': 0.25,
+    'python -c "import driftwise.online"': None,
+    "driftwise --help": 0.5,
+    "driftwise list": 0.5,
 }
+
+
+def arguments_of(command: str) -> list[str]:
+    """The arguments of Python for a command."""
+    program, *arguments = shlex.split(command)
+    return arguments if program == "python" else ["-m", program, *arguments]
 
 
 def seconds(arguments: list[str]) -> float:
@@ -40,13 +47,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Processor time of start-up.")
     parser.add_argument("--repeats", type=int, default=20, help="processes of each kind")
     repeats = parser.parse_args().repeats
-    calls = {name: name.split(maxsplit=1 if name.startswith("-c") else -1) for name in LIMITS}
+    calls = {command: arguments_of(command) for command in LIMITS}
     for arguments in calls.values():
         seconds(arguments)  # compiles the modules
     found = {name: min(seconds(arguments) for _ in range(repeats)) for name, arguments in calls.items()}
-    print("| python | seconds | at most |\n|---|---|---|")
+    print("| command | seconds | at most |\n|---|---|---|")
     for name, limit in LIMITS.items():
-        print(f"| `{name}` | {found[name]:.3f} | {'' if limit is None else limit} |", flush=True)
+        print(f"| `{name}` | {found[name]:.2f} | {'' if limit is None else limit} |", flush=True)
     sys.exit(any(limit is not None and found[name] > limit for name, limit in LIMITS.items()))
 
 
