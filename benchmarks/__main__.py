@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # for what is used one decision at a time
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # for small matrices its threads only wait for each other
 BENCHMARKS: dict[str, tuple[list[str], dict[str, str]]] = {  # arguments and settings of each
     "lsvi": ([], {}),
     "bandits": ([], {}),
     "speed": ([], {}),
-    "growth": ([], {}),
+    "growth": ([], ONE_THREAD),
     "inverses": ([], {}),
     "meta": ([], {}),
     "first_calls": ([], {}),

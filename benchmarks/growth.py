@@ -1,6 +1,6 @@
 """Growth of the cost of OPT-WLSVI in d, S, A, H and K, one at a time, as exponents beside those of theory.
 
-    python -m benchmarks.growth
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.growth
 
 An exponent is the slope of log time over log size, over sizes at which the size already matters; the other
 sizes are d = 10, S = 20, A = 5 and H = 10. Ours plays 64 runs at once, 50 episodes each, with exact regret;
@@ -96,7 +96,7 @@ CODES = (
         our_count,
         Sizes(K=50),
         {
-            "d": (24, 40, 64),
+            "d": (20, 32, 48),
             "S": (160, 320, 640),
             "A": (40, 80, 160),
             "H": (10, 20, 40),
