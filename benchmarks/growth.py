@@ -4,7 +4,7 @@
 
 An exponent is the slope of log time over log size, over sizes at which the size already matters; the other
 sizes are d = 10, S = 20, A = 5 and H = 10. Ours plays 64 runs at once, 50 episodes each, with exact regret;
-the literal Algorithm 1 plays one run of 500 episodes. Time is the processor's, of all cores together: other
+the literal Algorithm 1 plays one run of 250 episodes. Time is the processor's, of all cores together: other
 work on the machine hardly counts. *Counted* is the slope, over the same sizes, of the number of
 multiplications that the code asks for:
 
@@ -108,8 +108,8 @@ CODES = (
         "literal",
         literal_seconds,
         literal_count,
-        Sizes(K=500),
-        {"d": (10, 20, 40), "S": (20, 80, 320), "A": (10, 20, 40), "H": (10, 20, 40), "K": (250, 500, 1000)},
+        Sizes(K=250),
+        {"d": (32, 48, 64), "S": (20, 80, 320), "A": (10, 20, 40), "H": (10, 20, 40), "K": (250, 500, 1000)},
         dict(d=2, S=0, A=1, H=1, K=2),
     ),
 )
