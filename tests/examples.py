@@ -49,6 +49,10 @@ SIZES: dict[str, dict[str, Any]] = {
 BASE: dict[str, Any] = dict(algorithm="lsvi_ucb", radius=0.4)  # of the agents that wrap one
 BANDIT_BASE: dict[str, Any] = dict(algorithm="lin_ucb", noise_scale=0.3)
 SENSITIVE = Glr(noise_scale=0.2, delta=0.9, window=16)  # alarms within a run of this length
+# alarms, too, and plays by force
+ALERT: dict[str, Any] = dict(
+    num_episodes=NUM_EPISODES, noise_scale=0.05, norm_bound=0.1, delta=1.0, forcing=0.2
+)
 PARAMETERS: dict[str, dict[str, Any]] = {
     "ada_lsvi_ucb_restart": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length=12),
     "adaptive": dict(base=dict(algorithm="opt_rlsvi", scale=0.3, upper=0.8, rate=(0.75, 0.9375, 1.0))),
@@ -60,6 +64,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         block_length=7,
     ),
     "change_detection": dict(base=BASE, detector=SENSITIVE),
+    "detect_and_restart": dict(base=BASE, **ALERT),
     "epsilon_greedy_lsvi": dict(epsilon=0.3, rate=0.9, ridge=0.5),
     "kernel_ucbvi": dict(bandwidth=0.2, radius=0.3, lipschitz=2.0, bias_scale=0.1, rate=0.9),
     "least_squares": dict(forgetting=ExponentialWeights(0.9), exploration=Ucb(0.4)),
@@ -98,11 +103,15 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
         base=BANDIT_BASE, detector=Cusum(warmup=4, slack=0.05, threshold=0.5), watch="rewards"
     ),
     "clock_lin_ucb": dict(half_life=7.0, noise_scale=0.3, reference="last"),
+    "covering_restart": dict(
+        base=BANDIT_BASE, num_episodes=NUM_EPISODES, noise_scale=0.1, delta=1.0, forcing=0.6, window=8
+    ),
     "cw_oful": dict(corruption=2.0, noise_scale=0.3),
     "d_glb_omd": dict(rate=0.9, norm_bound=2.0, ridge=0.5, radius_scale=0.1),
     "d_lin_ts": dict(rate=0.9, scale=0.4, ridge=0.5),
     "d_lin_ucb": dict(rate=0.9, noise_scale=0.3),
     "d_rand_lin_ucb": dict(rate=0.9, noise_scale=0.3),
+    "detect_and_restart": dict(base=BANDIT_BASE, **ALERT),
     "dynamic_lin_ucb": dict(noise_scale=0.3, window=10, capacity=2),
     "epsilon_greedy": dict(epsilon=0.3, rate=0.9),
     "glb_weight_ucb": dict(rate=0.9, ridge=0.5, radius_scale=0.02, num_episodes=NUM_EPISODES),
@@ -136,6 +145,7 @@ CONTINUING_PARAMETERS: dict[str, dict[str, Any]] = {
 WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent take besides it
     "borl": dict(num_episodes=NUM_EPISODES, block_length=7),
     "change_detection": dict(detector=SENSITIVE),
+    "detect_and_restart": ALERT,
     "master": dict(num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
     "random_restart": dict(probability=0.1),
 }

@@ -30,7 +30,8 @@ __all__ = ["recipes_as_simulated"]  # a fixture for every test here
 FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
 MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # in a file of their own
-LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES)]
+BY_FORCE = ("detect_and_restart",)  # in tables of states
+LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES, *BY_FORCE)]
 SEEN = drawn_episodes(30)
 
 

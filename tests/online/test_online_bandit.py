@@ -240,7 +240,7 @@ def after(bandit: Bandit) -> list[Decision]:
 
 BY_CHANCE = {  # what they do with a reward was drawn when they decided
     *("ada_lsvi_ucb_restart", "bob", "borl", "master", "master_lin_ucb", "master_lsvi_ucb"),
-    *("opt_wlsvi_borl", "random_restart"),
+    *("opt_wlsvi_borl", "random_restart", "covering_restart", "detect_and_restart"),
 }
 
 

@@ -55,6 +55,8 @@ from driftwise.algorithms.unknown_variation.borl import ada_lsvi_ucb_restart as 
 from driftwise.algorithms.unknown_variation.borl import bob as bob
 from driftwise.algorithms.unknown_variation.borl import borl as borl
 from driftwise.algorithms.unknown_variation.borl import opt_wlsvi_borl as opt_wlsvi_borl
+from driftwise.algorithms.unknown_variation.detecting import covering_restart as covering_restart
+from driftwise.algorithms.unknown_variation.detecting import detect_and_restart as detect_and_restart
 from driftwise.algorithms.unknown_variation.master import master as master
 from driftwise.algorithms.unknown_variation.master import master_lin_ucb as master_lin_ucb
 from driftwise.algorithms.unknown_variation.master import master_lsvi_ucb as master_lsvi_ucb

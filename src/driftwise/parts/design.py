@@ -14,9 +14,14 @@ ROUNDING = 1e3  # times as large as rounding errors are the eigenvalues of direc
 
 def moment_inverse(rows: Array, chances: Array) -> Array:
     """`Q⁻¹` of `Q = Σ_a π(a) aaᵀ`, for arms `[N, d]` and chances `[N]`; 0 outside of the arms' span."""
-    xp = namespace(rows)
-    values, vectors = xp.linalg.eigh((rows * chances[:, None]).T @ rows)
-    spans = values > ROUNDING * float(np.finfo(rows.dtype).eps) * xp.max(values)
+    return pseudo_inverse((rows * chances[:, None]).T @ rows)
+
+
+def pseudo_inverse(matrix: Array) -> Array:
+    """The inverse of a symmetric matrix `[d, d]` without negative eigenvalues, 0 where it is 0."""
+    xp = namespace(matrix)
+    values, vectors = xp.linalg.eigh(matrix)
+    spans = values > ROUNDING * float(np.finfo(matrix.dtype).eps) * xp.max(values)
     return (vectors * xp.where(spans, 1 / xp.where(spans, values, 1.0), 0.0)) @ vectors.T
 
 

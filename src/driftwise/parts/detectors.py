@@ -67,19 +67,28 @@ class Glr:
 
     def detect(self, state: GlrState, observed: Array, chance: Array) -> tuple[GlrState, Array]:
         xp, dtype = namespace(state.sums), state.sums.dtype
-        count, total = state.count + 1, state.total + observed
-        places = xp.arange(self.window)
-        sums = xp.where(places == count % self.window, total, state.sums)
-        before = count - (count - places) % self.window  # how many each sum is of
-        usable = (before > 0) & (before < count)
-        first = xp.astype(xp.where(usable, before, 1), dtype)
-        all_of_them = xp.astype(count, dtype)
-        second = xp.where(usable, all_of_them - first, 1)
-        gap = sums / first - (total - sums) / second
-        ratio = first * second / (2 * self.noise_scale**2 * all_of_them) * gap**2
+        seen, usable, ratio = split_ratios(state, observed, self.noise_scale)
         log_odds = xp.log(xp.asarray(3 / self.delta, dtype=dtype))
-        threshold = self.threshold_scale * (1.5 * xp.log(all_of_them) + log_odds)
-        return GlrState(sums, total, count), xp.any(usable & (ratio >= threshold))
+        threshold = self.threshold_scale * (1.5 * xp.log(xp.astype(seen.count, dtype)) + log_odds)
+        return seen, xp.any(usable & (ratio >= threshold))
+
+
+def split_ratios(state: GlrState, observed: Array, noise_scale: Numeric) -> tuple[GlrState, Array, Array]:
+    r"""The state after an observation, which splits `[window]` there are, and the likelihood ratio of each.
+
+    $\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2$ for a split after the first $s$ of $n$.
+    """
+    xp, dtype, window = namespace(state.sums), state.sums.dtype, len(state.sums)
+    count, total = state.count + 1, state.total + observed
+    places = xp.arange(window)
+    sums = xp.where(places == count % window, total, state.sums)
+    before = count - (count - places) % window  # how many each sum is of
+    usable = (before > 0) & (before < count)
+    first = xp.astype(xp.where(usable, before, 1), dtype)
+    all_of_them = xp.astype(count, dtype)
+    second = xp.where(usable, all_of_them - first, 1)
+    gap = sums / first - (total - sums) / second
+    return GlrState(sums, total, count), usable, first * second / (2 * noise_scale**2 * all_of_them) * gap**2
 
 
 class CusumState(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftwise.algorithms.bandits.dynamic_lin_ucb import PoolState
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
+from driftwise.algorithms.unknown_variation.detecting import DetectingState
 from driftwise.algorithms.unknown_variation.mixture import MixtureState
 from driftwise.algorithms.unknown_variation.multi_scale import MasterState
 from driftwise.algorithms.unknown_variation.restarting import RestartingState
@@ -20,6 +21,7 @@ from driftwise.parts.weighted_likelihood import Likelihood
 # States around others, and where these are: all else in them knows nothing of coordinates.
 AROUND = {
     BlockState: "base",
+    DetectingState: "base",
     MasterState: "bases",
     MixtureState: "base",
     PoolState: "models",
@@ -61,6 +63,8 @@ def renewed(state: Any, block: np.ndarray) -> Any:
         raise _refused(state, f"one with {article(type(state).__name__)}, of which nobody knows")
     name = AROUND[type(state)]
     made = state._replace(**{name: renewed(getattr(state, name), block)})
+    if isinstance(made, DetectingState):  # whose test would take the new weights for a change
+        made = made._replace(test=made.test.again(), age=0 * made.age)
     if isinstance(made, MixtureState):
         made = made._replace(origin=_cleared(made.origin, block))
     return made

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.part import at, points, stack
@@ -28,6 +29,9 @@ def remembering(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
     if agent.needs:
         expected = "learn from what it earns alone where states cannot be counted"
         raise ArgumentError("algorithm", expected, agent, f"one that needs {' and '.join(agent.needs)}")
+    if isinstance(agent, DetectAndRestart):
+        expected = "play nothing by force, which is done in tables of states, where states cannot be counted"
+        raise ArgumentError("algorithm", expected, agent)
     inner = agent.base if isinstance(agent, Wrapper) else agent
     if isinstance(agent, Wrapper) and not isinstance(agent, MixtureOfMemories):
         base: Any = remembering(inner, memory=memory, tolerance=tolerance)

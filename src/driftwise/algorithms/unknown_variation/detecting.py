@@ -1,0 +1,204 @@
+"""Agents that begin anew when a test finds a change, and play now and then what the test asks for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms.bandits.agent import require_bandit
+from driftwise.algorithms.registry import register
+from driftwise.base.agent import Agent, Wrapper
+from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.part import member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
+from driftwise.base.validation import require_count, require_numeric
+from driftwise.parts.change_tests import ChangeTest, EllipsoidTest, MeansTest
+from driftwise.parts.exploration import greedy_policy
+
+
+class Draw(NamedTuple):
+    """Whether an episode was played by force, at which place, and in which epoch it was planned."""
+
+    forced: Array
+    place: Array
+    epoch: Array
+    inner: Any  # the base's own
+
+
+class DetectingState(NamedTuple):
+    """States of the base and of the test."""
+
+    base: Any
+    test: Any
+    epoch: Array  # how often it has begun anew
+    age: Array  # episodes learnt from since then
+    alarm: Array  # 1 if the last episode was one, else 0
+
+
+@part
+class DetectAndRestart(Wrapper):
+    r"""`base`, which forgets everything whenever `test` finds a change, and plays now and then for the test.
+
+    In epoch $k$ the share is $\alpha_k = \min\{1, \alpha\sqrt k\}$ with $\alpha$ = `forcing`: of every
+    $\lceil m/\alpha_k\rceil$ episodes the first $m$, a place of the test each, are played by force, and the
+    pair that is worth most to the test is taken in every state. The base learns from them, too.
+
+    An episode that was planned before the last alarm still teaches the base, but does not count for the test.
+    """
+
+    base: Agent = member(Agent)
+    test: ChangeTest = member(ChangeTest)
+    forcing: Numeric = number(at_least=0, at_most=1)
+
+    def init(self, features: FeatureTable) -> DetectingState:
+        xp, like = namespace(features.values), features.values
+        none = xp.asarray(0, dtype=xp.int64)
+        alarm = xp.zeros((), dtype=like.dtype)
+        return DetectingState(self.base.init(features), self.test.init(self.spec, like), none, none, alarm)
+
+    def plan(self, state: DetectingState, features: FeatureTable, key: Key) -> Plan:
+        xp, plan = namespace(state.alarm), self.base.plan(state.base, features, key)
+        forced, place = self.place(state)
+        worth = self.test.worth(state.test, features, place)
+        if features.present is not None:
+            worth = xp.where(features.present, worth, -xp.inf)
+        policy = xp.where(forced, greedy_policy(worth.reshape(plan.policy.shape)), plan.policy)
+        return plan._replace(policy=policy, drawn=Draw(forced, place, state.epoch, plan.drawn))
+
+    def place(self, state: DetectingState) -> tuple[Array, Array]:
+        """Whether the next episode is played by force, and at which place."""
+        xp, dtype, num = namespace(state.alarm), state.alarm.dtype, self.test.num_places(self.spec)
+        growth = xp.sqrt(xp.astype(state.epoch + 1, dtype))
+        share = xp.minimum(self.forcing * growth, xp.ones_like(growth))
+        some = share > 0
+        cycle = xp.astype(xp.ceil(num / xp.where(some, share, 1.0)), xp.int64)
+        turn = state.age % cycle
+        return some & (turn < num), xp.minimum(turn, xp.asarray(num - 1))
+
+    def update(
+        self, state: DetectingState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> DetectingState:
+        draw: Draw = plan.drawn
+        xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
+        seen, changed = self.test.observe(state.test, features, episode, draw.forced, draw.place)
+        test, alarm = where_tree(counts, seen, state.test), changed & counts
+        base = self.base.update(state.base, features, plan._replace(drawn=draw.inner), episode)
+        return DetectingState(
+            base=where_tree(alarm, self.base.init(features), base),
+            test=where_tree(alarm, test.again(), test),
+            epoch=state.epoch + alarm,
+            age=xp.where(alarm, 0, state.age + 1),
+            alarm=xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm)),
+        )
+
+    def diagnostics(self, state: DetectingState) -> dict[str, Array]:
+        """Whether it began anew."""
+        return {"alarms": state.alarm, "restarts": state.alarm}
+
+    def moments(self, state: DetectingState) -> Moments | None:
+        return self.base.moments(state.base)
+
+
+def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:
+    """What was given, or `√(d log K/K)`."""
+    num = require_count("num_episodes", num_episodes)
+    return min(1.0, math.sqrt(dim * math.log(num) / num)) if forcing is None else forcing
+
+
+@register(
+    forgetting="restart on an alarm",
+    exploration="the base's, and forced plays",
+    bound="none",
+    paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+)
+def detect_and_restart(
+    base: Agent,
+    *,
+    num_episodes: int,
+    noise_scale: Numeric = 0.5,
+    norm_bound: Numeric | None = None,
+    delta: Numeric = 0.05,
+    ridge: Numeric | None = None,
+    forcing: Numeric | None = None,
+    num_functions: int = 4,
+) -> DetectAndRestart:
+    r"""An agent that begins anew when what it sees now and what it saw before cannot have one parameter.
+
+    Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
+    `driftwise.parts.change_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
+    probability $1-\delta$, whatever the base plays. A share of the episodes, $\alpha\sqrt k$ after $k-1$
+    alarms, goes to pairs of which least is known, so that changes are found where the base does not look.
+
+    ```python
+    base = lin_ucb(spec, noise_scale=0.3)
+    detect_and_restart(base, num_episodes=10_000, noise_scale=0.3)
+    ```
+
+    Args:
+      base: any agent, of a bandit or an MDP; it should be made for problems that do not change.
+      num_episodes: $K$; windows are up to $K$ long.
+      noise_scale: $\sigma$ of rewards; 1/2 for rewards in [0, 1]. What is learnt of next states has 1/2, too.
+      norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, and $\sqrt d$ for an MDP.
+      delta: $\delta$, the chance of a false alarm in the whole run.
+      ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$.
+      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
+      num_functions: of next states that an MDP's transitions are tested by.
+
+    The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
+    Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
+    abstracts. Everything else here is ours, and no bound on the regret is known.
+    """
+    spec = base.spec
+    if norm_bound is None:
+        norm_bound = 1.0 if spec.horizon == 1 else math.sqrt(spec.dim)
+    if ridge is None:
+        noise, bound = (
+            np.asarray(require_numeric(*each, above=0))
+            for each in (("noise_scale", noise_scale), ("norm_bound", norm_bound))
+        )
+        ridge = (noise / bound) ** 2
+    levels = require_count("num_episodes", num_episodes).bit_length()
+    test = EllipsoidTest(levels, noise_scale, norm_bound, delta, ridge, num_functions)
+    return DetectAndRestart(base, test, _forcing(spec.dim, num_episodes, forcing))
+
+
+@register(
+    problem="linear bandit",
+    forgetting="restart on an alarm",
+    exploration="the base's, and a covering set by force",
+    bound="none",
+    paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+)
+def covering_restart(
+    base: Agent,
+    *,
+    num_episodes: int,
+    noise_scale: Numeric = 0.5,
+    delta: Numeric = 0.05,
+    forcing: Numeric | None = None,
+    window: int = 256,
+) -> DetectAndRestart:
+    r"""A bandit that begins anew when the mean reward of an arm has changed, of a few that it plays by force.
+
+    The few are $d$ arms of which all others are combinations $\sum_ic_ia_i$ with $|c_i| \le 2$: a change that
+    moves some arm by $\epsilon$ moves one of them by $\epsilon/(2d)$. Each has a likelihood-ratio test of its
+    forced plays alone, `driftwise.parts.change_tests.MeansTest`, with false alarms of probability $\delta$ in
+    all. Arms have to be the same in every round.
+
+    Args:
+      base: any agent of a bandit; it should be made for problems that do not change.
+      num_episodes: $K$, which `forcing` follows from.
+      noise_scale: $\sigma$ of rewards.
+      delta: $\delta$, the chance of a false alarm, ever.
+      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a share of $\alpha\sqrt k$ is forced.
+      window: the newest forced plays of an arm among which a split is looked for.
+
+    Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
+    for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
+    $N_T$ changes that are far enough apart. We know its abstract: covering set, schedule and test are ours.
+    """
+    require_bandit(base.spec)
+    test = MeansTest(noise_scale, delta, window)
+    return DetectAndRestart(base, test, _forcing(base.spec.dim, num_episodes, forcing))

@@ -1,0 +1,234 @@
+"""Tests of a change with a promise: where nothing changes, no alarm with probability 1 − δ."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.arrays import after, identity_like, namespace, spd_inverse
+from driftwise.base.part import count, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
+from driftwise.parts.cover import covering_rows
+from driftwise.parts.detectors import GlrState, split_ratios
+from driftwise.parts.regression import quadratic
+from driftwise.theory.confidence import ellipsoid_radius
+
+FOREVER = 1 << 62  # rounds
+COIN = 0.5  # the noise of what is 0 or 1
+
+
+class ChangeTest(ABC):
+    """Watches whole episodes, says what should be played to find changes, and when there was one."""
+
+    @abstractmethod
+    def num_places(self, spec: Spec) -> int:
+        """How many episodes in a row are played by force; each of them is a place."""
+
+    @abstractmethod
+    def init(self, spec: Spec, like: Array) -> Any:
+        """Before anything was seen, in the array library and the precision of `like`.
+
+        `again()` of any state is one after an alarm: nothing seen, and as much of δ left as there is.
+        """
+
+    @abstractmethod
+    def worth(self, state: Any, features: FeatureTable, place: Array) -> Array:
+        """How much every pair has to teach, `[H, N]`: by force the best are played."""
+
+    @abstractmethod
+    def observe(
+        self, state: Any, features: FeatureTable, episode: Episode, forced: Array, place: Array
+    ) -> tuple[Any, Array]:
+        """The state after an episode, and whether it is an alarm. What it is given stays as it is."""
+
+
+class MeansState(NamedTuple):
+    """Sums of rewards of every covering arm, from forced plays."""
+
+    arms: GlrState  # each field with a leading axis of d
+    epoch: Array  # from 1
+
+    def again(self) -> MeansState:
+        return MeansState(GlrState(*(0 * each for each in self.arms)), self.epoch + 1)
+
+
+@part
+class MeansTest(ChangeTest):
+    r"""The likelihood ratio of a changed mean for each arm of a covering set, of forced plays alone.
+
+    An arm's $n$-th forced play raises an alarm if, for a split after the first $s$ of them,
+
+    $$\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2
+      \ge \log\frac{\pi^2\,m\,n^2}{3\delta_k}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2d},$$
+
+    with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
+    alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same.
+    """
+
+    noise_scale: Numeric = number(above=0, default=0.5)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    window: int = count(at_least=2, default=256)
+
+    def num_places(self, spec: Spec) -> int:
+        return spec.dim
+
+    def init(self, spec: Spec, like: Array) -> MeansState:
+        xp = namespace(like)
+        none = xp.zeros(spec.dim, dtype=like.dtype)
+        sums, counts = xp.zeros((spec.dim, self.window), dtype=like.dtype), xp.zeros(spec.dim, dtype=xp.int64)
+        return MeansState(GlrState(sums, none, counts), xp.asarray(1, dtype=xp.int64))
+
+    def worth(self, state: MeansState, features: FeatureTable, place: Array) -> Array:
+        xp, rows = namespace(features.values), features.values
+        arm = covering_rows(rows, features.present)[place]
+        return xp.astype(xp.arange(len(rows)) == arm, rows.dtype)[None]
+
+    def observe(
+        self, state: MeansState, features: FeatureTable, episode: Episode, forced: Array, place: Array
+    ) -> tuple[MeansState, Array]:
+        xp, dtype, dim = namespace(state.epoch), state.arms.total.dtype, len(state.arms.total)
+        before = GlrState(*(each[place] for each in state.arms))
+        seen, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
+        splits, plays, epoch = (
+            xp.astype(each, dtype) for each in (xp.maximum(xp.sum(usable), 1), seen.count, state.epoch)
+        )
+        spent = math.log(math.pi**4 * dim / 18) + 2 * xp.log(epoch) - _log(self.delta, state.arms.total)
+        alarm = forced & xp.any(usable & (ratio >= spent + xp.log(splits) + 2 * xp.log(plays)))
+        here = (xp.arange(dim) == place) & forced
+        arms = GlrState(
+            xp.where(here[:, None], seen.sums, state.arms.sums),
+            xp.where(here, seen.total, state.arms.total),
+            xp.where(here, seen.count, state.arms.count),
+        )
+        return state._replace(arms=arms), alarm
+
+
+class EllipsoidState(NamedTuple):
+    """Regressions over windows of doubling lengths, the last over all since the restart."""
+
+    gram: Array  # [L, H, d, d]
+    cross: Array  # [L, H, d, 1+J]
+    order: Array  # [L] the how-manieth regression it is
+    begun: Array  # how many there were
+    age: Array  # episodes since the restart
+    ridge: Array
+
+    def again(self) -> EllipsoidState:
+        return self.anew(self.order >= 0)._replace(age=0 * self.age)
+
+    def anew(self, over: Array) -> EllipsoidState:
+        """The state in which the regressions that are `over` have begun again."""
+        xp = namespace(self.gram)
+        begins = xp.astype(over, xp.int64)
+        ridge = self.ridge * identity_like(self.gram)
+        return self._replace(
+            gram=xp.where(over[:, None, None, None], ridge, self.gram),
+            cross=xp.where(over[:, None, None, None], 0.0, self.cross),
+            order=xp.where(over, self.begun + xp.cumulative_sum(begins), self.order),
+            begun=self.begun + xp.sum(begins),
+        )
+
+
+@part
+class EllipsoidTest(ChangeTest):
+    r"""Confidence ellipsoids of before and of since, for windows of all lengths: two may exclude each other.
+
+    Since the last multiple of $2^j$ episodes after the restart there is a window, and what came before it is
+    its prefix. With ridge regressions on both, an alarm is raised if for some $j$ and some row $a$
+
+    $$|a^\top(\hat\theta_p - \hat\theta_w)| > \beta_p\|a\|_{V_p^{-1}} + \beta_w\|a\|_{V_w^{-1}}, \qquad
+      \beta = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta_i} + \log\tfrac{\det V}{\lambda^d}}, \qquad
+      \delta_i = \frac{6\delta}{\pi^2i^2}$$
+
+    for the $i$-th regression that was begun. As long as nothing changes both contain the parameter, in all
+    rounds with probability $1-\delta$, whatever was played and why. By force the widest row is played.
+
+    In an MDP every step has its own, for the reward and for `num_functions` functions of the next state with
+    values 0 and 1, drawn once: each has its share of $\delta$. Pairs take the place of arms.
+    """
+
+    num_levels: int = count()
+    noise_scale: Numeric = number(above=0, default=0.5)
+    norm_bound: Numeric = number(above=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    ridge: Numeric = number(above=0, default=1.0)
+    num_functions: int = count(at_least=0, default=4)
+
+    def num_places(self, spec: Spec) -> int:
+        return 1
+
+    def init(self, spec: Spec, like: Array) -> EllipsoidState:
+        xp, lead = namespace(like), (self.num_levels + 1, spec.horizon, spec.dim)
+        num_targets = 1 + (self.num_functions if spec.horizon > 1 else 0)
+        return EllipsoidState(
+            gram=xp.zeros((*lead, spec.dim), dtype=like.dtype),
+            cross=xp.zeros((*lead, num_targets), dtype=like.dtype),
+            order=xp.zeros(self.num_levels + 1, dtype=xp.int64),
+            begun=xp.asarray(0, dtype=xp.int64),
+            age=xp.asarray(0, dtype=xp.int64),
+            ridge=xp.asarray(self.ridge, dtype=like.dtype),
+        ).again()
+
+    def worth(self, state: EllipsoidState, features: FeatureTable, place: Array) -> Array:
+        return quadratic(features, spd_inverse(state.gram[-1]))
+
+    def observe(
+        self, state: EllipsoidState, features: FeatureTable, episode: Episode, forced: Array, place: Array
+    ) -> tuple[EllipsoidState, Array]:
+        xp, phi = namespace(state.gram), episode.features
+        targets = self._targets(episode, state.cross.shape[-1] - 1)
+        learnt = state._replace(
+            gram=state.gram + phi[:, :, None] * phi[:, None, :],
+            cross=state.cross + phi[:, :, None] * targets[:, None, :],
+            age=state.age + 1,
+        )
+        lengths = xp.asarray([*(1 << j for j in range(self.num_levels)), FOREVER])
+        return learnt.anew(learnt.age % lengths == 0), self._excluded(learnt, features)
+
+    def _targets(self, episode: Episode, num_functions: int) -> Array:
+        """`(r, f(s'))` of every step, `[H, 1+J]`; nothing is known of what follows the last."""
+        xp, dtype = namespace(episode.rewards), episode.rewards.dtype
+        rewards = episode.rewards[:, None]
+        if not num_functions:
+            return rewards
+        draws = random.fold(random.key(num_functions), np.arange(num_functions))
+        luck = random.fold(xp.asarray(draws), episode.successors[:, None])[..., 0]  # [H, J]
+        values = xp.astype(luck >> xp.uint32(31), dtype)
+        return xp.concat([rewards, xp.concat([values[:-1], 0 * values[:1]])], axis=-1)
+
+    def _excluded(self, state: EllipsoidState, features: FeatureTable) -> Array:
+        """Whether a window and its prefix have no parameter in common, by the value of some row."""
+        xp, dtype, (gram, cross, order) = namespace(state.gram), state.gram.dtype, state[:3]
+        prefix = gram[-1] - gram[:-1] + state.ridge * identity_like(gram)
+        both = xp.concat([prefix, gram[:-1]])  # [2L, H, d, d]
+        roots = xp.linalg.diagonal(xp.linalg.cholesky(both))
+        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(state.ridge)
+        inverse = spd_inverse(after(both, information[..., None, None]))
+
+        orders = xp.concat([xp.broadcast_to(order[-1:], order[:-1].shape), order[:-1]])
+        num_targets = cross.shape[-1]
+        shares = math.pi**2 / 6 * gram.shape[1] * num_targets
+        failure = math.log(shares) + 2 * xp.log(xp.astype(orders, dtype)) - _log(self.delta, gram)
+        noise = xp.where(xp.arange(num_targets) == 0, self.noise_scale, COIN)
+        radius = ellipsoid_radius(
+            information[..., None],
+            failure[:, None, None],
+            noise_scale=noise,
+            norm_bound=self.norm_bound,
+            ridge=state.ridge,
+            xp=xp,
+        )  # [2L, H, 1+J]
+        squared = quadratic(features, inverse)
+        widths = radius[..., None] * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))[:, :, None, :]
+        theta = inverse @ xp.concat([cross[-1] - cross[:-1], cross[:-1]])  # [2L, H, d, 1+J]
+        gaps = xp.matrix_transpose(theta[: self.num_levels] - theta[self.num_levels :]) @ features.values.T
+        return xp.any(abs(gaps) > widths[: self.num_levels] + widths[self.num_levels :])
+
+
+def _log(value: Numeric, like: Array) -> Array:
+    xp = namespace(like)
+    return xp.log(xp.asarray(value, dtype=like.dtype))

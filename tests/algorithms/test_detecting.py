@@ -1,0 +1,250 @@
+"""Detection with a promise: the tests by their definitions, what is played by force, and what is found."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.algorithms import covering_restart, detect_and_restart, lin_ucb, lsvi_ucb, uniform
+from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
+from driftwise.base import random
+from driftwise.environments import LinearBandit
+from driftwise.environments.arms import FixedArms, orthogonal_arms
+from driftwise.environments.drift import Abrupt
+from driftwise.environments.models.tabular import tabular_mdp
+from driftwise.environments.paths import abrupt_path
+from driftwise.parts.change_tests import EllipsoidTest, MeansTest
+from driftwise.parts.cover import covering_rows
+from driftwise.simulation.play import play
+from tests.algorithms.test_restart_adv import ARMS, flat, sphere
+from tests.examples import SPEC, make
+from tests.reference import change_tests as textbook
+
+CIRCLE = np.array([[np.cos(a), np.sin(a)] for a in np.arange(12) * np.pi / 6])
+QUIET: dict[str, Any] = dict(num_episodes=1000, noise_scale=0.3)
+RECIPES = {"covering": covering_restart, "ellipsoids": detect_and_restart}
+
+
+def jumping(arms: np.ndarray, before: Any, after: Any, at: int, noise_scale: float = 0.1) -> LinearBandit:
+    return LinearBandit(
+        FixedArms(arms.tolist()), abrupt_path((before, after), (at,)), noise_scale=noise_scale
+    )
+
+
+def alarms_of(agent: DetectAndRestart, environment: Any, num: int, seed: int = 0) -> list[int]:
+    played = play(agent, environment, num, seed=seed)
+    return [t for t, one in enumerate(played) if one.carry.state.alarm]
+
+
+@pytest.mark.parametrize("rows", [*ARMS.values(), CIRCLE, sphere(60, 5), np.eye(4)], ids=len)
+def test_every_arm_is_a_combination_of_the_cover_with_coefficients_of_at_most_two(rows):
+    cover = covering_rows(rows, None)
+    base = rows[cover]
+    coefficients = np.linalg.lstsq(base.T, rows.T, rcond=None)[0]
+    np.testing.assert_allclose(base.T @ coefficients, rows.T, rtol=0, atol=1e-9)
+    assert np.abs(coefficients).max() <= 2 + 1e-9
+    assert len(cover) == rows.shape[1]
+
+
+def test_only_arms_that_are_there_cover_the_others():
+    present = np.arange(9) % 2 == 0
+    assert present[covering_rows(sphere(9, 3), present)].all()
+    assert present[covering_rows(flat(9), present)].all()  # of a plane, so that one of them is repeated
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_without_force_and_without_alarms_it_is_its_base(recipe):
+    environment = jumping(CIRCLE, (0.8, 0), (0, 0.8), 30)
+    base = lin_ucb(environment.spec, noise_scale=0.1)
+    both = (
+        play(recipe(base, forcing=0.0, delta=1e-300, **QUIET), environment, 60),
+        play(base, environment, 60),
+    )
+    for one, other in zip(*both, strict=True):
+        np.testing.assert_array_equal(one.plan.policy, other.plan.policy)
+        assert one.episode.actions[0] == other.episode.actions[0]
+
+
+def test_the_cover_is_played_by_force_in_turn_as_often_as_it_says():
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
+    agent = covering_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.25, **QUIET)
+    cover = covering_rows(CIRCLE, None)
+    for t, one in enumerate(play(agent, environment, 40)):
+        assert bool(one.plan.drawn.forced) == (t % 8 < 2)  # two of every ⌈2/0.25⌉
+        if t % 8 < 2:
+            assert one.episode.actions[0] == cover[t % 8]
+
+
+def test_by_force_the_widest_arm_is_played():
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
+    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.2, **QUIET)
+    gram = np.eye(2)
+    for t, one in enumerate(play(agent, environment, 40)):
+        assert bool(one.plan.drawn.forced) == (t % 5 == 0)
+        x = one.episode.features[0]
+        if t % 5 == 0:
+            widths = np.array([a @ np.linalg.inv(gram) @ a for a in CIRCLE])
+            assert x @ np.linalg.inv(gram) @ x >= widths.max() - 1e-9
+        gram += np.outer(x, x)
+
+
+def test_the_means_test_is_its_definition():
+    """Two arms, one of which changes; every alarm begins a new epoch, with less of δ."""
+    test, rng = MeansTest(noise_scale=0.3, delta=0.5, window=16), np.random.default_rng(0)
+    state, plays, epoch, alarms = test.init(dw.Spec.bandit(dim=2, num_arms=2), np.zeros(1)), [[], []], 1, 0
+    for t in range(160):
+        place, forced = np.asarray(t % 2), np.asarray(t % 3 > 0)
+        reward = rng.normal(0.9 * (t // 50) * (t % 2), 0.3)
+        shown: Any = dw.play  # of features it needs none
+        episode: Any = copy.copy(EPISODE)._replace(rewards=np.array([reward]))
+        state, alarm = test.observe(state, shown, episode, forced, place)
+        if forced:
+            plays[t % 2].append(reward)
+        share = 6 * 0.5 / (np.pi**2 * epoch**2 * 2)
+        expected = bool(forced) and textbook.means_alarm(
+            plays[t % 2], noise_scale=0.3, delta=share, splits=15
+        )
+        assert bool(alarm) == expected
+        if expected:
+            state, plays, epoch, alarms = state.again(), [[], []], epoch + 1, alarms + 1
+    assert 2 <= alarms <= 4
+
+
+EPISODE = dw.play(uniform(SPEC), make(), 1).__next__().episode
+
+
+@pytest.mark.parametrize("problem", ["bandit", "mdp"])
+def test_the_ellipsoid_test_is_its_definition(problem):
+    """Grams, orders and alarms of every round, through changes that raise some."""
+    if problem == "bandit":
+        environment: Any = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 25)
+        spec, rows, num, functions = environment.spec, CIRCLE, 60, 0
+        test = EllipsoidTest(4, noise_scale=0.1, norm_bound=0.8, delta=0.1)
+        agent = DetectAndRestart(lin_ucb(spec, noise_scale=0.1), test, 0.2)
+    else:
+        environment = make(rewards="bernoulli")
+        spec, rows, num, functions = SPEC, environment.world().example.values, 25, 2
+        test = EllipsoidTest(3, noise_scale=0.05, norm_bound=0.2, delta=1.0, ridge=0.3, num_functions=2)
+        agent = DetectAndRestart(lsvi_ucb(spec, radius=0.4), test, 0.2)
+    loop = textbook.Ellipsoids(
+        test.num_levels,
+        noises=[float(test.noise_scale), *[0.5] * functions],
+        norm_bound=float(test.norm_bound),
+        delta=float(test.delta),
+        ridge=float(test.ridge),
+    )
+    alarms = 0
+    for one in play(agent, environment, num):
+        targets = one.episode.rewards[:, None]
+        if functions:
+            values = np.array([[value(j, s) for j in range(2)] for s in one.episode.successors])
+            values[-1] = 0
+            targets = np.concatenate([targets, values], axis=1)
+        alarm = loop.observe(textbook.Seen(one.episode.features, targets), rows)
+        state = one.carry.state
+        assert bool(state.alarm) == alarm
+        if alarm:
+            loop.restart()
+            alarms += 1
+        else:
+            windows = [loop.past[start:] for start in loop.starts]
+            for level, samples in enumerate([*windows, loop.past]):
+                for h in range(spec.horizon):
+                    np.testing.assert_allclose(
+                        state.test.gram[level, h], loop.gram(samples, h), rtol=0, atol=1e-8
+                    )
+        assert state.test.order.tolist() == loop.orders
+        assert state.age == len(loop.past)
+    assert alarms >= 1
+
+
+def value(j: int, state: int) -> float:
+    """A function of the next state: the first bit of what its address says."""
+    return float(random.fold(random.fold(random.key(2), j), int(state))[0] >> 31)
+
+
+def test_after_an_alarm_everything_but_the_orders_begins_anew():
+    environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
+    base = lin_ucb(environment.spec, noise_scale=0.1)
+    agent = detect_and_restart(base, num_episodes=128, noise_scale=0.1)
+    played = [copy.deepcopy(one) for one in play(agent, environment, 80)]
+    (at,) = (t for t, one in enumerate(played) if one.carry.state.alarm)
+    assert 60 <= at < 66  # a flipped parameter is found in a few rounds
+    state, fresh = played[at].carry.state, agent.init(environment.world().example)
+    for one, other in zip(jax.tree.leaves(state.base), jax.tree.leaves(fresh.base), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(state.test.gram, fresh.test.gram)
+    assert (state.epoch, state.age) == (1, 0)
+    assert state.test.order.min() > played[at - 1].carry.state.test.order.max()
+
+
+def test_a_decision_of_before_an_alarm_is_no_evidence_after_it():
+    environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
+    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), num_episodes=128, noise_scale=0.1)
+    *_, last = (copy.deepcopy(one) for one in play(agent, environment, 66))
+    late = last.plan._replace(drawn=last.plan.drawn._replace(epoch=np.asarray(0)))
+    assert last.before.epoch == 1
+    after = agent.update(copy.deepcopy(last.before), last.features, late, last.episode)
+    np.testing.assert_array_equal(after.test.gram, last.before.test.gram)
+    assert (after.base.gram != last.before.base.gram).any()  # the base learns from it
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_better_arm_that_the_base_does_not_play_is_found_by_force_and_not_without(recipe):
+    """Arm 1 rises from 0.2 to 0.9 while the base is settled on arm 0, of 0.5, and does not look."""
+    environment = LinearBandit(
+        orthogonal_arms(3), abrupt_path(((0.5, 0.2, 0.1), (0.5, 0.9, 0.1)), (100,)), noise_scale=0.1
+    )
+    base = lin_ucb(environment.spec, radius=0.1)
+    told: dict[str, Any] = dict(num_episodes=250, noise_scale=0.1)
+    assert alarms_of(recipe(base, forcing=0.0, **told), environment, 250) == []
+    found = alarms_of(recipe(base, forcing=0.3, **told), environment, 250)
+    assert len(found) == 1
+    assert 100 <= found[0] < 250
+
+
+def test_in_an_mdp_a_change_of_transitions_alone_is_found():
+    """A corridor leads to another room than before; no reward tells, since all pay the same."""
+    reward, kernel = np.full((3, 1), 0.5), np.zeros((2, 3, 1, 3))
+    kernel[0, :, 0, 1] = kernel[1, :, 0, 2] = 1
+    environment = tabular_mdp(
+        [(reward, kernel[0]), (reward, kernel[1])], horizon=2, drift=Abrupt((128,)), rewards="mean"
+    )
+    agent = detect_and_restart(uniform(environment.spec), num_episodes=256, forcing=0.0)
+    (found,) = alarms_of(agent, environment, 224)
+    assert 128 < found < 224
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"^spec must be a bandit's, of one state and one step"):
+        covering_restart(lsvi_ucb(SPEC, radius=0.4), num_episodes=100)
+    base = lin_ucb(dw.Spec.bandit(dim=2, num_arms=2), noise_scale=0.1)
+    for recipe in RECIPES.values():
+        with pytest.raises(ValueError, match=re.escape("num_episodes must be a positive integer, got 0")):
+            recipe(base, num_episodes=0)
+        with pytest.raises(ValueError, match=re.escape("forcing must be a number in [0, 1], got 2")):
+            recipe(base, num_episodes=10, forcing=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_false_alarms_are_as_rare_as_promised(recipe):
+    """200 runs without a change at δ = 0.2: at most 40 in the mean, and 40 + 3√32 = 57 but for bad luck."""
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 10**6, noise_scale=0.3)
+    agent = recipe(lin_ucb(environment.spec, noise_scale=0.3), **QUIET, delta=0.2)
+    result = dw.simulate(agent, environment, num_episodes=1000, num_runs=200)
+    assert (result.diagnostics["alarms"].sum(axis=-1) > 0).sum() <= 57
+
+
+@pytest.mark.slow
+def test_where_nothing_changes_no_mdp_is_begun_anew():
+    agent = detect_and_restart(lsvi_ucb(SPEC, radius=0.4), num_episodes=400)
+    environment = make(drift=Abrupt((10**9,)), rewards="bernoulli")
+    result = dw.simulate(agent, environment, num_episodes=400, num_runs=50)
+    assert result.diagnostics["alarms"].sum() <= 50 * 0.05 + 5  # by theory far fewer
