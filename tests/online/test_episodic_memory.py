@@ -59,6 +59,12 @@ def test_it_equals_the_agent_that_counts_states(name):
     assert len(actions) == SPEC.num_actions
 
 
+@pytest.mark.parametrize("name", BY_FORCE)
+def test_what_plays_in_tables_of_states_is_refused(name):
+    with pytest.raises(ValueError, match=r"^algorithm must play nothing by force, which is done in tables"):
+        mapped(name)
+
+
 @pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb", "lsvi_ucb_restart", "epsilon_greedy_lsvi"])
 def test_it_remembers_by_itself_all_that_has_weight(name):
     tolerance = 1e-3
