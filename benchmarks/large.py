@@ -41,14 +41,14 @@ class Adaptive(Ours):
 
 
 class Times(NamedTuple):
-    """Milliseconds for a decision and its reward, in every round."""
+    """Milliseconds for a decision and its reward."""
 
-    passed: list[float]
-    used: list[float]  # of all processors
+    passed: list[float]  # in every round
+    used: list[float]  # of all processors, in the mean of every turn
 
 
 def timed(dim: int) -> list[Times]:
-    """Times of every round but the first, which sets anchors."""
+    """Times of all turns but the first, which sets anchors."""
     agents = [Ours(dim, NUM_ARMS), Adaptive(dim, NUM_ARMS)]
     for arms, rewards in offers(dim, NUM_ARMS, dim):
         for agent in agents:
@@ -58,13 +58,16 @@ def timed(dim: int) -> list[Times]:
     rounds = offers(dim, NUM_ARMS, ROUNDS)
     for start in range(0, ROUNDS, TURN):
         for learner, taken in zip(learners, times, strict=True):
+            used = time.process_time()
             for arms, rewards in rounds[start : start + TURN]:
-                started, used = time.perf_counter(), time.process_time()
+                started = time.perf_counter()
                 arm = learner.decide(arms)
                 learner.learn(arm, rewards[arm])
                 taken.passed.append(1e3 * (time.perf_counter() - started))
-                taken.used.append(1e3 * (time.process_time() - used))
-    return [Times(passed[1:], used[1:]) for passed, used in times]
+            for thread in set(threading.enumerate()) - {threading.current_thread()}:
+                thread.join()  # its work belongs to this turn
+            taken.used.append(1e3 * (time.process_time() - used) / TURN)
+    return [Times(passed[TURN:], used[1:]) for passed, used in times]
 
 
 def longest_decisions(bandit: Bandit) -> tuple[float, float]:

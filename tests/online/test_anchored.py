@@ -15,8 +15,8 @@ from driftwise.base.part import part
 from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
 from driftwise.online.bandits import anchored, apart
-from driftwise.online.bandits.ahead import Ahead, Eigen, eigen
-from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, life
+from driftwise.online.bandits.ahead import Ahead, Made, Work, eigen
+from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, Written, life
 from driftwise.online.bandits.deciders import Direct, Draws, Planned
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.parts.exploration import Ucb
@@ -48,7 +48,7 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
     bound = max(1e-11, np.finfo(float).eps * rough**2)
     rng, dim = np.random.default_rng(1), 7
     gram, window = ridge * np.eye(dim), deque()
-    inverse = Anchored(lambda: gram, dim, ridge, rough=rough)
+    inverse = Anchored(Written(lambda: gram), dim, ridge, rough=rough)
     for _ in range(3 * LIFE):
         features = rng.normal(size=dim) * (rng.uniform(size=dim) < 0.4)
         gram = rate * gram + (1 - rate) * ridge * np.eye(dim) + np.outer(features, features)
@@ -121,11 +121,12 @@ def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
 class Late:
     """Eigenvectors that nobody begins with before they are needed."""
 
-    def __init__(self, matrix: np.ndarray) -> None:
-        self._matrix = matrix
+    def __init__(self, sums: Work) -> None:
+        self._sums = sums
 
-    def result(self) -> Eigen:
-        return eigen(self._matrix)
+    def result(self) -> Made:
+        made = self._sums()
+        return Made(made, eigen(made[0]))
 
 
 @pytest.mark.parametrize(("made", "asked"), [(Late, 1), (Ahead, 7), (Late, 2 * LIFE)])
@@ -141,7 +142,7 @@ def mapped(asked: int) -> dict[int, np.ndarray]:
     """The inverses that are asked for, by numbers of rounds."""
     rng, dim, found = np.random.default_rng(6), 6, {}
     gram = np.eye(dim)
-    inverse = Anchored(lambda: gram, dim, 1.0)
+    inverse = Anchored(Written(lambda: gram), dim, 1.0)
     for t in range(4 * LIFE + 1):
         if t % asked == 0:
             found[t] = inverse.map(np.eye(dim))
@@ -160,8 +161,8 @@ def test_eigenvectors_need_no_thread(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", none_left)
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(Ahead(matrix).result().values, [1.0, 3.0])
+    np.testing.assert_allclose(Ahead(lambda: [matrix]).result().eigen.values, [1.0, 3.0])
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():
-    assert np.isnan(Anchored(lambda: np.full((3, 3), np.nan), 3, 1.0).map(np.eye(3))).all()
+    assert np.isnan(Anchored(Written(lambda: np.full((3, 3), np.nan)), 3, 1.0).map(np.eye(3))).all()

@@ -82,11 +82,11 @@ import numpy as np
 from driftwise.online.bandits.ahead import Ahead, eigen
 
 matrix = np.diag(np.arange(200.0)) + 1
-ahead = [Ahead(matrix) for _ in range(3)]  # one is in the making, two wait for their turn
+ahead = [Ahead(lambda: [matrix]) for _ in range(3)]  # one is in the making, two wait for their turn
 
 def use():
     for each in ahead:
-        assert np.array_equal(each.result().values, eigen(matrix).values)
+        assert np.array_equal(each.result().eigen.values, eigen(matrix).values)
 
 assert in_a_child(use) == 0
 use()

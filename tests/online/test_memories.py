@@ -72,7 +72,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     memories, at_once, begun, found = Apart(RATES, RIDGES, first_sums()), list[int](), list[int](), []
     plain, ahead = anchored.eigen, anchored.Ahead
     monkeypatch.setattr(anchored, "eigen", lambda gram: at_once.append(1) or plain(gram))
-    monkeypatch.setattr(anchored, "Ahead", lambda gram: begun.append(1) or ahead(gram))
+    monkeypatch.setattr(anchored, "Ahead", lambda sums: begun.append(1) or ahead(sums))
     for t in range(4 * LIFE):
         begun.clear()
         memories.forecast(np.full(DIM, 0.1), 0.0)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.online.bandits.forking import survives_forks
+
+Work = Callable[[], list[np.ndarray]]  # sums of one moment, of which the first is the gram
 
 
 class Eigen(NamedTuple):
@@ -29,6 +32,13 @@ def eigen(matrix: np.ndarray) -> Eigen:
         return Eigen(np.full(len(matrix), np.nan), matrix)
 
 
+class Made(NamedTuple):
+    """Sums that were brought up to date, and the eigenvectors of the first, the gram."""
+
+    sums: list[np.ndarray]
+    eigen: Eigen
+
+
 class Turns:
     """One thread at a time works ahead: decisions keep the other processors."""
 
@@ -36,9 +46,9 @@ class Turns:
         self._lock = threading.RLock()
         survives_forks(self, last=True)  # BLAS does not, in the middle of its work
 
-    def eigen(self, matrix: np.ndarray) -> Eigen:
+    def make(self, sums: Work) -> Made:
         with self._lock:
-            return eigen(matrix)
+            return _make(sums)
 
     def _begin_in_child(self) -> None:
         pass
@@ -48,22 +58,27 @@ TURNS = Turns()
 
 
 class Ahead:
-    """The eigenvectors of a matrix that nobody else writes to, in the making from now on.
+    """Eigenvectors of a gram, in the making from now on.
 
     Whoever asks waits for them, so that results depend on nothing but who asks for what.
     """
 
-    def __init__(self, matrix: np.ndarray) -> None:
-        self._matrix, self._found = matrix, None
-        self._thread = threading.Thread(target=self._make, name="driftwise-eigenvectors")
+    def __init__(self, sums: Work) -> None:
+        self._sums, self._found = sums, None
+        self._thread = threading.Thread(target=self._work, name="driftwise-eigenvectors")
         with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
             self._thread.start()
 
-    def result(self) -> Eigen:
+    def result(self) -> Made:
         """The eigenvectors, made at once where no thread has: a forked child has none."""
         if self._thread.is_alive():
             self._thread.join()
-        return eigen(self._matrix) if self._found is None else self._found
+        return _make(self._sums) if self._found is None else self._found
 
-    def _make(self) -> None:
-        self._found = TURNS.eigen(self._matrix)
+    def _work(self) -> None:
+        self._found = TURNS.make(self._sums)
+
+
+def _make(sums: Work) -> Made:
+    made = sums()
+    return Made(made, eigen(made[0]))

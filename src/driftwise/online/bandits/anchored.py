@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from driftwise.base.arrays import mapped_or_nan
-from driftwise.online.bandits.ahead import Ahead, eigen
+from driftwise.online.bandits.ahead import Ahead, Work, eigen
 from driftwise.online.bandits.anchor import Anchor
 
 LARGE = 150  # dimensions from which on an anchor is faster
@@ -19,7 +19,35 @@ CHANGES = 2  # of the gram until it settles, at most: one sample comes, one leav
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
 
-Gram = Callable[[], np.ndarray]  # Λ as it is now
+
+class Gram(Protocol):
+    """The gram `[d, d]` that an inverse is of."""
+
+    def now(self) -> np.ndarray:
+        """`Λ`."""
+        ...
+
+    def later(self) -> Work:
+        """`Λ` as it is now, for whoever has the time to compute it; others may come behind it."""
+        ...
+
+    def take(self, sums: list[np.ndarray]) -> None:
+        """Here is what `later` has made."""
+        ...
+
+
+class Written:
+    """A gram that is written in place."""
+
+    def __init__(self, gram: Callable[[], np.ndarray]) -> None:
+        self.now = gram
+
+    def later(self) -> Work:
+        copy = self.now().copy()
+        return lambda: [copy]
+
+    def take(self, sums: list[np.ndarray]) -> None:
+        pass
 
 
 def life(dim: int) -> int:
@@ -58,7 +86,7 @@ class Fresh:
         self._gram = gram
 
     def map(self, arms: np.ndarray) -> np.ndarray:
-        return mapped_or_nan(self._gram(), arms)
+        return mapped_or_nan(self._gram.now(), arms)
 
     def reset(self) -> None:
         pass
@@ -141,15 +169,17 @@ class Anchored:
         if self._num >= self._life:
             self._anchor = self._new_anchor(self._anchor)
         elif self._next is None and self._num >= self._life - self._lead:
-            self._next, self._begun, self._kept = Ahead(self._gram().copy()), self._num, 1.0
+            self._next, self._begun, self._kept = Ahead(self._gram.later()), self._num, 1.0
 
     def _new_anchor(self, old: Anchor | None) -> Anchor:
         """The one that was made ahead, with all that has come since then; else one of the gram as it is."""
         told = self._ridge, self._rough, len(self._samples)
         if old is None or self._next is None:
-            made, since = Anchor(eigen(self._gram()), *told), self._samples[:0]
+            made, since = Anchor(eigen(self._gram.now()), *told), self._samples[:0]
         else:
-            made, since = Anchor(self._next.result(), *told), self._samples[self._begun : self._num]
+            sums, found = self._next.result()
+            self._gram.take(sums)
+            made, since = Anchor(found, *told), self._samples[self._begun : self._num]
             made.shrink(self._kept)
             made.add(made.turned(since), *old.samples_since(self._begun))
         self._num = len(since)

@@ -17,7 +17,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree, mapped_or_nan
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Episode, FeatureTable, Key, Moments, Plan, Radius, Sample
-from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh
+from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh, Written
 from driftwise.online.limits import finite_plan, first_state, not_finite
 from driftwise.parts.exploration import Ucb, tie_tolerance
 from driftwise.parts.forgetting import (
@@ -202,7 +202,8 @@ class Direct:
         dim = agent.spec.dim
         self._large = dim >= LARGE
         followed = self._large and isinstance(agent.forgetting, FOLLOWED)
-        self._inverse = Anchored(self._now, dim, agent.ridge) if followed else Fresh(self._now)
+        gram = Written(self._now)
+        self._inverse = Anchored(gram, dim, agent.ridge) if followed else Fresh(gram)
         num = 1 if state.gram_sq is None else 2
         self._rate, self._rates = rate, np.array([rate, rate * rate])[:num, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 
 class Fading:
-    r"""The matrix $M \leftarrow \eta M + \phi\phi^\top + (1-\eta)\lambda I$, written in place.
+    r"""The matrix $M \leftarrow \eta M + \phi\phi^\top + (1-\eta)\lambda I$.
 
-    All samples since it was last asked for are added at once, as one product of matrices,
+    All samples since it was last brought up to date are added at once, as one product of matrices,
 
-    $$M_{t+n} = \eta^nM_t + F^\top\mathrm{diag}(\eta^{n-1}, \dots, \eta, 1)F + (1-\eta^n)\lambda I.$$
+    $$M_{t+n} = \eta^nM_t + F^\top\mathrm{diag}(\eta^{n-1}, \dots, \eta, 1)F + (1-\eta^n)\lambda I,$$
+
+    now or by another thread: arrays are made anew, and never written to.
     """
 
     def __init__(self, matrix: np.ndarray, rate: float, ridge: float, room: int) -> None:
         """The sum for so many samples in one product."""
-        self._matrix, self._rate, self._ridge = matrix, rate, ridge
-        self._samples, self._num = np.empty((room, len(matrix))), 0  # that are not in it yet
+        self._rate, self._ridge, self._samples = rate, ridge, np.empty((room, len(matrix)))
+        self.set(matrix)
 
-    def clear(self) -> None:
-        """Go on from a matrix that has become another one."""
-        self._num = 0
+    def set(self, matrix: np.ndarray) -> None:
+        """Go on from a matrix."""
+        self._matrix = matrix
+        self._num = self._lent = 0  # samples that are not in it yet, and those of `later`
 
     def add(self, features: np.ndarray) -> None:
         if self._num == len(self._samples):
@@ -31,12 +36,28 @@ class Fading:
     def now(self) -> np.ndarray:
         """`M`."""
         if self._num:
-            kept, rows = self._waiting()
-            self._matrix *= kept
-            self._matrix += rows.T.dot(rows)
-            self._matrix.reshape(-1)[:: len(self._matrix) + 1] += (1 - kept) * self._ridge
-            self._num = 0
+            self.set(self.later()())
         return self._matrix
+
+    def later(self) -> Callable[[], np.ndarray]:
+        """`M` as it is now, for whoever has the time to compute it."""
+        matrix, ridge, (kept, rows), self._lent = self._matrix, self._ridge, self._waiting(), self._num
+
+        def made() -> np.ndarray:
+            total = rows.T.dot(rows)
+            total += kept * matrix
+            total.reshape(-1)[:: len(total) + 1] += (1 - kept) * ridge
+            return total
+
+        return made
+
+    def take(self, matrix: np.ndarray) -> None:
+        """Go on from what `later` has made, unless the sum was brought up to date in between."""
+        if self._lent:
+            since = self._samples[self._lent : self._num]
+            self._samples[: len(since)] = since
+            self.set(matrix)
+            self._num = len(since)
 
     def times(self, rows: np.ndarray) -> np.ndarray:
         """`My` of each row, without bringing it up to date."""
