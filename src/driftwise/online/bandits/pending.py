@@ -97,7 +97,8 @@ class Pending:
         number = self.num_made
         if id is None:
             id = f"{self._life}-{number}"
-        self.latest = max(self.latest, time)
+        if time > self.latest:
+            self.latest = time
         self.waiting[id] = Entry(choice, number, time, self.latest, name)
         self.num_made += 1
         if len(self.waiting) > self.max_pending:
