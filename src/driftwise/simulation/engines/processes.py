@@ -75,11 +75,12 @@ class Processes:
     ) -> list[int]:
         """Numbers of the tasks that were finished before a worker died, or of all."""
         others = multiprocessing.active_children()
+        workers = min(self.workers, len(tasks))
         pool = ProcessPoolExecutor(
-            min(self.workers, len(tasks)),
+            workers,
             mp_context=context,
             initializer=_prepare,
-            initargs=(board, loaded_plugins(), max(1, num_cores() // self.workers)),
+            initargs=(board, loaded_plugins(), max(1, num_cores() // workers)),
         )
         futures: dict[Future, int] = {}
         finished: list[int] = []
