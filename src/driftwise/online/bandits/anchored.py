@@ -16,7 +16,7 @@ from driftwise.online.bandits.anchor import Anchor
 LARGE = 150  # dimensions from which on an anchor is faster
 AHEAD = 0.11  # of an anchor's life: for so long the next one is in the making
 CHANGES = 2  # of the gram until it settles, at most: one sample comes, one leaves
-STRETCH = 1e5  # growth of the gram, as the anchor measures it, before that
+STRETCH = 1e5  # growth of the gram, as the anchor measures it, up to which it is taken
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
 
 
