@@ -176,7 +176,9 @@ def _play_block(
 
 
 def rows_of(recorded: Recorded, played: slice) -> Recorded:
-    """The records of the episodes that were played, on the host; at most twice as many leave the device."""
+    """The records of the episodes that were played, on the host; at most twice as many leave a GPU."""
+    if not on_gpu():  # the host has them
+        return jax.tree.map(lambda leaf: leaf[played], jax.device_get(recorded))
     room = len(recorded[0].value)
     size = min(room, 1 << (played.stop - played.start - 1).bit_length())  # few sizes: each is a program
     begin = min(played.start, room - size)

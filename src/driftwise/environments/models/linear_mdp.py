@@ -84,18 +84,17 @@ class LinearMdpWorld(NamedTuple):
         start = random.choose(self.cumulative_initial, luck[0])
 
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
-            h, theta, cumulative, for_next, for_reward, for_action = x
+            h, cumulative, for_next, for_action = x
             action = agent.act(plan, h, s, for_action)
-            phi = features[s, action]
-            mean = xp.sum(phi * theta)
-            reward = xp.where(self.coin_rewards, xp.astype(for_reward < mean, dtype), mean)
-            successor = random.choose(xp.sum(phi[:, None] * cumulative, axis=0), for_next)
-            return successor, (s, action, phi, reward, successor)
+            successor = random.choose(xp.sum(features[s, action][:, None] * cumulative, axis=0), for_next)
+            return successor, (s, action, successor)
 
-        steps = xp.arange(horizon)
-        xs = (steps, model.theta, cumulative_mu, luck[1::2], luck[2::2], choices)
-        _, visited = scan(step, start, xs)
-        episode = Episode(*visited)
+        xs = (xp.arange(horizon), cumulative_mu, luck[1::2], choices)
+        _, (states, actions, successors) = scan(step, start, xs)
+        visited = features[states, actions]
+        means = xp.sum(visited * model.theta, axis=-1)
+        rewards = xp.where(self.coin_rewards, xp.astype(luck[2::2] < means, dtype), means)
+        episode = Episode(states, actions, visited, rewards, successors)
         value = planning.policy_values(features, model, plan.policy)[0, start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
         learnt = Carry(agent.update(carry.state, table, plan, episode))
