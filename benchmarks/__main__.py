@@ -32,7 +32,7 @@ BENCHMARKS: dict[str, tuple[list[str], dict[str, str]]] = {  # arguments and set
     "deciders": ([], ONE_THREAD),
     "episodes": (["--cost"], ONE_THREAD),
     "service": (["--rounds", "600"], {}),
-    "harness": (["--seconds", "20", "--tasks", "125", "500", "1000"], {}),
+    "harness": (["--seconds", "30", "--tasks", "125", "1000"], {}),
     "report": ([], {}),
 }
 
