@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, tuple[list[str], dict[str, str]]] = {  # arguments and set
     "speed": ([], {}),
     "growth": ([], ONE_THREAD),
     "inverses": ([], {}),
+    "bytes": ([], {}),
     "meta": ([], {}),
     "first_calls": ([], {}),
     "startup": ([], {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +12,40 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
+from driftwise.base.types import Forgetting
 from driftwise.base.validation import ArgumentError
+from driftwise.parts.exploration import Ucb
+from driftwise.parts.forgetting import (
+    DirectionalForgetting,
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    SlidingWindow,
+)
 from driftwise.simulation import room, simulator
-from driftwise.simulation.room import require_room_for, running
+from driftwise.simulation.devices import BLOCK, Split, find_devices
+from driftwise.simulation.room import USUAL, compiled, footprint, require_room_for, running
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.cli.test_cli import names
-from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make, make_bandit
 
 ENVIRONMENT = make("random_linear_mdp")
 TASK = Task(agent("sw_lsvi_ucb"), ENVIRONMENT, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+LONG = dw.algorithms.sw_lsvi_ucb(SPEC, length=10**6, radius=0.4)
+CPU = find_devices("cpu")[0]
+FORGETTINGS = (
+    NoForgetting(),
+    ExponentialWeights(0.9),
+    PeriodicRestart(9),
+    DirectionalForgetting(0.9),
+    SlidingWindow(99),
+)
 FILE = """
 name = "mine"
 summary = "Mine"
 episodes = 40
-runs = 3
+runs = 64
 environment = { type = "combination_lock" }
 [agents.window]
 algorithm = "sw_lsvi_ucb"
@@ -45,7 +65,59 @@ def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch: p
     task = replace(TASK, agent=agent("uniform"))
     shapes = running(task)
     monkeypatch.setattr(room, "free_memory", lambda: 2 * shapes)
-    assert running(task) > shapes
+    assert shapes < running(task) <= USUAL * shapes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
+def test_the_compiler_adds_no_more_than_a_block_of_runs_takes(
+    forgetting: Forgetting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = dw.algorithms.least_squares(SPEC, forgetting=forgetting, exploration=Ucb(1.0))
+    task, split = replace(TASK, agent=learner, num_runs=8 * BLOCK), Split((CPU,), 8 * BLOCK, 8, BLOCK)
+    shapes, found = footprint(task), compiled(task, split)
+    assert found is not None
+    kept = shapes.shared + task.num_runs * (shapes.state + shapes.records)
+    most = (
+        kept + USUAL * BLOCK * (shapes.state + shapes.plan) + task.num_runs * shapes.records
+    )  # to join them
+    assert kept + BLOCK * shapes.plan <= found <= most
+
+
+def test_a_refusal_names_the_runs_the_bytes_of_one_and_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, free = replace(TASK, num_runs=1000), 1 << 20
+    monkeypatch.setattr(room, "free_memory", lambda: free)
+    with pytest.raises(ArgumentError) as refused:
+        require_room_for([task])
+    said = re.fullmatch(
+        r"simulation must fit into the 1 MiB of memory that are free, got (.*) MiB for num_episodes = 40, "
+        r"num_runs = 1000, chunk_size = 256, (.*) KiB a run, LeastSquares.*: play about (\d+) runs at once, "
+        r"the others after them with first_run, or take a shorter window or float32",
+        str(refused.value),
+    )
+    assert said is not None
+    together, one, fitting = map(float, said.groups())
+    assert together * 1024 == pytest.approx(1000 * one, rel=1e-3)
+    assert fitting * one <= 1024 < (fitting + 1) * one * 1.001
+    with pytest.raises(ArgumentError, match=r": take a shorter window$"):
+        require_room_for([replace(TASK, precision="float32", record_every=40, agent=LONG)])
+
+
+def test_a_task_may_take_what_its_accelerator_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Accelerator:
+        def memory_stats(self) -> dict[str, int]:
+            return {"bytes_limit": 1000, "bytes_in_use": 300}
+
+    monkeypatch.setattr(room, "find_devices", lambda name: (Accelerator(),))
+    assert room._free(TASK) == 700
+
+
+def test_diagnostics_are_curves_too() -> None:
+    environment, learner = make_bandit(), agent("adaptive_lin_ucb")
+    task = Task(learner, environment, num_episodes=20, record_every=10)
+    diagnostics = learner.diagnostics(learner.init(environment.world().example))
+    assert len(diagnostics) > 0
+    assert footprint(task).curves == 2 * 8 * (3 + len(diagnostics))
 
 
 def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +150,7 @@ def test_validate_and_run_refuse_a_window_that_never_fits(
         file = "mine.toml: " * (command == "validate")
         line = f"driftwise: error: {file}window in combination_lock: simulation must fit into the "
         assert begin.startswith(line)
-        assert "TiB for num_episodes = 40, num_runs = 3" in end
+        assert "TiB for num_episodes = 40, num_runs = 64" in end
         assert "length=1000000000" in end
     assert names(tmp_path) == ["mine.toml"]
 

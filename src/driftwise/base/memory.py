@@ -79,9 +79,15 @@ def in_words(num_bytes: int) -> str:
     return f"{num_bytes / (1 << 10 * power):.4g} {UNITS[power]}"
 
 
-def require_room(what: str, num_bytes: int, sizes: str, free: int | None = None) -> None:
+def require_room(
+    what: str,
+    num_bytes: int,
+    sizes: str,
+    free: int | None = None,
+    advice: str = "lower the largest of these",
+) -> None:
     """Refuse what takes more memory than is free; `sizes` are those that it follows from."""
     free = free_memory() if free is None else free
     if num_bytes > free:
-        got = f"{in_words(num_bytes)} for {sizes}: lower the largest of these"
+        got = f"{in_words(num_bytes)} for {sizes}: {advice}"
         raise ArgumentError(what, f"fit into the {in_words(free)} of memory that are free", num_bytes, got)

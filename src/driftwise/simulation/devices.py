@@ -6,7 +6,6 @@ Runs are played in blocks. Each device has some of the blocks, and plays one aft
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -96,25 +95,34 @@ class Split(NamedTuple):
         if len(self.devices) * self.num_blocks == 1:
             return play
 
-        def on_device(shared: Any, state: Any, keys: Array) -> tuple[Any, Any]:
-            blocks = jax.tree.map(functools.partial(self._cut, axis=1), state), self._cut(keys, axis=0)
-            state, recorded = jax.lax.map(lambda block: play(shared, *block), blocks)
-            joined = jax.tree.map(functools.partial(self._join, axis=1), state)
-            return joined, jax.tree.map(functools.partial(self._join, axis=2), recorded)
+        def on_device(shared: Any, states: Any, keys: Array) -> tuple[Any, Any]:
+            def play_block(states: Any, first: Array) -> tuple[Any, Any]:
+                own = jax.tree.map(lambda leaf: self._block(leaf, first, 1), states)
+                played, recorded = play(shared, own, self._block(keys, first, 0))
+                return jax.tree.map(lambda leaf, new: _written(leaf, new, first), states, played), recorded
+
+            firsts = self.size * jnp.arange(self.num_blocks)
+            states, recorded = jax.lax.scan(play_block, states, firsts)  # in place: no second copy of states
+            return states, jax.tree.map(_joined, recorded)
 
         shared, keys, states, records = (self.place(axis).spec for axis in (None, 0, 1, 2))
         mesh, given, made = self.place().mesh, (shared, states, keys), (states, records)
         return jax.shard_map(on_device, mesh=mesh, in_specs=given, out_specs=made, check_vma=False)
 
-    def _cut(self, leaf: Array, axis: int) -> Array:
-        """Blocks of the runs along an axis, first."""
-        shape = *leaf.shape[:axis], self.num_blocks, self.size, *leaf.shape[axis + 1 :]
-        return jnp.moveaxis(leaf.reshape(shape), axis, 0)
+    def _block(self, leaf: Array, first: Array, axis: int) -> Array:
+        """The runs of a block, along an axis."""
+        return jax.lax.dynamic_slice_in_dim(leaf, first, self.size, axis)
 
-    def _join(self, leaf: Array, axis: int) -> Array:
-        """The inverse of `_cut`."""
-        moved = jnp.moveaxis(leaf, 0, axis)
-        return moved.reshape(*moved.shape[:axis], -1, *moved.shape[axis + 2 :])
+
+def _written(leaf: Array, block: Array, first: Array) -> Array:
+    """States with those of a block."""
+    return jax.lax.dynamic_update_slice_in_dim(leaf, block, first, 1)
+
+
+def _joined(records: Array) -> Array:
+    """Records of blocks, `[blocks, episodes, grid, runs]`, of all their runs: `[episodes, grid, runs]`."""
+    moved = jnp.moveaxis(records, 0, 2)
+    return moved.reshape(*moved.shape[:2], -1)
 
 
 def collect(tree: Any, num_runs: int, axis: int) -> Any:

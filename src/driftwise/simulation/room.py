@@ -7,12 +7,13 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.agent import Agent
 from driftwise.base.extras import needed_by
-from driftwise.base.memory import free_memory, require_room, size_of
+from driftwise.base.memory import free_memory, in_words, require_room, size_of
 from driftwise.simulation.devices import Split, find_devices
 from driftwise.simulation.program import init_states, lower, own_settings, program_of
 from driftwise.simulation.results import CURVES
@@ -21,7 +22,17 @@ from driftwise.simulation.tasks import RUNS_OF_A_TASK, Task
 with needed_by("simulate", "simulate"):
     import jax
 
-USUAL = 4  # programs take up to so many times what goes in and out of them
+USUAL = 4  # programs take up to so many times what shapes say
+
+
+class Footprint(NamedTuple):
+    """Bytes that a simulation takes, by the shapes of its arrays."""
+
+    shared: int  # by all runs: the world
+    state: int  # by each run, from one episode to the next
+    records: int  # by each run, of the episodes of a chunk
+    plan: int  # by each of the runs that are played at once
+    curves: int  # by each run in this machine's memory, for its result
 
 
 def require_room_for(tasks: Sequence[Task], *, at_once: int = 1) -> None:
@@ -38,49 +49,76 @@ def require_room_to_split(tasks: Sequence[Task], *, at_once: int = 1) -> None:
 
 
 def _require_room_to_keep(tasks: Sequence[Task]) -> None:
-    require_room("curves", sum(map(_curves, tasks)), _sizes(tasks[0], "record_every"))
+    kept = sum(task.num_runs * footprint(task).curves for task in tasks)
+    require_room("curves", kept, _sizes(tasks[0], "record_every"))
 
 
 def _require_room_to_run(tasks: Sequence[Task], at_once: int) -> None:
     if at_once:
         largest = heapq.nlargest(at_once, ((running(task), number) for number, task in enumerate(tasks)))
-        first = tasks[largest[0][1]]
+        most, number = largest[0]
+        first, needed = tasks[number], sum(each for each, _ in largest)
         together = f"{len(largest)} at once, of " * (len(largest) > 1)
-        sizes = f"{together}{_sizes(first, 'chunk_size')}, {first.agent!r}"
-        require_room(f"{_named(first)}simulation", sum(each for each, _ in largest), sizes, _free(first))
+        a_run = f"{in_words(most // first.num_runs)} a run"
+        sizes = f"{together}{_sizes(first, 'chunk_size')}, {a_run}, {first.agent!r}"
+        free = _free(first)
+        require_room(f"{_named(first)}simulation", needed, sizes, free, _advice(first, free / max(needed, 1)))
+
+
+def _advice(task: Task, share: float) -> str:
+    """What to do where a share of the memory that a task needs is free."""
+    fitting = int(share * task.num_runs)
+    fewer = f"play about {fitting} runs at once, the others after them with first_run, or " * (fitting > 0)
+    return f"{fewer}take a shorter window{' or float32' * (task.precision == 'float64')}"
+
+
+def footprint(task: Task) -> Footprint:
+    """Bytes that a task takes, by the shapes of its arrays."""
+    dtype, spec = np.dtype(task.precision), task.agent.spec
+    grid, agents = lower(task.agent, dtype)
+    size, points = math.prod(grid), -(-task.num_episodes // task.record_every)
+    world = task.environment.world(dtype, needs=task.agent.needs)
+
+    def told(agent: Agent, carry: Any) -> dict[str, Any]:
+        return agent.diagnostics(carry.state)
+
+    with own_settings(find_devices(task.device)[0]):
+        states = init_states.eval_shape(agents, world, size)
+        num_curves = len(CURVES) + len(jax.eval_shape(jax.vmap(told, axis_size=size), agents, states))
+        plan = 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
+        return Footprint(
+            shared=_bytes(world),
+            state=_bytes(states),
+            records=size_of((size, num_curves, task.chunk_size), itemsize=dtype.itemsize),
+            plan=size_of((size, *plan), itemsize=dtype.itemsize),
+            curves=size_of((size, num_curves, points)),
+        )
 
 
 def running(task: Task) -> int:
     """Bytes that a task takes while it runs: in this machine's memory, or else on each of its devices.
 
-    States, plans and records follow from shapes. Only where that is a large part of the memory, the program
-    is compiled, and the compiler asked.
+    Only where its footprint is a large part of the memory, the program is compiled, and the compiler asked.
     """
-    dtype, spec = np.dtype(task.precision), task.agent.spec
-    split = Split.of(find_devices(task.device), task.num_runs)
-    device, num_devices = split.devices[0], len(split.devices)
-    copies = num_devices if device.memory_stats() is None else 1  # CPUs share one memory
-    grid, agents = lower(task.agent, dtype)
-    batch = math.prod(grid), len(split.runs) // num_devices
-    world = task.environment.world(dtype, needs=task.agent.needs)
-    with own_settings(device):
-        states = batch[1] * _bytes(init_states.eval_shape(agents, world, batch[0]))
-        plan = spec.horizon, spec.num_states, spec.num_actions  # Q, and the bonus and the policy
-        others = 3 * size_of((*batch, *plan), (*batch, task.chunk_size), itemsize=dtype.itemsize)
-        known, free = copies * (_bytes(world) + states + others), _free(task)
-        if not known <= free < USUAL * known:
-            return known
+    split, shapes = Split.of(find_devices(task.device), task.num_runs), footprint(task)
+    of_runs = split.num_blocks * split.size * (shapes.state + shapes.records) + split.size * shapes.plan
+    known, free = _copies(split) * (shapes.shared + of_runs), _free(task)
+    return known if not known <= free < USUAL * known else compiled(task, split) or known
+
+
+def compiled(task: Task, split: Split) -> int | None:
+    """The same, as the compiler says; None if it does not."""
+    with own_settings(split.devices[0]):
         found = program_of(task, split).compile().memory_analysis()
-    if found is None:  # this compiler does not tell
-        return known
+    if found is None:
+        return None
     taken = found.argument_size_in_bytes + found.output_size_in_bytes + found.temp_size_in_bytes
-    return copies * (taken - found.alias_size_in_bytes)
+    return _copies(split) * (taken - found.alias_size_in_bytes)
 
 
-def _curves(task: Task) -> int:
-    grid, _ = lower(task.agent, np.dtype(task.precision))
-    points = -(-task.num_episodes // task.record_every)
-    return len(CURVES) * size_of((points, *grid, task.num_runs))
+def _copies(split: Split) -> int:
+    """Number of devices in one memory: CPUs share it."""
+    return len(split.devices) if split.devices[0].memory_stats() is None else 1
 
 
 def _named(task: Task) -> str:
