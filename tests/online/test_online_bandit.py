@@ -14,6 +14,7 @@ from driftwise.environments import LinearBandit
 from driftwise.online import Bandit, Decision
 from driftwise.online.bandits.clocked import uses_clock
 from driftwise.parts.detectors import Glr
+from driftwise.parts.forgetting import WindowMemory
 from driftwise.simulation.play import play
 from tests.examples import (
     BANDIT,
@@ -59,9 +60,15 @@ def fed(bandit: Bandit, environment: LinearBandit) -> Iterator[tuple[Decision, f
 
 
 def differences(left: Any, right: Any) -> list[float]:
-    """The largest difference in every leaf of two states."""
+    """The largest difference in every leaf of two states, but for samples of windows.
+
+    A run keeps the numbers of its arms, which are the same in all rounds, in place of their features. What
+    leaves a window is in its sums.
+    """
     if isinstance(left, tuple):
         assert type(left) is type(right)
+        if isinstance(left, WindowMemory):
+            left, right = left[1:], right[1:]
         return [each for pair in zip(left, right, strict=True) for each in differences(*pair)]
     if left is None:
         assert right is None
