@@ -70,6 +70,8 @@ def main() -> int:
     names = options.names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
         parser.error(f"names must be of {', '.join(BENCHMARKS)}, got {', '.join(unknown)}")
+    if options.page and not options.page.is_file():
+        parser.error(f"page must be a file, got {options.page}")
     failed, began = [], time.perf_counter()
     for name in names:
         print(f"\n# {name}\n", flush=True)
