@@ -9,7 +9,7 @@ import driftwise.simulation  # to be told of every fork from here on  # noqa: F4
 from driftwise.base.extras import needed_by
 
 if TYPE_CHECKING:
-    from driftwise import algorithms, checks, environments, online, theory
+    from driftwise import algorithms, checks, environments, online, scenarios, theory
     from driftwise.analysis import statistics
     from driftwise.analysis.finished import compare, load_study
     from driftwise.base.types import Spec
@@ -44,6 +44,7 @@ __all__ = [
     "paths",
     "planning",
     "play",
+    "scenarios",
     "simulate",
     "statistics",
     "theory",
@@ -69,6 +70,7 @@ LATER = {
     "paths": ("", "driftwise.environments.paths"),
     "planning": ("", "driftwise.environments.planning"),
     "play": ("", "driftwise.simulation.play:play"),
+    "scenarios": ("", "driftwise.scenarios"),
     "simulate": ("simulate", "driftwise.simulation.simulator:simulate"),
     "statistics": ("simulate", "driftwise.analysis.statistics"),
     "theory": ("", "driftwise.theory"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import uniform
-from driftwise.environments.corruption import Corruption, SignFlips, WrongUnit
+from driftwise.environments.corruption import Corruption, Mirrored, SignFlips, WrongUnit
 from driftwise.simulation.play import play
 from driftwise.simulation.simulator import simulate
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, bandit_agent, make_bandit
@@ -50,6 +50,14 @@ def test_a_share_of_the_rewards_has_a_wrong_unit():
     np.testing.assert_allclose(seen[wrong], -50 * earned[wrong], rtol=1e-12)
     assert 15 <= wrong.sum() <= 45  # of 30 in the mean, by more than three deviations
     assert not np.array_equal(wrong, best)
+
+
+def test_a_share_of_the_best_arms_rewards_is_mirrored():
+    seen, earned, best = told(Mirrored(0.5))
+    mirrored = np.abs(seen - earned) > 1e-12
+    np.testing.assert_allclose(seen[mirrored], 1 - earned[mirrored], rtol=0, atol=1e-12)
+    assert best[mirrored].all()
+    assert 0 < mirrored.sum() < best.sum()
 
 
 @pytest.mark.parametrize(

@@ -41,3 +41,13 @@ class WrongUnit(Corruption):
 
     def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
         return namespace(reward).where(luck < self.share, self.factor * reward, reward)
+
+
+@part
+class Mirrored(Corruption):
+    """A share of the best arm's rewards r, drawn at random, as 1 − r: successes look like failures."""
+
+    share: float = number(at_least=0, at_most=1)
+
+    def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
+        return namespace(reward).where(best & (luck < self.share), 1 - reward, reward)

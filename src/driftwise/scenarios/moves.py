@@ -1,0 +1,59 @@
+"""How the world of a scenario moves: a drift for runs of any length, how strong it is, and between what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual, Periodic, RandomWalk, Sum, Then
+
+Between = Literal["worlds", "one arm", "turns"]  # two worlds; two that differ in one arm; one turned round
+NUM_ARMS = 5
+
+
+class Move(NamedTuple):
+    """A drift, for a run of so many rounds, and what its anchors are."""
+
+    summary: str
+    drift: Callable[[int], Drift]
+    between: Between = "worlds"
+
+
+MOVES = {
+    "none": Move("the world stays as it is", lambda rounds: Constant()),
+    "abrupt_rare": Move(
+        "it jumps after a third and after two thirds, and is back then",
+        lambda rounds: Abrupt(_jumps(rounds, 3), num_anchors=2),
+    ),
+    "abrupt_frequent": Move(
+        "it jumps nine times, to and fro", lambda rounds: Abrupt(_jumps(rounds, 10), num_anchors=2)
+    ),
+    "gradual": Move(
+        "it moves in a straight line in the second and third quarter",
+        lambda rounds: Gradual((rounds // 4, 3 * rounds // 4)),
+    ),
+    "periodic": Move("it swings to and fro four times", lambda rounds: Periodic(rounds / 4)),
+    "random_walk": Move("it wanders by chance", lambda rounds: RandomWalk(3 / math.sqrt(rounds))),
+    "one_arm": Move(
+        "the best arm alone becomes the worst after a third, and the best again after two thirds",
+        lambda rounds: Abrupt(_jumps(rounds, 3), num_anchors=2),
+        "one arm",
+    ),
+    "rotating": Move(
+        "every arm is the best in turn, twice", lambda rounds: Periodic(rounds / 2, NUM_ARMS), "turns"
+    ),
+}
+STRENGTHS = {"weak": 0.5, "strong": 1.0}  # the share of the way to another anchor
+
+
+def drift_of(move: Move, strength: float, rounds: int, warm_up: int) -> Drift:
+    """The drift of a move after so many rounds without one."""
+    drift = move.drift(rounds)
+    if strength < 1:
+        drift = Sum((Constant(), drift), shares=(1 - strength, strength))
+    return Then((Constant(), drift), at=(warm_up,)) if warm_up else drift
+
+
+def _jumps(rounds: int, segments: int) -> tuple[int, ...]:
+    return tuple(k * rounds // segments for k in range(1, segments))

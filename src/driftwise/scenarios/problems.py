@@ -1,0 +1,73 @@
+"""The worlds of scenarios: bandits and MDPs that take any drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from driftwise.environments import Environment, LinearBandit
+from driftwise.environments.arms import ContextArms
+from driftwise.environments.corruption import Corruption
+from driftwise.environments.drift import Drift
+from driftwise.environments.mdps.latent_chains import latent_chains
+from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
+from driftwise.environments.mdps.river_swim import river_swim
+from driftwise.environments.models.linear_bandit import linear_bandit
+from driftwise.environments.paths import Mixture
+from driftwise.scenarios.moves import NUM_ARMS, Between
+
+NUM_CONTEXTS, NUM_SHARED = 20, 3
+OWN = np.array([0.9, 0.6, 0.5, 0.4, 0.3])  # weights of the arms' own features, the first arm's is the best
+SHARED = np.array([0.3, 0.1, 0.2])  # weights of the features that all arms have
+LOGIT_SCALE, LOGIT_CENTRE = 6.0, 0.6  # of coins whose chances lie between 0.2 and 0.9
+
+BANDITS = {
+    "linear_bandit": "five arms with features of their own and three shared ones; rewards with noise of 0.2",
+    "logistic_bandit": "the same arms, and clicks whose log-odds are linear",
+}
+MDPS: dict[str, tuple[str, Callable[[Drift], Environment]]] = {
+    "linear_mdp": (
+        "ten states, three actions, six dimensions, five steps, drawn at random",
+        lambda drift: random_linear_mdp(num_states=10, num_actions=3, dim=6, horizon=5, drift=drift),
+    ),
+    "tabular_mdp": (
+        "a river of four states that turns round, ten steps",
+        lambda drift: river_swim(num_states=4, horizon=10, start="middle", drift=drift),
+    ),
+    "mixture_mdp": (
+        "two chains of states, one of which pays; every model is a mixture of both, five steps",
+        lambda drift: latent_chains(num_chains=2, num_actions=3, horizon=5, drift=drift),
+    ),
+}
+
+
+def bandit(problem: str, drift: Drift, between: Between, corruption: Corruption | None) -> LinearBandit:
+    """A bandit of `BANDITS`; its values are positive."""
+    anchors = anchors_of(between)[: drift.num_anchors]
+    arms = ContextArms(_contexts())
+    if problem == "linear_bandit":
+        path = Mixture(anchors, drift)
+        return linear_bandit(arms=arms, path=path, noise_scale=0.2, corruption=corruption)
+    centre = LOGIT_CENTRE * (np.arange(NUM_ARMS + NUM_SHARED) < NUM_ARMS)
+    path = Mixture(LOGIT_SCALE * (anchors - centre), drift)
+    return linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic", corruption=corruption)
+
+
+def anchors_of(between: Between) -> np.ndarray:
+    """Parameters between which a bandit drifts, `[J, d]`."""
+    if between == "one arm":
+        own = [OWN, np.array([0.1, *OWN[1:]])]
+    elif between == "turns":
+        own = [np.roll(OWN, k) for k in range(NUM_ARMS)]
+    else:
+        return np.array([[*OWN, *SHARED], [*OWN[::-1], *SHARED[::-1]]])
+    return np.array([[*each, *SHARED] for each in own])
+
+
+def _contexts() -> np.ndarray:
+    """Features `[C, A, d]`: one-hot for the arm, and a point of the unit sphere, none of it negative."""
+    shared = np.abs(np.random.default_rng(0).normal(size=(NUM_CONTEXTS, NUM_ARMS, NUM_SHARED)))
+    shared /= np.linalg.norm(shared, axis=-1, keepdims=True)
+    own = np.broadcast_to(np.eye(NUM_ARMS), (NUM_CONTEXTS, NUM_ARMS, NUM_ARMS))
+    return np.concat([own, shared], axis=-1) / np.sqrt(2)

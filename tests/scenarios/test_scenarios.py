@@ -1,0 +1,251 @@
+"""Scenarios: every name is a world of its own, and any policy can play those of bandits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise.algorithms import build
+from driftwise.base.validation import ArgumentError
+from driftwise.environments import LinearBandit
+from driftwise.scenarios import Context, Reward, Scenario, bandit_policy, find_scenario, play_policy, suite
+from driftwise.scenarios.feedback import FEEDBACKS
+from driftwise.scenarios.problems import BANDITS
+from driftwise.simulation.play import play
+from tests.reference.bandits import rounds
+
+ROUNDS = 120
+DELAY = FEEDBACKS["delayed"].delay
+
+
+class Turns:
+    """A stranger's policy: every arm in turn; it keeps a list of all that it was told."""
+
+    def __init__(self) -> None:
+        self.seen: list[Context] = []
+        self.learnt: list[tuple[int, Reward]] = []  # with the round in which it came
+
+    def decide(self, context: Context) -> int:
+        self.seen.append(context)
+        return context.number % len(context.arms)
+
+    def learn(self, reward: Reward) -> None:
+        self.learnt.append((self.seen[-1].number, reward))
+
+
+def told(scenario: Scenario, run: int = 0) -> Turns:
+    policy = Turns()
+    play_policy(lambda spec, seed: policy, scenario, run=run)
+    return policy
+
+
+def scenario(feedback: str = "at_once", start: str = "cold", **others: Any) -> Scenario:
+    given: dict[str, Any] = {"problem": "linear_bandit", "move": "abrupt_rare", **others}
+    return Scenario(**given, feedback=feedback, start=start, rounds=ROUNDS)
+
+
+def world(here: Scenario) -> LinearBandit:
+    environment = here.environment()
+    assert isinstance(environment, LinearBandit)
+    return environment
+
+
+@pytest.mark.parametrize("size", ["small", "full"])
+def test_a_suite_has_the_whole_product_and_finds_each_by_its_name(size):
+    scenarios = suite(size)
+    assert len(scenarios) == 2 * (1 + 7 * 2) * 4 * 3 + 3 * (1 + 5 * 2) * 2
+    name = "logistic_bandit/one_arm-weak/delayed/restarted"
+    assert find_scenario(name, size) == scenarios[name]
+    assert len({each.name for each in scenarios.values()}) == len(scenarios)
+
+
+def test_every_world_of_the_small_suite_can_be_made_and_starts_alike():
+    for each in suite().values():
+        if each.feedback != "at_once" or each.start == "restarted":
+            continue
+        environment = each.environment()
+        path = environment.at(np.arange(each.warm_up + each.rounds))
+        moves = np.abs(np.diff(path, axis=0)).sum(axis=-1)
+        assert not moves[: each.warm_up - 1].any() if each.warm_up else True
+        assert bool(moves.any()) == (each.move != "none")
+        assert each.changes == tuple(np.flatnonzero(moves > 0.1) + 1 - each.warm_up) or each.move not in (
+            "abrupt_rare",
+            "abrupt_frequent",
+            "one_arm",
+        )
+
+
+def test_a_weak_move_goes_half_the_way_of_a_strong_one():
+    paths = [
+        scenario(strength=strength).environment().at(np.arange(ROUNDS)) for strength in ("weak", "strong")
+    ]
+    weak, strong = (path[ROUNDS // 2] - path[0] for path in paths)
+    np.testing.assert_allclose(2 * weak, strong, rtol=0, atol=1e-12)
+    assert np.abs(strong).max() > 0.3
+
+
+@pytest.mark.parametrize("problem", BANDITS)
+def test_one_arm_alone_moves_and_rotation_makes_every_arm_the_best(problem):
+    features = np.eye(8)[:5]  # the arms' own
+    one = scenario(problem=problem, move="one_arm").environment().at(np.arange(ROUNDS)) @ features.T
+    assert (np.ptp(one, axis=0) > 0.1).tolist() == [True, False, False, False, False]
+    turned = scenario(problem=problem, move="rotating").environment().at(np.arange(ROUNDS)) @ features.T
+    assert {*np.argmax(turned, axis=1)} == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("problem", BANDITS)
+def test_an_online_bandit_plays_a_scenario_as_the_simulator_plays_its_world(problem):
+    here = scenario(problem=problem)
+    environment = world(here)
+    agent = build(environment.spec, "d_lin_ucb", rate=0.95, radius=0.3)
+    episodes = [each.episode for each in play(agent, environment, ROUNDS)]
+    means = [each.means for each in rounds(environment, ROUNDS)]
+    taken = [here[each.actions[0]] for here, each in zip(means, episodes, strict=True)]
+    played = play_policy(bandit_policy("d_lin_ucb", rate=0.95, radius=0.3), here)
+    np.testing.assert_allclose(played.values, taken, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(played.optimal, np.max(means, axis=1), rtol=0, atol=1e-9)
+    assert played.optimal.min() > 0.2
+    assert played.learnt.tolist() == [1] * ROUNDS
+
+
+def test_rewards_are_those_of_the_arms_that_were_taken():
+    policy = told(scenario())
+    for (came, reward), here in zip(policy.learnt, rounds(world(scenario()), ROUNDS), strict=True):
+        assert came == reward.number
+        assert reward.arm == reward.number % 5
+        np.testing.assert_array_equal(reward.arms, here.features)
+        assert reward.value == pytest.approx(here.rewards[reward.arm], abs=1e-12)
+
+
+def test_delayed_rewards_come_later_in_order_and_are_otherwise_the_same():
+    at_once, delayed = told(scenario()).learnt, told(scenario("delayed")).learnt
+    assert [came for came, _ in delayed] == list(range(DELAY, ROUNDS))
+    for (_, early), (came, late) in zip(at_once, delayed, strict=False):
+        assert came == late.number + DELAY
+        assert (early.number, early.value) == (late.number, late.value)
+
+
+def test_half_of_the_rewards_are_lost_by_chance_and_the_others_are_the_same():
+    at_once = {reward.number: reward.value for _, reward in told(scenario()).learnt}
+    kept = {reward.number: reward.value for _, reward in told(scenario("lost")).learnt}
+    assert kept.items() < at_once.items()
+    assert 40 <= len(kept) <= 80  # of 60 in the mean, by more than three deviations
+    assert {*kept} != {reward.number for _, reward in told(scenario("lost"), run=1).learnt}
+
+
+@pytest.mark.parametrize("problem", BANDITS)
+def test_poison_mirrors_some_rewards_of_the_best_arm_alone(problem):
+    clean, poisoned = (told(scenario(each, problem=problem)).learnt for each in ("at_once", "poisoned"))
+    changed = [
+        (before, after)
+        for (_, before), (_, after) in zip(clean, poisoned, strict=True)
+        if before.value != after.value
+    ]
+    best = {here.number for here in _best(scenario(problem=problem), clean)}
+    assert 0 < len(changed) < len(best)
+    for before, after in changed:
+        assert after.value == pytest.approx(1 - before.value, abs=1e-12)
+        assert after.number in best
+
+
+def _best(here: Scenario, learnt: list[tuple[int, Reward]]) -> list[Reward]:
+    means = [each.means for each in rounds(world(here), ROUNDS)]
+    return [reward for _, reward in learnt if reward.arm == np.argmax(means[reward.number])]
+
+
+def test_a_bandit_survives_a_restart_and_a_policy_that_keeps_nothing_begins_anew():
+    make = bandit_policy("adaptive_lin_ucb")
+    for feedback in ("at_once", "delayed"):
+        cold, restarted = (play_policy(make, scenario(feedback, start)) for start in ("cold", "restarted"))
+        assert cold.values.tobytes() == restarted.values.tobytes()
+    forgetful = play_policy(lambda spec, seed: Forgetful(), scenario(start="restarted"))
+    first = [each.means[0] for each in rounds(world(scenario()), ROUNDS)]
+    assert (np.abs(forgetful.values - first) < 1e-12).nonzero()[0].tolist() == [0, ROUNDS // 2]
+
+
+def test_a_policy_that_cannot_be_pickled_cannot_be_restarted():
+    policy = Turns()
+    policy.note = lambda: None  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(ArgumentError, match="policy must be one that can be pickled, for a restart"):
+        play_policy(lambda spec, seed: policy, scenario(start="restarted"))
+
+
+class Forgetful:
+    """Arm 0 in its first round, then arm 1; it keeps nothing of itself."""
+
+    def __init__(self) -> None:
+        self.arm = 0
+
+    def decide(self, context: Context) -> int:
+        return self.arm
+
+    def learn(self, reward: Reward) -> None:
+        self.arm = 1
+
+    def __reduce__(self):
+        return Forgetful, ()
+
+
+def test_a_warm_start_has_rounds_that_do_not_count_before_the_same_moves():
+    cold, warm = scenario(), scenario(start="warm")
+    assert warm.changes == cold.changes == (40, 80)
+    policy = Turns()
+    played = play_policy(lambda spec, seed: policy, warm)
+    assert len(policy.seen) == ROUNDS + ROUNDS // 5
+    assert len(played.values) == len(played.optimal) == ROUNDS
+    late = warm.environment().at(np.arange(warm.warm_up, warm.warm_up + ROUNDS))
+    np.testing.assert_array_equal(late, cold.environment().at(np.arange(ROUNDS)))
+
+
+def test_runs_differ_and_each_is_the_same_bytes_twice():
+    make = bandit_policy("d_lin_ts", rate=0.95, scale=0.3)
+    first, again, other = (play_policy(make, scenario("lost"), run=run) for run in (0, 0, 1))
+    assert first.values.tobytes() == again.values.tobytes()
+    assert first.optimal.tobytes() != other.optimal.tobytes()
+
+
+@pytest.mark.parametrize("arm", [5, -1, 0.0, None, "first"])
+def test_what_is_no_arm_is_refused(arm):
+    policy = Turns()
+    policy.decide = lambda context: arm  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(ArgumentError, match=f"decide on an arm from 0 to 4, got {re.escape(repr(arm))}"):
+        play_policy(lambda spec, seed: policy, scenario())
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (dict(problem="bandit"), "problem must be one of linear_bandit,"),
+        (dict(problem="linear_bandit", move="gradal"), r"\(did you mean 'gradual'\?\)"),
+        (dict(problem="linear_bandit", strength="weak"), "strength must be 'strong' where nothing moves"),
+        (dict(problem="linear_mdp", feedback="lost"), "feedback must be 'at_once' for an MDP, got 'lost'"),
+        (dict(problem="linear_mdp", move="one_arm"), "move must be one of whole worlds for an MDP"),
+        (dict(problem="linear_mdp", start="restarted"), "start must be 'cold' or 'warm' for an MDP"),
+        (dict(problem="linear_bandit", rounds=19), "rounds must be an integer of at least 20, got 19"),
+    ],
+)
+def test_what_is_no_scenario_is_refused(given, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        Scenario(**given)
+
+
+def test_the_page_runs_and_its_own_policy_does_worse_than_ours(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    known: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, known)
+    assert capsys.readouterr().out.endswith("(333, 666)\n")
+    assert known["mine"].regret > 1.5 * known["played"].regret
+
+
+def test_policies_play_bandits_alone_and_near_names_are_told():
+    with pytest.raises(
+        ArgumentError, match="scenario must be one of a bandit, got 'linear_mdp/none/at_once/cold'"
+    ):
+        play_policy(bandit_policy("adaptive_lin_ucb"), Scenario("linear_mdp"))
+    with pytest.raises(ArgumentError, match="did you mean 'linear_bandit/none/lost/cold'"):
+        find_scenario("linear_bandit/none/lost/cald")
