@@ -17,17 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftwise.base.jax_backend import kernels
-from driftwise.base.jax_backend.lanes import on_lanes, swept
+from driftwise.base.jax_backend.lanes import sweep
 from driftwise.base.jax_backend.small_matrices import inverse_by_cholesky, sandwich_by_products
+from driftwise.base.jax_backend.tiles import by_tiles
 
 DIMENSIONS = (2, 5, 8, 10, 12, 14, 16, 20, 24, 32)
 FORMS: dict[str, dict[str, Callable[..., jax.Array]]] = {
-    "cpu": {"Cholesky": inverse_by_cholesky, "sweep": lambda matrix: on_lanes(swept, matrix)},
+    "cpu": {"Cholesky": inverse_by_cholesky, "sweep": by_tiles(sweep)},
     "gpu": {
         "Cholesky": inverse_by_cholesky,
-        "kernel": lambda matrix: on_lanes(kernels.inverse, matrix),
+        "kernel": kernels.inverse,
         "products": lambda matrix: sandwich_by_products(matrix, matrix),
-        "kernel of products": lambda matrix: on_lanes(kernels.sandwich, matrix, matrix),
+        "kernel of products": lambda matrix: kernels.sandwich(matrix, matrix),
     },
 }
 

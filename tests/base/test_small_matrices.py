@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from driftwise.base.jax_backend import kernels, small_matrices
-from driftwise.base.jax_backend.lanes import on_lanes, swept
+from driftwise.base.jax_backend.lanes import sweep
+from driftwise.base.jax_backend.tiles import by_tiles
 
+swept = by_tiles(sweep)
 EPS = np.finfo(np.float64).eps
 SOME = [1, 2, 3, 10, 16, 17, 64]  # dimensions, on both sides of where the library takes over
 
@@ -59,7 +61,7 @@ def test_the_inverse_is_that_of_cholesky_in_every_dimension(dim):
 def test_the_sweep_is_as_near_to_the_exact_inverse_as_the_condition_allows(condition):
     given = matrices((), 5, condition)
     exact = exact_inverse(given)
-    found = on_jax(lambda matrix: on_lanes(swept, matrix), given)
+    found = on_jax(swept, given)
     assert norms(found - exact) <= 4 * 5 * EPS * condition * norms(exact)
 
 
@@ -81,26 +83,23 @@ def exact_inverse(matrix: np.ndarray) -> np.ndarray:
 def test_axes_that_are_mapped_over_change_no_number(form):
     given = matrices((3, 2, 5), 3, 10.0)
 
-    def inverse(matrix):
-        return on_lanes(form, matrix)
-
-    plain = on_jax(inverse, given)
-    nested = on_jax(jax.vmap(jax.vmap(inverse), in_axes=1, out_axes=1), given)
+    plain = on_jax(form, given)
+    nested = on_jax(jax.vmap(jax.vmap(form), in_axes=1, out_axes=1), given)
     np.testing.assert_array_equal(plain, nested)
     np.testing.assert_allclose(plain, np.linalg.inv(given), rtol=1e-13, atol=1e-13)
 
 
 def test_a_lane_gets_the_same_number_whatever_its_neighbours():
     given = matrices((67,), 4, 1e3)  # two tiles that are not full
-    together = on_jax(lambda matrix: on_lanes(swept, matrix), given)
-    alone = on_jax(lambda matrix: on_lanes(swept, matrix), given[40:41])
+    together = on_jax(swept, given)
+    alone = on_jax(swept, given[40:41])
     np.testing.assert_array_equal(together[40:41], alone)
 
 
 @pytest.mark.parametrize("form", [swept, kernels.inverse])
 def test_what_is_not_positive_definite_has_no_inverse_and_spoils_no_other(form):
     given = np.stack([np.eye(3), np.diag([1.0, -1.0, 2.0]), np.zeros((3, 3)), 2 * np.eye(3)])
-    found = on_jax(jax.vmap(lambda matrix: on_lanes(form, matrix)), given)
+    found = on_jax(jax.vmap(form), given)
     assert np.isnan(found[1:3]).all()
     np.testing.assert_array_equal(found[[0, 3]], np.stack([np.eye(3), np.eye(3) / 2]))
 
@@ -127,13 +126,13 @@ def test_what_is_not_positive_definite_has_no_root():
 @pytest.mark.parametrize("dim", [1, 4])
 def test_the_kernel_of_the_sandwich_gives_the_products(dim):
     outer, inner = matrices((2, 35), dim, 10.0), matrices((2, 35), dim, 100.0, seed=1)
-    found = on_jax(jax.vmap(jax.vmap(lambda *both: on_lanes(kernels.sandwich, *both))), outer, inner)
+    found = on_jax(jax.vmap(jax.vmap(kernels.sandwich)), outer, inner)
     np.testing.assert_allclose(found, outer @ inner @ outer, rtol=1e-12, atol=1e-12)
 
 
 def test_one_side_of_a_sandwich_may_be_the_same_for_all():
     outer, inner = matrices((), 3, 10.0), matrices((4,), 3, 10.0, seed=1)
-    found = on_jax(jax.vmap(lambda each: on_lanes(kernels.sandwich, outer, each)), inner)
+    found = on_jax(jax.vmap(lambda each: kernels.sandwich(outer, each)), inner)
     np.testing.assert_allclose(found, outer @ inner @ outer, rtol=1e-12, atol=1e-12)
 
 

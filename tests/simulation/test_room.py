@@ -58,14 +58,14 @@ def test_a_task_takes_at_least_its_states_and_its_world() -> None:
     simulation = Simulation(TASK)
     simulation._begin()
     there = jax.tree.leaves((simulation._state, simulation._world))
-    assert running(TASK) > sum(leaf.nbytes for leaf in there)
+    assert running(TASK, footprint(TASK)) > sum(leaf.nbytes for leaf in there)
 
 
 def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     task = replace(TASK, agent=agent("uniform"))
-    shapes = running(task)
+    shapes = running(task, footprint(task))
     monkeypatch.setattr(room, "free_memory", lambda: 2 * shapes)
-    assert shapes < running(task) <= USUAL * shapes
+    assert shapes < running(task, footprint(task)) <= USUAL * shapes
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_diagnostics_are_curves_too() -> None:
 
 def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "free_memory", lambda: 100)
-    monkeypatch.setattr(room, "running", lambda task: 60)
+    monkeypatch.setattr(room, "running", lambda task, shapes: 60)
     require_room_for([TASK] * 3)
     with pytest.raises(
         ArgumentError, match=r"100 bytes of memory .* got 120 bytes for 2 at once, of num_episo"

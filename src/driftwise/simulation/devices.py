@@ -27,6 +27,13 @@ RUNS = "runs"
 FOREIGN_CALL = "custom_call @"  # in a lowered program: a routine that XLA did not make
 
 
+# XLA makes one function of a loop that moves few bytes, where it would call a dozen for every step. It can
+# be told how few are few only before it starts.
+SMALL_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
+if "xla_backend_extra_options" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {SMALL_LOOPS}".strip()
+
+
 def use_cpus(count: int) -> None:
     """Let JAX have so many CPU devices, unless it has begun, or was told how many."""
     told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")

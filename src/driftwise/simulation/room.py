@@ -37,25 +37,28 @@ class Footprint(NamedTuple):
 
 def require_room_for(tasks: Sequence[Task], *, at_once: int = 1) -> None:
     """Refuse tasks whose curves do not fit into memory, or of which `at_once` do not fit into a device."""
-    _require_room_to_keep(tasks)
-    _require_room_to_run(tasks, at_once)
+    footprints = [footprint(task) for task in tasks]
+    _require_room_to_keep(tasks, footprints)
+    _require_room_to_run(tasks, footprints, at_once)
 
 
 def require_room_to_split(tasks: Sequence[Task], *, at_once: int = 1) -> None:
     """The same for tasks that will be `split`: their curves are kept, a part of their runs is played."""
-    _require_room_to_keep(tasks)
+    footprints = [footprint(task) for task in tasks]  # of a run, however many there are
+    _require_room_to_keep(tasks, footprints)
     runs = [replace(task, num_runs=min(task.num_runs, RUNS_OF_A_TASK)) for task in tasks]
-    _require_room_to_run(runs, at_once)
+    _require_room_to_run(runs, footprints, at_once)
 
 
-def _require_room_to_keep(tasks: Sequence[Task]) -> None:
-    kept = sum(task.num_runs * footprint(task).curves for task in tasks)
+def _require_room_to_keep(tasks: Sequence[Task], footprints: Sequence[Footprint]) -> None:
+    kept = sum(task.num_runs * each.curves for task, each in zip(tasks, footprints, strict=True))
     require_room("curves", kept, _sizes(tasks[0], "record_every"))
 
 
-def _require_room_to_run(tasks: Sequence[Task], at_once: int) -> None:
+def _require_room_to_run(tasks: Sequence[Task], footprints: Sequence[Footprint], at_once: int) -> None:
     if at_once:
-        largest = heapq.nlargest(at_once, ((running(task), number) for number, task in enumerate(tasks)))
+        taken = map(running, tasks, footprints)
+        largest = heapq.nlargest(at_once, ((each, number) for number, each in enumerate(taken)))
         most, number = largest[0]
         first, needed = tasks[number], sum(each for each, _ in largest)
         together = f"{len(largest)} at once, of " * (len(largest) > 1)
@@ -95,12 +98,12 @@ def footprint(task: Task) -> Footprint:
         )
 
 
-def running(task: Task) -> int:
+def running(task: Task, shapes: Footprint) -> int:
     """Bytes that a task takes while it runs: in this machine's memory, or else on each of its devices.
 
     Only where its footprint is a large part of the memory, the program is compiled, and the compiler asked.
     """
-    split, shapes = Split.of(find_devices(task.device), task.num_runs), footprint(task)
+    split = Split.of(find_devices(task.device), task.num_runs)
     of_runs = split.num_blocks * split.size * (shapes.state + shapes.records) + split.size * shapes.plan
     known, free = _copies(split) * (shapes.shared + of_runs), _free(task)
     return known if not known <= free < USUAL * known else compiled(task, split) or known

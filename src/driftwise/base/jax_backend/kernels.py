@@ -5,6 +5,8 @@ Loops turn over the dimensions and the matrix rotates: unrolled, they would take
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,20 +17,44 @@ from driftwise.base.types import Array
 
 LANES = 32  # of a block: one warp
 
+Kernel = Callable[..., None]  # of references to matrices `[d, d, lanes]`, the last of them to be written
 Entries = tuple[Array, ...]  # of the upper triangle, row by row
 
 
-def inverse(matrices: Array) -> Array:
-    """Inverses of symmetric positive definite matrices `[m, d, d, n]`, NaN where there is none."""
-    return _call(_invert, matrices)
+def inverse(matrix: Array) -> Array:
+    """Inverses of symmetric positive definite matrices `[..., d, d]`, NaN where there is none."""
+    return _on_lanes(_invert, 0)(matrix)
 
 
 def sandwich(outer: Array, inner: Array) -> Array:
-    """`MNM` of symmetric matrices `[m, d, d, n]`."""
-    return _call(_multiply, outer, inner)
+    """`MNM` of symmetric matrices `[..., d, d]`."""
+    return _on_lanes(_multiply, 0)(outer, inner)
 
 
-def _call(kernel: Callable[..., None], *matrices: Array) -> Array:
+@functools.cache
+def _on_lanes(kernel: Kernel, num_batches: int) -> Callable[..., Array]:
+    """A kernel as a function of matrices `[*lead, d, d, *batches]`; axes that `vmap` adds are batches too."""
+
+    @jax.custom_batching.custom_vmap
+    def of_all(*matrices: Array) -> Array:
+        shape = matrices[0].shape
+        place = len(shape) - num_batches
+        dim, lanes = shape[place - 1], math.prod(shape[place:])
+        return _call(kernel, *(each.reshape(-1, dim, dim, lanes) for each in matrices)).reshape(shape)
+
+    @of_all.def_vmap
+    def batched(size: int, batched: list[bool], *matrices: Array) -> tuple[Array, bool]:
+        moved = (
+            jnp.moveaxis(each, 0, -1) if has else jnp.broadcast_to(each[..., None], (*each.shape, size))
+            for each, has in zip(matrices, batched, strict=True)
+        )
+        return jnp.moveaxis(_on_lanes(kernel, num_batches + 1)(*moved), -1, 0), True
+
+    return of_all
+
+
+def _call(kernel: Kernel, *matrices: Array) -> Array:
+    """Run a kernel on matrices `[m, d, d, n]`, a block of lanes at a time."""
     from jax.experimental import pallas  # who has no GPU need not wait for it
     from jax.experimental.pallas import triton
 

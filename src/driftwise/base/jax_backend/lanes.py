@@ -1,71 +1,11 @@
-"""Functions of many small matrices at once, one matrix to a lane: the batch is the last axis."""
+"""Small matrices, one to a lane: the batch is the last axis, so that every operation works on all lanes."""
 
 from __future__ import annotations
-
-import functools
-import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
 from driftwise.base.types import Array
-
-Form = Callable[..., Array]  # of matrices `[m, d, d, n]`, all alike in shape
-
-TILE = 256  # lanes of a sweep on CPUs: so many 10 × 10 matrices stay in the second cache
-
-
-def on_lanes(form: Form, *matrices: Array) -> Array:
-    """`form` of matrices `[..., d, d]`; axes that `vmap` adds become lanes."""
-    return _lanes(form, 0)(*matrices)
-
-
-@functools.cache
-def _lanes(form: Form, num_batches: int) -> Callable[..., Array]:
-    """`form` of matrices `[*lead, d, d, *batches]`."""
-
-    @jax.custom_batching.custom_vmap
-    def function(*matrices: Array) -> Array:
-        shape = matrices[0].shape
-        place = len(shape) - num_batches
-        dim, lanes = shape[place - 1], math.prod(shape[place:])
-        return form(*(each.reshape(-1, dim, dim, lanes) for each in matrices)).reshape(shape)
-
-    @function.def_vmap
-    def batched(size: int, batched: list[bool], *matrices: Array) -> tuple[Array, bool]:
-        moved = [
-            jnp.moveaxis(each, 0, -1) if has else jnp.broadcast_to(each[..., None], (*each.shape, size))
-            for each, has in zip(matrices, batched, strict=True)
-        ]
-        return jnp.moveaxis(_lanes(form, num_batches + 1)(*moved), -1, 0), True
-
-    return function
-
-
-def swept(matrices: Array) -> Array:
-    """Inverses of symmetric positive definite matrices `[m, d, d, n]`."""
-    return _by_tiles(sweep, matrices)
-
-
-def rooted(matrices: Array) -> Array:
-    """Cholesky's lower factors of symmetric positive definite matrices `[m, d, d, n]`."""
-    return _by_tiles(root, matrices)
-
-
-def _by_tiles(function: Callable[[Array], Array], matrices: Array) -> Array:
-    """`function` of as many lanes at a time as a tile has, for matrices `[m, d, d, n]`."""
-    num, dim, _, lanes = matrices.shape
-    flat = jnp.moveaxis(matrices, 0, 2).reshape(dim, dim, num * lanes)
-    tiles = -(-num * lanes // TILE)
-    if tiles == 1:
-        return jnp.moveaxis(function(flat).reshape(dim, dim, num, lanes), 2, 0)
-    size = -(-num * lanes // tiles)
-    pad = jnp.broadcast_to(jnp.eye(dim, dtype=flat.dtype)[:, :, None], (dim, dim, tiles * size - num * lanes))
-    padded = jnp.concatenate([flat, pad], axis=-1).reshape(dim, dim, tiles, size)
-    made = jax.lax.map(function, jnp.moveaxis(padded, 2, 0))
-    made = jnp.moveaxis(made, 0, 2).reshape(dim, dim, -1)[:, :, : num * lanes]
-    return jnp.moveaxis(made.reshape(dim, dim, num, lanes), 2, 0)
 
 
 def sweep(matrix: Array) -> Array:
@@ -100,3 +40,22 @@ def root(matrix: Array) -> Array:
         return rest - column[:, None] * column[None, :], factor
 
     return jax.lax.fori_loop(0, len(matrix), turn, (matrix, jnp.zeros_like(matrix)))[1]
+
+
+def eliminate(matrix: Array, vectors: Array) -> Array:
+    """`x₁ᵀΛ⁻¹x_i` for `[d, d, l]` and `[n, d, l]` in each of l lanes, NaN where Λ is not positive definite.
+
+    After the elimination of all rows of Λ from `(Λ Xᵀ; X 0)`, the rest is `−XΛ⁻¹Xᵀ`.
+    """
+    corner = jnp.zeros((len(vectors), *vectors[:, 0].shape), dtype=vectors.dtype)
+    rest = jnp.concatenate(
+        [
+            jnp.concatenate([matrix, jnp.swapaxes(vectors, 0, 1)], axis=1),
+            jnp.concatenate([vectors, corner], axis=1),
+        ]
+    )
+    for _ in range(len(matrix)):
+        pivot, row = rest[0, 0], rest[0, 1:]
+        scale = 1 / jnp.where(pivot > 0, pivot, jnp.nan)
+        rest = rest[1:, 1:] - row[:, None] * (row * scale)[None, :]
+    return -rest[0]

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from driftwise.base.jax_backend import kernels
-from driftwise.base.jax_backend.elimination import products_by_elimination
-from driftwise.base.jax_backend.lanes import on_lanes, rooted, swept
+from driftwise.base.jax_backend.lanes import eliminate, root, sweep
 from driftwise.base.jax_backend.platforms import on_gpu, platform
+from driftwise.base.jax_backend.tiles import by_tiles
 from driftwise.base.types import Array
 
 # Up to so many dimensions one matrix to a lane is faster than the library's routines: `benchmarks.inverses`.
@@ -24,7 +24,7 @@ def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`, by the form that is fastest here."""
     if not _is_small(matrix):
         return inverse_by_cholesky(matrix)
-    return on_lanes(kernels.inverse if on_gpu() else swept, matrix)
+    return kernels.inverse(matrix) if on_gpu() else by_tiles(sweep)(matrix)
 
 
 def spd_solve(matrix: Array, vector: Array) -> Array:
@@ -36,9 +36,9 @@ def spd_solve(matrix: Array, vector: Array) -> Array:
 
 def spd_root(matrix: Array) -> Array:
     """`L` with `LLᵀ = Λ`, lower triangular, of symmetric positive definite matrices `[..., d, d]`."""
-    if not _is_small(matrix):
+    if on_gpu() or not _is_small(matrix):
         return jnp.linalg.cholesky(matrix, symmetrize_input=False)
-    return on_lanes(rooted, matrix)
+    return by_tiles(root)(matrix)
 
 
 def after(array: Array, other: Array) -> Array:
@@ -54,13 +54,13 @@ def spd_products(matrix: Array, vectors: Array) -> Array:
         return products_by_cholesky(matrix, vectors)
     if on_gpu():
         return jnp.sum(vectors * spd_solve(matrix, vectors[..., 0, :])[..., None, :], axis=-1)
-    return products_by_elimination(matrix, vectors)
+    return by_tiles(eliminate)(matrix, vectors)
 
 
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`, by the form that is fastest here."""
     if on_gpu() and outer.shape[-1] <= LARGEST_SANDWICH:
-        return on_lanes(kernels.sandwich, outer, inner)
+        return kernels.sandwich(outer, inner)
     return sandwich_by_products(outer, inner)
 
 
