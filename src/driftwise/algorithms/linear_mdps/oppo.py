@@ -14,7 +14,7 @@ from driftwise.algorithms.any_forgetting import (
 )
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, scan, spd_inverse
+from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import member, number, part
 from driftwise.base.types import (
     Array,
@@ -26,13 +26,13 @@ from driftwise.base.types import (
     Numeric,
     Plan,
     Radius,
-    Sample,
     Spec,
 )
 from driftwise.base.validation import require_number
 from driftwise.parts.exploration import radius_at
+from driftwise.parts.known_kernels import empty_mixture, expected_values, mixture_estimate, value_sample
 from driftwise.parts.radii import MixtureRadius
-from driftwise.parts.regression import empty_moments, linear, matvec, quadratic
+from driftwise.parts.regression import linear, quadratic
 from driftwise.theory.tuning import mirror_descent_step, restart_period
 
 
@@ -59,27 +59,21 @@ class PolicyOptimisation(Agent):
         return ("rewards", "measures")
 
     def init(self, features: FeatureTable) -> PolicyState:
-        measures: Array = features.measures
-        xp = namespace(measures)
-        num_anchors, horizon, _, num_states = measures.shape
-        steps, nowhere = xp.zeros(horizon, dtype=measures.dtype), xp.zeros(horizon, dtype=xp.int32)
-        sample = Sample(xp.zeros((horizon, num_anchors), dtype=measures.dtype), steps, nowhere, steps)
-        moments = empty_moments(sample, 0, self.ridge, gram_sq=False)
-        even = xp.zeros((horizon, num_states, self.spec.num_actions), dtype=measures.dtype)
-        return PolicyState(self.forgetting.init(moments, sample), normalised(even))
+        shape = self.spec.horizon, self.spec.num_states, self.spec.num_actions
+        even = namespace(features.values).zeros(shape, dtype=features.values.dtype)
+        return PolicyState(empty_mixture(self.forgetting, features, self.ridge), normalised(even))
 
     def plan(self, state: PolicyState, features: FeatureTable, key: Key) -> Plan:
         xp, moments = namespace(state.log_policy), state.moments
         horizon, num_states, num_actions = state.log_policy.shape
         policy = xp.exp(state.log_policy)
-        inverse = spd_inverse(moments.gram)
-        weights = matvec(inverse, moments.cross[..., 0])
+        inverse, weights = mixture_estimate(moments)
         radius = xp.broadcast_to(radius_at(self.radius, moments), (horizon, 1))
         most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # that can be had from each step on
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             policy, rewards, measures, inverse, weights, radius, most = x
-            predictions = FeatureTable(features.values @ (measures @ value).T)  # φᵀμ_j V: P is never built
+            predictions = expected_values(features, measures, value)
             squared = quadratic(predictions, inverse)
             bonus = radius * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
             index = rewards + linear(predictions, weights) + bonus
@@ -95,15 +89,7 @@ class PolicyOptimisation(Agent):
 
     def update(self, state: PolicyState, features: FeatureTable, plan: Plan, episode: Episode) -> PolicyState:
         xp = namespace(plan.q)
-        measures: Array = features.measures
-        ahead = xp.concat([plan.values[1:], xp.zeros_like(plan.values[:1])])  # [H, S]
-        backed = xp.sum(xp.moveaxis(measures, 1, 0) * ahead[:, None, None, :], axis=-1)  # [H, J, d]
-        sample = Sample(
-            features=matvec(backed, episode.features),  # φᵀμ_j V: the predictions for the pairs visited
-            reward=plan.values_ahead(episode.successors),
-            successor=episode.successors,
-            count=xp.ones_like(episode.rewards),
-        )
+        sample = value_sample(features, plan.ahead, episode)
         moments = self.forgetting.update(state.moments, sample)
         period = xp.asarray(self.policy_period)
         over = (period > 0) & (moments.tick % xp.where(period > 0, period, 1) == 0)
