@@ -86,6 +86,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "restart_q_ucb_freedman": dict(period=15, scale=30.0, log_term=1e-6, reference_after=4),
     "sw_lsvi_ucb": dict(length=5, radius=0.4),
     "ucbvi": dict(scale=0.01, bonus="bernstein", rate=0.9),
+    "ucrl_vtr": dict(radius=0.2, rate=0.9),
+    "ucrl_vtr_plus": dict(radius=0.2, variance_radius=0.05, squares_radius=0.05, period=15),
     "uniform": {},
 }
 BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {

@@ -220,7 +220,7 @@ def test_caution_and_corruption_are_nothing_that_statements_are_about() -> None:
         assert [(each.statement, each.why) for each in skipped] == [("", why)]
 
 
-@pytest.mark.parametrize("name", ["oppo", "matrix_rl"])
+@pytest.mark.parametrize("name", ["oppo", "ucrl_vtr", "matrix_rl"])
 def test_what_cannot_be_audited_is_skipped_with_a_reason(name: str) -> None:
     found, skipped = audit_agent(agent(name), make("latent_chains"), num_episodes=5)
     assert found == ()

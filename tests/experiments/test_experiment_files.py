@@ -160,6 +160,20 @@ def test_tuned_radii_take_the_true_measures_from_the_environment() -> None:
         assert group.task.agent != make(environment.spec, **run)
 
 
+def test_tuned_mixtures_take_the_number_of_kernels_from_the_environment() -> None:
+    drift = dict(type="Gradual", knots=[10, 20, 30])
+    table = dict(u=dict(algorithm="ucrl_vtr", tuned=True, forgetting="restart"))
+    mine = experiment(environment=dict(type="random_linear_mdp", drift=drift), agents=table, episodes=40)
+    (group,) = prepare(mine).groups
+    run = dict(num_episodes=40, variation=group.task.environment.variation(40).total)
+    assert group.task.agent == dw.algorithms.ucrl_vtr.tuned(
+        group.task.environment.spec, num_kernels=3, forgetting="restart", **run
+    )
+    bandit = experiment(environment=dict(type="russac_abrupt"), agents=table)
+    with pytest.raises(ValueError, match="must have kernels of anchors, which the agent needs, got "):
+        prepare(bandit)
+
+
 def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() -> None:
     table = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9], norm=["sandwich", "single"], radius=[1, 0.5])
     groups = prepare(agents(W=table)).groups

@@ -187,8 +187,9 @@ def test_the_radius_in_one_number_is_that_of_the_parts():
     [name for name in PARAMETERS if not ALGORITHMS[name].wraps],
 )
 def test_tuned_forms_build_valid_agents(name, variation):
-    parts = PARAMETERS[name] if name == "least_squares" else {}  # it has no defaults
-    agent = ALGORITHMS[name].tuned(SPEC, num_episodes=100, variation=variation, **parts)
+    told = {"least_squares": PARAMETERS["least_squares"]}  # where there are no defaults
+    told |= {mixture: dict(num_kernels=2) for mixture in ("ucrl_vtr", "ucrl_vtr_plus")}
+    agent = ALGORITHMS[name].tuned(SPEC, num_episodes=100, variation=variation, **told.get(name, {}))
     assert agent.spec == SPEC
 
 

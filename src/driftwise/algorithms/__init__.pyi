@@ -34,6 +34,8 @@ from driftwise.algorithms.linear_mdps.oppo import oppo as oppo
 from driftwise.algorithms.linear_mdps.opt_rlsvi import opt_rlsvi as opt_rlsvi
 from driftwise.algorithms.linear_mdps.opt_wlsvi import epsilon_greedy_lsvi as epsilon_greedy_lsvi
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi as opt_wlsvi
+from driftwise.algorithms.linear_mdps.ucrl_vtr import ucrl_vtr as ucrl_vtr
+from driftwise.algorithms.linear_mdps.ucrl_vtr_plus import ucrl_vtr_plus as ucrl_vtr_plus
 from driftwise.algorithms.metric.adaptive_q_learning import adaptive_q_learning as adaptive_q_learning
 from driftwise.algorithms.metric.kernel_ucbvi import kernel_ucbvi as kernel_ucbvi
 from driftwise.algorithms.registry import ALGORITHMS as ALGORITHMS

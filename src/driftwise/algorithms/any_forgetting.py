@@ -89,6 +89,18 @@ def linear_keyword(
     return _keyword(forgetting, rate=opt_wlsvi_rate(**run), period=restart_period(**run))
 
 
+def mixture_keyword(
+    spec: Spec, forgetting: ForgettingKind, *, num_kernels: int, num_episodes: int, variation: float
+) -> dict[str, Any]:
+    r"""The keyword of a forgetting for a mixture: $\log(1/\eta) = \sqrt{P/(JHK)}$, or as many episodes."""
+    run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variation=variation)
+    return _keyword(
+        forgetting,
+        rate=opt_wlsvi_rate(dim=num_kernels, **run, tuning="horizon_aware"),
+        period=restart_period(dim=num_kernels * spec.horizon, **run),
+    )
+
+
 def tabular_keyword(
     spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float, power: float
 ) -> dict[str, Any]:

@@ -30,6 +30,7 @@ FACTS = {  # about a run, which files know themselves
     "variations": f"environment.variation({EPISODES})",
     "changes": f"environment.changes({EPISODES})",
     "diameter": f"environment.diameter({EPISODES})",
+    "num_kernels": "len(environment.mu)",
 }
 OF_PAIRS = ("tabular MDP", "metric MDP")  # whose variation is that of the pair that moves most
 VALUES: dict[str, Any] = {  # of parameters that have no default

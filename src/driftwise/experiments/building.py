@@ -116,6 +116,7 @@ class Facts:
             "changes": lambda: self.environment.changes(self.num_episodes),
             "diameter": self._diameter,
             "mu_bound": self._mu_bound,
+            "num_kernels": self._num_kernels,
         }
 
     def _diameter(self) -> float:
@@ -126,6 +127,13 @@ class Facts:
 
     def _mu_bound(self) -> float | None:
         return self.environment.mu_bound if isinstance(self.environment, LinearMdp) else None
+
+    def _num_kernels(self) -> int:
+        if not isinstance(self.environment, LinearMdp):
+            raise ArgumentError(
+                "environment", "have kernels of anchors, which the agent needs", self.environment
+            )
+        return len(self.environment.mu)
 
 
 def _scaled(variation: Variation, scale: float) -> Variation:

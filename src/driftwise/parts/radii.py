@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -93,6 +94,38 @@ class MixtureRadius(Radius):
         )
         failures = num_anchors * num_episodes * horizon / delta
         return scale * horizon * xp.sqrt(num_anchors * xp.log(failures))
+
+
+@part
+class BernsteinRadius(Radius):
+    r"""$c(8a\sqrt{\log(1 + k/(m\lambda))\,\ell} + 4b\ell + \sqrt{\lambda J})$ in episode $k$, for UCRL-VTR+.
+
+    $\ell = \log(4k^2H/\delta)$ and $J$ is the dimension of the regression. `of="values"` is $\hat\beta$, of
+    samples that are weighted by their variance: $a = b = \sqrt J$, $m = 1$. `of="weights"` is $\check\beta$,
+    of the same sums while the variance is not trusted: $a = J$, $b = \sqrt J$, $m = 1$. `of="squares"` is
+    $\tilde\beta$, of the squares of values, without weights: $a = \sqrt J$, $b = 1$, $m = J$. Zhou, Gu &
+    Szepesvári 2021, for values and squares in $[0, 1]$; `scale` is $c$, one in the paper.
+    """
+
+    horizon: Numeric = number(at_least=1, integer=True)
+    of: Literal["values", "weights", "squares"] = choice("values", "weights", "squares", default="values")
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def at(self, moments: Moments) -> Array:
+        xp, dim, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
+        root = math.sqrt(dim)
+        deviation, span, spread = dict(
+            values=(root, root, 1), weights=(dim, root, 1), squares=(root, 1.0, dim)
+        )[self.of]
+        current, ridge, horizon, delta, scale = (
+            xp.asarray(value, dtype=dtype)
+            for value in (moments.tick + 1, moments.ridge, self.horizon, self.delta, self.scale)
+        )
+        failure = xp.log(4 * current**2 * horizon / delta)
+        information = xp.log1p(current / (spread * ridge))
+        width = 8 * deviation * xp.sqrt(information * failure) + 4 * span * failure
+        return scale * (width + xp.sqrt(ridge * dim))
 
 
 @part

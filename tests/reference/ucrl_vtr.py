@@ -1,0 +1,133 @@
+"""UCRL-VTR (Ayoub et al. 2020) and UCRL-VTR+ (Zhou, Gu & Szepesvári 2021), line by line, with all the past.
+
+Values are what they are, up to H; kernels are divided by √J.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.base.types import Episode
+
+
+class Planned(NamedTuple):
+    theta: np.ndarray  # [H, J]
+    bonus: np.ndarray  # [H, S, A]
+    q: np.ndarray  # [H, S, A], not clipped
+    value: np.ndarray  # [H + 1, S]
+    variance: np.ndarray  # [H] σ̄² of the pairs visited, 1 where samples have no weights
+
+
+class Past(NamedTuple):
+    """A sample of one step: features and targets of values and of squares, and its weight."""
+
+    phi: np.ndarray
+    target: float
+    phi_square: np.ndarray
+    target_square: float
+    weight: float
+
+
+def solved(samples: list[tuple[float, np.ndarray, float]], ridge: float, dim: int) -> tuple:
+    gram, cross = ridge * np.eye(dim), np.zeros(dim)
+    for weight, phi, target in samples:
+        gram += weight * np.outer(phi, phi)
+        cross += weight * phi * target
+    return gram, np.linalg.solve(gram, cross)
+
+
+def length(phi: np.ndarray, gram: np.ndarray) -> float:
+    return math.sqrt(phi @ np.linalg.solve(gram, phi))
+
+
+def cut(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def plans(
+    played: Sequence[Episode],
+    rewards: Sequence[np.ndarray],
+    kernels: np.ndarray,
+    *,
+    ridge: float,
+    radius: Callable[[int, np.ndarray], float],
+    variance_radii: tuple[Callable[[int], float], Callable[[int], float]] | None = None,
+    weight: Callable[[int, int], float] = lambda k, tau: 1.0,
+    tight: bool = False,
+) -> Iterator[Planned]:
+    """Each episode's plan, along given trajectories.
+
+    Rewards `[H, S, A]` of each episode, kernels `[J, H, S, A, S]`. `radius(k, gram)` is that of episode
+    k = 0, 1, …; with `variance_radii`, of the mean and of the square, samples are weighted by `1/σ̄²`.
+    `weight(k, tau)` is what forgetting leaves of episode τ < k.
+    """
+    num, horizon, num_states, num_actions, _ = kernels.shape
+    kernels = kernels / math.sqrt(num)
+    past: list[list[Past]] = [[] for _ in range(horizon)]
+    for k, episode in enumerate(played):
+        value = np.zeros((horizon + 1, num_states))
+        theta, grams = np.zeros((horizon, num)), [np.eye(num)] * horizon
+        q, bonus = np.zeros((2, horizon, num_states, num_actions))
+        for h in reversed(range(horizon)):
+            samples = [(weight(k, tau) * one.weight, *one[:2]) for tau, one in enumerate(past[h])]
+            grams[h], theta[h] = solved(samples, ridge, num)
+            for s in range(num_states):
+                for a in range(num_actions):
+                    phi = np.array([kernels[j, h, s, a] @ value[h + 1] for j in range(num)])
+                    bonus[h, s, a] = radius(k, grams[h]) * length(phi, grams[h])
+                    q[h, s, a] = rewards[k][h, s, a] + theta[h] @ phi + bonus[h, s, a]
+                value[h, s] = max(cut(each, 0, horizon - h if tight else horizon) for each in q[h, s])
+        variance = np.ones(horizon)
+        for h in range(horizon):
+            s, a, successor = episode.states[h], episode.actions[h], episode.successors[h]
+            phi = np.array([kernels[j, h, s, a] @ value[h + 1] for j in range(num)])
+            phi_square = np.array([kernels[j, h, s, a] @ value[h + 1] ** 2 for j in range(num)])
+            if variance_radii is not None:
+                samples = [(weight(k, tau), *one[2:4]) for tau, one in enumerate(past[h])]
+                gram, theta_square = solved(samples, ridge, num)
+                of_mean, of_square = (each(k) for each in variance_radii)
+                most = horizon**2
+                variance[h] = cut(theta_square @ phi_square, 0, most) - cut(theta[h] @ phi, 0, horizon) ** 2
+                variance[h] += min(most, 2 * horizon * of_mean * length(phi, grams[h]))
+                variance[h] += min(most, of_square * length(phi_square, gram))
+                variance[h] = max(most / num, variance[h])
+            target = value[h + 1, successor]
+            past[h].append(Past(phi, target, phi_square, target**2, 1 / variance[h]))
+        yield Planned(theta, bonus, q, value, variance)
+
+
+def hoeffding_radius(horizon: int, ridge: float, bound: float, failure: float) -> Callable:
+    """`√λB + (H/2)√(2 log(1/δ') + log(det Σ/λ^J))`, where `failure` is `log(1/δ')`."""
+
+    def radius(k: int, gram: np.ndarray) -> float:
+        information = math.log(np.linalg.det(gram) / ridge ** len(gram))
+        return math.sqrt(ridge) * bound + horizon / 2 * math.sqrt(2 * failure + information)
+
+    return radius
+
+
+def bernstein_radii(num: int, horizon: int, ridge: float, bound: float, delta: float) -> tuple:
+    """`β̂`, `β̌` and `β̃` of UCRL-VTR+ as functions of the episode, which is counted from 0."""
+
+    def term(k: int) -> float:
+        return math.log(4 * (k + 1) ** 2 * horizon / delta)
+
+    def information(k: int) -> float:
+        return math.log(1 + (k + 1) / ridge) * term(k)
+
+    def of_squares(k: int) -> float:
+        inside = num * horizon**4 * math.log(1 + (k + 1) * horizon**4 / (num * ridge)) * term(k)
+        return 8 * math.sqrt(inside) + 4 * horizon**2 * term(k) + math.sqrt(ridge) * bound
+
+    def ending(k: int) -> float:
+        return 4 * math.sqrt(num) * term(k) + math.sqrt(ridge) * bound
+
+    return (
+        lambda k: 8 * math.sqrt(num * information(k)) + ending(k),
+        lambda k: 8 * num * math.sqrt(information(k)) + ending(k),
+        of_squares,
+    )
