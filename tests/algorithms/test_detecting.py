@@ -14,14 +14,19 @@ import driftwise as dw
 from driftwise.algorithms import covering_restart, detect_and_restart, lin_ucb, lsvi_ucb, uniform
 from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
 from driftwise.base import random
+from driftwise.base.types import FeatureTable
 from driftwise.environments import LinearBandit
 from driftwise.environments.arms import FixedArms, orthogonal_arms
 from driftwise.environments.drift import Abrupt
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.paths import abrupt_path
+from driftwise.online import Bandit
 from driftwise.parts.change_tests import EllipsoidTest, MeansTest
 from driftwise.parts.cover import covering_rows
+from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices
 from driftwise.simulation.play import play
+from driftwise.simulation.program import own_settings, program_of
+from driftwise.simulation.tasks import Task
 from tests.algorithms.test_restart_adv import ARMS, flat, sphere
 from tests.examples import SPEC, make
 from tests.reference import change_tests as textbook
@@ -104,8 +109,9 @@ def test_the_means_test_is_its_definition():
     for t in range(160):
         place, forced = np.asarray(t % 2), np.asarray(t % 3 > 0)
         reward = rng.normal(0.9 * (t // 50) * (t % 2), 0.3)
-        shown: Any = dw.play  # of features it needs none
-        episode: Any = copy.copy(EPISODE)._replace(rewards=np.array([reward]))
+        shown = FeatureTable(np.eye(2))
+        taken = covering_rows(shown.values, None)[place]
+        episode: Any = copy.copy(EPISODE)._replace(rewards=np.array([reward]), actions=np.array([taken]))
         state, alarm = test.observe(state, shown, episode, forced, place)
         if forced:
             plays[t % 2].append(reward)
@@ -222,6 +228,31 @@ def test_in_an_mdp_a_change_of_transitions_alone_is_found():
     agent = detect_and_restart(uniform(environment.spec), num_episodes=256, forcing=0.0)
     (found,) = alarms_of(agent, environment, 224)
     assert 128 < found < 224
+
+
+@pytest.mark.parametrize("chosen_by", ["floor", "caller", "nobody"])
+def test_what_was_not_played_as_the_test_asked_for_raises_no_false_alarm(chosen_by):
+    arms, means = np.eye(3), (0.1, 0.5, 0.9)
+    base = lin_ucb(dw.Spec.bandit(dim=3, num_arms=1), noise_scale=0.1)
+    told: dict[str, Any] = dict(num_episodes=300, forcing=0.5, noise_scale=0.1)
+    epsilon = 0.5 if chosen_by == "floor" else None
+    bandit = Bandit("covering_restart", dim=3, base=base, epsilon=epsilon, **told)
+    for arm in np.random.default_rng(0).integers(3, size=300).tolist():
+        if chosen_by == "nobody":
+            bandit.learn_from(arms[arm], means[arm])
+        else:
+            decision = bandit.decide(arms, arm=arm if chosen_by == "caller" else None)
+            bandit.learn(decision.id, means[decision.arm])
+    assert bandit.state.epoch == 0
+
+
+def test_programs_of_few_dimensions_call_no_routine_that_keeps_them_on_one_device():
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 10)
+    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), **QUIET)
+    task = Task(agent, environment, num_episodes=10, num_runs=2)
+    devices = find_devices("cpu")[:1]
+    with own_settings(devices[0]):
+        assert FOREIGN_CALL not in program_of(task, Split.of(devices, 2)).as_text()
 
 
 def test_what_does_not_fit_is_refused():

@@ -142,3 +142,12 @@ def test_a_tuned_run_stays_below_its_bound():
         record_every=100,
     )
     assert lost < 0.6 * float(uniform.cumulative_regret[..., -1].min())
+
+
+def test_estimates_are_by_the_probability_that_an_arm_was_drawn_with_and_not_the_agents_own():
+    bandit = Bandit("restart_adv", dim=3, period=100, epsilon=0.4)
+    decision = bandit.decide(ARMS["sphere"])
+    bandit.learn(decision.id, 0.7)
+    moment = textbook.moment(ARMS["sphere"], decision.probabilities)
+    expected = np.linalg.solve(moment, 0.7 * ARMS["sphere"][decision.arm])
+    np.testing.assert_allclose(bandit.state.cross[0, :, 0], expected, rtol=1e-9)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.arrays import after, identity_like, namespace, spd_inverse
+from driftwise.base.arrays import after, identity_like, namespace, spd_inverse, spd_root
 from driftwise.base.part import count, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.cover import covering_rows
@@ -66,7 +66,8 @@ class MeansTest(ChangeTest):
       \ge \log\frac{\pi^2\,m\,n^2}{3\delta_k}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2d},$$
 
     with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
-    alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same.
+    alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same. A play
+    counts if the arm that was asked for was taken, and was not the only one.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)
@@ -84,13 +85,15 @@ class MeansTest(ChangeTest):
 
     def worth(self, state: MeansState, features: FeatureTable, place: Array) -> Array:
         xp, rows = namespace(features.values), features.values
-        arm = covering_rows(rows, features.present)[place]
-        return xp.astype(xp.arange(len(rows)) == arm, rows.dtype)[None]
+        return xp.astype(xp.arange(len(rows)) == _asked(features, place), rows.dtype)[None]
 
     def observe(
         self, state: MeansState, features: FeatureTable, episode: Episode, forced: Array, place: Array
     ) -> tuple[MeansState, Array]:
         xp, dtype, dim = namespace(state.epoch), state.arms.total.dtype, len(state.arms.total)
+        if len(features.values) == 1:  # as online where somebody else has chosen the arm
+            return state, forced & False
+        forced = forced & (episode.actions[0] == _asked(features, place))
         before = GlrState(*(each[place] for each in state.arms))
         seen, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
         splits, plays, epoch = (
@@ -105,6 +108,11 @@ class MeansTest(ChangeTest):
             xp.where(here, seen.count, state.arms.count),
         )
         return state._replace(arms=arms), alarm
+
+
+def _asked(features: FeatureTable, place: Array) -> Array:
+    """The arm that is played at a place."""
+    return covering_rows(features.values, features.present)[place]
 
 
 class EllipsoidState(NamedTuple):
@@ -205,7 +213,7 @@ class EllipsoidTest(ChangeTest):
         xp, dtype, (gram, cross, order) = namespace(state.gram), state.gram.dtype, state[:3]
         prefix = gram[-1] - gram[:-1] + state.ridge * identity_like(gram)
         both = xp.concat([prefix, gram[:-1]])  # [2L, H, d, d]
-        roots = xp.linalg.diagonal(xp.linalg.cholesky(both))
+        roots = xp.linalg.diagonal(spd_root(both))
         information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(state.ridge)
         inverse = spd_inverse(after(both, information[..., None, None]))
 

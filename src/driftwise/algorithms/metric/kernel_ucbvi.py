@@ -203,9 +203,8 @@ def kernel_ucbvi(
       lipschitz: $L \ge 0$, of the optimal action values.
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
-      rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI. A window
-        remembers kernel weights, $W H S A$ numbers. `directional` is refused: it forgets as much for a visit
-        far away as for one nearby.
+      rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI.
+        `directional` is refused: it forgets as much for a visit far away as for one nearby.
 
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko, "A Kernel-Based Approach to Non-Stationary
     Reinforcement Learning in Metric Spaces", 2021, Algorithms 1 and 3; without forgetting their

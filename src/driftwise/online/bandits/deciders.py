@@ -175,6 +175,7 @@ class Planned:
         assert offer.planned is not None
         table, plans = offer.planned
         plan = max(plans, key=lambda each: each.policy[0, 0, arm])  # one that would have taken the arm
+        plan = plan._replace(policy=offer.policy.copy()[None, None])  # by which it was drawn, with any floor
         return Choice(arm, offer.scores.item(arm), offer.bonus.item(arm), table.values[arm], (table, plan))
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
