@@ -35,6 +35,9 @@ def test_whatever_is_listed_is_shown_in_80_columns_and_its_example_runs(kind: st
     if kind == "experiments":
         assert lines == [f"driftwise run {name}"]
         return
+    if kind == "scenarios":
+        exec("\n".join(line for line in lines if "play_policy" not in line), {})
+        return
     first = next(number for number, line in enumerate(lines) if line.startswith("["))
     code = "\n".join(line for line in lines[:first] if not line.startswith("result = "))
     exec(code, {})
@@ -63,6 +66,16 @@ def test_an_entry_has_signatures_formula_symbols_bound_bibtex_and_example() -> N
         '  algorithm = "opt_wlsvi"',
     ):
         assert piece in text, piece
+
+
+def test_every_scenario_has_an_entry_by_its_whole_name() -> None:
+    name = "linear_bandit/abrupt_rare-weak/lost/restarted"
+    text = entry_text(name, 80)
+    assert text.startswith(f"{name} (scenario). five arms")
+    assert "half of the rewards never come" in " ".join(text.split())
+    assert "333, 666" in text
+    with pytest.raises(ValueError, match=f"did you mean '{name}'"):
+        entry_text(name.replace("lost", "last"), 80)
 
 
 def test_a_name_of_two_things_shows_both() -> None:

@@ -1,4 +1,4 @@
-"""Tables of what there is: experiments, algorithms, environments, and the parts that files may name."""
+"""Tables of what there is: experiments, algorithms, environments, scenarios, and the parts of files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from driftwise.analysis.table import Table, words
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.building import parts_of
+from driftwise.scenarios.scenario import LEVELS
 
 
 def experiments_table() -> Table:
@@ -36,6 +37,14 @@ def environments_table() -> Table:
     return _described("environments", ENVIRONMENTS)
 
 
+def scenarios_table() -> Table:
+    """The words that names of scenarios are made of."""
+    rows = [(level, part, told) for part, levels in LEVELS.items() for level, told in levels.items()]
+    return Table.of(
+        "scenarios", words("scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is"), rows
+    )
+
+
 def _described(kind: str, made: Mapping[str, Any]) -> Table:
     """Names, and the first lines of their docstrings."""
     rows = [(name, readable((each.__doc__ or "").split("\n")[0])) for name, each in made.items()]
@@ -51,6 +60,7 @@ KINDS: dict[str, Callable[[], Table]] = {
     "experiments": experiments_table,
     "algorithms": algorithms_table,
     "environments": environments_table,
+    "scenarios": scenarios_table,
     **{
         kind: functools.partial(lambda kind: _described(kind, parts_of(singular(kind))), kind)
         for kind in ("drifts", "paths", "arms", "corruptions", "forgettings", "explorations", "detectors")

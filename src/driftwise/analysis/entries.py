@@ -20,6 +20,8 @@ from driftwise.base.validation import ArgumentError, nearest
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
+from driftwise.scenarios.problems import BANDITS
+from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, suite
 
 SPEC = "the sizes of the problem, `environment.spec`"
 
@@ -41,7 +43,8 @@ def entry_text(name: str, width: int) -> str:
 
 
 def _names(kind: str) -> list[str]:
-    return [row[0].text for row in KINDS[kind]().rows]
+    listed = [row[0].text for row in KINDS[kind]().rows]
+    return [*listed, *suite()] if kind == "scenarios" else listed  # which are made of the listed words
 
 
 def _entries(kind: str, name: str, width: int) -> Iterator[str]:
@@ -50,6 +53,10 @@ def _entries(kind: str, name: str, width: int) -> Iterator[str]:
     if kind == "experiments":
         sections = _of_experiment(EXPERIMENTS[name], width)
         title = EXPERIMENTS[name].summary
+    elif kind == "scenarios":
+        scenario = _scenario_with(name)
+        sections = _of_scenario(scenario, width)
+        title = scenario.summary if name in suite() else _told_of(name)
     else:
         made = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(singular(kind))
         doc = Docstring.of(inspect.unwrap(made[name]).__doc__)
@@ -76,6 +83,46 @@ def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
         Section("Agents", filled(", ".join(experiment.agents), width - 2)),
         Section("Finding", filled(experiment.finding or "", width - 2)),
         Section("Example", f"driftwise run {experiment.name}"),
+    ]
+
+
+def _scenario_with(name: str) -> Scenario:
+    """The scenario of that name, or the first that moves and has that word in its name."""
+    found = suite()
+    moving = (each for each in found.values() if name in _words_of(each) and each.move != "none")
+    return found[name] if name in found else next(moving, Scenario("linear_bandit"))
+
+
+def _words_of(scenario: Scenario) -> tuple[str, ...]:
+    return tuple(getattr(scenario, part) for part in LEVELS)
+
+
+def _told_of(word: str) -> str:
+    """The part of a scenario's name that a word stands for, and what it says."""
+    return next(f"{part}: {levels[word]}." for part, levels in LEVELS.items() if word in levels)
+
+
+def _of_scenario(scenario: Scenario, width: int) -> list[Section]:
+    jumps = ", ".join(map(str, scenario.changes)) or "none"
+    sizes = [
+        f"{size}: {each.rounds:,} rounds, {each.runs:,} run{'s' * (each.runs > 1)}"
+        for size, each in SUITES.items()
+    ]
+    plays = scenario.problem in BANDITS
+    lines = [
+        "import driftwise as dw",
+        f'name = "{scenario.name}"',
+        "scenario = dw.scenarios.find_scenario(name)",
+        'policy = dw.scenarios.bandit_policy("adaptive_lin_ucb")'
+        if plays
+        else "world = scenario.environment()",
+        *(["dw.scenarios.play_policy(policy, scenario).regret"] if plays else []),
+    ]
+    return [
+        Section("Scenario", filled(scenario.name, width - 2)),
+        Section("Sizes", "\n".join(sizes)),
+        Section("Jumps, at the small size", filled(jumps, width - 2)),
+        Section("Example", "\n".join(lines)),
     ]
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 IN_SHORT = ("exploration", "paper")  # columns that an overview leaves out
 WIDE = 160  # columns, in which it has them
 KIND = (
-    "Only these: experiments, algorithms, environments, drifts, paths, arms, corruptions, forgettings, "
-    "explorations or detectors."
+    "Only these: experiments, algorithms, environments, scenarios, drifts, paths, arms, corruptions, "
+    "forgettings, explorations or detectors."
 )
 LINE = 100  # letters in a line of an entry, at most
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import pickle
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from driftwise.base.agent import Agent
 from driftwise.base.types import Episode, FeatureTable, Key, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import LinearBandit
-from driftwise.online import Bandit
 from driftwise.scenarios.feedback import FEEDBACKS, Mail, Reward
 from driftwise.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:  # who lists scenarios needs no bandits
+    from driftwise.online import Bandit
 
 
 class Context(NamedTuple):
@@ -141,4 +143,6 @@ class BanditPolicy:
 
 def bandit_policy(algorithm: str, **options: Any) -> Make:
     """What makes policies of an online bandit with these options."""
+    from driftwise.online import Bandit
+
     return lambda spec, seed: BanditPolicy(Bandit(algorithm, dim=spec.dim, seed=seed, **options))

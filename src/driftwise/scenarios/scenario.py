@@ -17,7 +17,14 @@ STARTS = {
     "warm": "it has played a fifth of a run's length in the first world before the run begins",
     "restarted": "it is pickled and restored in the middle of the run",
 }
-PROBLEMS = (*BANDITS, *MDPS)
+PROBLEMS = {**BANDITS, **{name: summary for name, (summary, _) in MDPS.items()}}
+LEVELS = {  # all words of names, by what they say
+    "problem": PROBLEMS,
+    "move": {name: move.summary for name, move in MOVES.items()},
+    "strength": {"weak": "half of the way to the other world", "strong": "all of the way"},
+    "feedback": {name: feedback.summary for name, feedback in FEEDBACKS.items()},
+    "start": STARTS,
+}
 
 
 class Sizes(NamedTuple):
@@ -55,7 +62,7 @@ class Scenario:
     runs: int = SUITES["small"].runs
 
     def __post_init__(self) -> None:
-        require_choice("problem", self.problem, PROBLEMS)
+        require_choice("problem", self.problem, list(PROBLEMS))
         require_choice("move", self.move, list(MOVES))
         require_choice("strength", self.strength, list(STRENGTHS))
         require_choice("feedback", self.feedback, list(FEEDBACKS))
@@ -77,6 +84,12 @@ class Scenario:
         """`linear_bandit/gradual-weak/delayed/cold`."""
         moved = self.move if self.move == "none" else f"{self.move}-{self.strength}"
         return "/".join((self.problem, moved, self.feedback, self.start))
+
+    @property
+    def summary(self) -> str:
+        """What its name says, in words."""
+        told = ("problem", "move", *(["strength"] if self.move != "none" else []), "feedback", "start")
+        return "; ".join(LEVELS[each][getattr(self, each)] for each in told)
 
     @property
     def warm_up(self) -> int:
