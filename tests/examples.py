@@ -70,6 +70,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "least_squares": dict(forgetting=ExponentialWeights(0.9), exploration=Ucb(0.4)),
     "lsvi_ucb": dict(radius=0.4),
     "lsvi_ucb_restart": dict(period=6, radius=0.4),
+    "lsvi_ucb_plus_plus": dict(
+        radius=0.3, lower_radius=0.2, squares_radius=0.2, ridge=0.1, gap_scale=1e-4, width_scale=1e-4
+    ),
     "master": dict(base=BASE, num_episodes=NUM_EPISODES, regret_scale=10.0, test_scale=0.00003),
     "master_lsvi_ucb": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, test_scale=0.00003),
     "matrix_rl": dict(radius=0.4, rate=0.9),

@@ -28,6 +28,7 @@ from driftwise.algorithms.least_squares import least_squares as least_squares
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb as lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart as lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.lsvi_ucb import sw_lsvi_ucb as sw_lsvi_ucb
+from driftwise.algorithms.linear_mdps.lsvi_ucb_plus_plus import lsvi_ucb_plus_plus as lsvi_ucb_plus_plus
 from driftwise.algorithms.linear_mdps.matrix_rl import matrix_rl as matrix_rl
 from driftwise.algorithms.linear_mdps.online_q_reps import online_q_reps as online_q_reps
 from driftwise.algorithms.linear_mdps.oppo import oppo as oppo

@@ -1,0 +1,93 @@
+"""LSVI-UCB++ (He, Zhao, Zhou & Gu 2023, Algorithm 1), line by line, with the whole history in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.base.types import Episode
+
+
+class Planned(NamedTuple):
+    upper: np.ndarray  # [H, S, A] Q
+    lower: np.ndarray  # [H, S, A] Q̌
+    variance: np.ndarray  # [H] σ̄² of the pairs visited
+    switches: int  # so far
+
+
+def cut(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def tables(
+    played: Sequence[Episode],
+    features: np.ndarray,
+    rewards: np.ndarray,
+    *,
+    radius: float,
+    lower_radius: float,
+    squares_radius: float,
+    ridge: float,
+    gap_scale: float = 1.0,
+    width_scale: float = 1.0,
+) -> Iterator[Planned]:
+    """Each episode's tables, along given trajectories: features `[S, A, d]` and rewards `[H, S, A]`."""
+    horizon, num_states, num_actions = rewards.shape
+    dim = features.shape[-1]
+    upper, lower = np.full(rewards.shape, float(horizon)), np.zeros(rewards.shape)
+    weights: list[list[float]] = []  # σ̄⁻² of each episode and step
+    last, switches = [ridge**dim] * horizon, 0
+    for k, episode in enumerate(played):
+        grams = [ridge * np.eye(dim) for _ in range(horizon)]
+        for h in range(horizon):
+            for tau in range(k):
+                phi = features[played[tau].states[h], played[tau].actions[h]]
+                grams[h] += weights[tau][h] * np.outer(phi, phi)
+
+        def regressed(h: int, values: np.ndarray, k: int = k, grams: list = grams) -> np.ndarray:
+            total = np.zeros(dim)
+            for tau in range(k):
+                phi = features[played[tau].states[h], played[tau].actions[h]]
+                total += weights[tau][h] * phi * values[played[tau].successors[h]]
+            return np.linalg.solve(grams[h], total)
+
+        def ahead(table: np.ndarray, h: int) -> np.ndarray:
+            return table[h + 1].max(axis=-1) if h + 1 < horizon else np.zeros(num_states)
+
+        # a tie is one whatever the rounding
+        if any(np.linalg.det(grams[h]) >= (2 - 1e-9) * last[h] for h in range(horizon)):
+            last, switches = [float(np.linalg.det(gram)) for gram in grams], switches + 1
+            upper, lower = upper.copy(), lower.copy()
+            for h in reversed(range(horizon)):
+                best, worst = regressed(h, ahead(upper, h)), regressed(h, ahead(lower, h))
+                for s in range(num_states):
+                    for a in range(num_actions):
+                        phi = features[s, a]
+                        length = math.sqrt(phi @ np.linalg.solve(grams[h], phi))
+                        above = rewards[h, s, a] + best @ phi + radius * length
+                        below = rewards[h, s, a] + worst @ phi - lower_radius * length
+                        upper[h, s, a] = min(above, upper[h, s, a], horizon)
+                        lower[h, s, a] = max(below, lower[h, s, a], 0)
+        variance = np.zeros(horizon)
+        for h in range(horizon):
+            phi = features[episode.states[h], episode.actions[h]]
+            length = math.sqrt(phi @ np.linalg.solve(grams[h], phi))
+            best = float(regressed(h, ahead(upper, h)) @ phi)
+            worst = float(regressed(h, ahead(lower, h)) @ phi)
+            square = float(regressed(h, ahead(upper, h) ** 2) @ phi)
+            spread = cut(square, 0, horizon**2) - cut(best, 0, horizon) ** 2
+            doubt = min(squares_radius * length, horizon**2)
+            doubt += min(2 * horizon * lower_radius * length, horizon**2)
+            gap = 4 * dim**3 * horizon**2 * (best - worst + 2 * lower_radius * length)
+            gap = gap_scale * min(gap, dim**3 * horizon**3)
+            deviation = max(
+                math.sqrt(max(spread + doubt + gap + horizon, 0)),
+                horizon,
+                width_scale * 2 * dim**3 * horizon**2 * math.sqrt(length),
+            )
+            variance[h] = deviation**2
+        weights.append([1 / each for each in variance])
+        yield Planned(upper, lower, variance, switches)
