@@ -17,6 +17,7 @@ from driftwise.environments.planning import action_values, optimal_values
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play
 from tests.examples import BANDIT, SPEC, STATIONARY, make, make_bandit, plain_values
 from tests.reference import lsvi_ucb_plus_plus as textbook
@@ -43,17 +44,17 @@ def still(num_episodes: int, name: str = "latent_chains", **changed: Any) -> tup
         ("latent_chains", {}),
         ("random_linear_mdp", {}),
         ("latent_chains", dict(gap_scale=1.0, width_scale=1.0)),
+        ("latent_chains", dict(rewards="learnt", reward_radius=0.3)),
         ("latent_chains", dict(radius=0.2, lower_radius=0.0, squares_radius=0.0, gap_scale=0, width_scale=0)),
     ],
 )
 def test_it_equals_its_definition(name, changed):
     environment, played = still(25, name, **changed)
     agent = lsvi_ucb_plus_plus(SPEC, **{**NUMBERS, **changed})
+    numbers = {**NUMBERS, **changed}
+    numbers.pop("rewards", None)  # a radius for them says as much
     expected = textbook.tables(
-        [one.episode for one in played],
-        environment.features,
-        rewards_of(environment),
-        **{**NUMBERS, **changed},
+        [one.episode for one in played], environment.features, rewards_of(environment), **numbers
     )
     switches = 0
     for one, plain in zip(played, expected, strict=True):
@@ -128,6 +129,24 @@ def test_numbers_of_the_tuned_form():
     assert agent.radius == pytest.approx(0.5 * (2 + 2 * math.log(1 + odds)))
     assert agent.lower_radius == pytest.approx(0.5 * (2 + math.sqrt(64 * 9) * math.log(odds)))
     assert agent.squares_radius == pytest.approx(0.5 * (6 + math.sqrt(64 * 81) * math.log(odds)))
+
+
+def test_learnt_rewards_need_not_be_told_and_widen_the_radius():
+    agent = lsvi_ucb_plus_plus.tuned(
+        SPEC, num_episodes=50, rewards="learnt", noise_scale=0.75, beta_scale=0.1
+    )
+    assert agent.needs == ()
+    assert agent.reward_radius == ConfidenceRadius(
+        0.25, math.sqrt(12), 0.05, "determinant", "epochs", shares=3, scale=0.1
+    )
+    assert lsvi_ucb_plus_plus.tuned(SPEC, num_episodes=50).needs == ("rewards",)
+    environment, played = still(200, radius=2.0, lower_radius=2.0, rewards="learnt", reward_radius=0.5)
+    known = environment.features, environment.model(0)
+    exact = action_values(*known, optimal_values(*known))
+    for one in played:
+        assert (one.before.lower <= exact + 1e-9).all()
+        assert (exact <= one.before.upper + 1e-9).all()
+    assert (played[-1].carry.state.upper < HORIZON - 0.01).any()
 
 
 def test_what_cannot_be_is_refused_in_one_sentence():

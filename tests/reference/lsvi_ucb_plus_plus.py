@@ -33,8 +33,12 @@ def tables(
     ridge: float,
     gap_scale: float = 1.0,
     width_scale: float = 1.0,
+    reward_radius: float | None = None,
 ) -> Iterator[Planned]:
-    """Each episode's tables, along given trajectories: features `[S, A, d]` and rewards `[H, S, A]`."""
+    """Each episode's tables, along given trajectories: features `[S, A, d]` and rewards `[H, S, A]`.
+
+    With a `reward_radius` rewards are estimated from those seen.
+    """
     horizon, num_states, num_actions = rewards.shape
     dim = features.shape[-1]
     upper, lower = np.full(rewards.shape, float(horizon)), np.zeros(rewards.shape)
@@ -63,12 +67,20 @@ def tables(
             upper, lower = upper.copy(), lower.copy()
             for h in reversed(range(horizon)):
                 best, worst = regressed(h, ahead(upper, h)), regressed(h, ahead(lower, h))
+                earned = np.zeros(dim)
+                for tau in range(k):
+                    phi = features[played[tau].states[h], played[tau].actions[h]]
+                    earned += weights[tau][h] * phi * played[tau].rewards[h]
+                theta = np.linalg.solve(grams[h], earned)
                 for s in range(num_states):
                     for a in range(num_actions):
                         phi = features[s, a]
                         length = math.sqrt(phi @ np.linalg.solve(grams[h], phi))
-                        above = rewards[h, s, a] + best @ phi + radius * length
-                        below = rewards[h, s, a] + worst @ phi - lower_radius * length
+                        reward, doubt = rewards[h, s, a], 0.0
+                        if reward_radius is not None:
+                            reward, doubt = theta @ phi, reward_radius * length
+                        above = reward + best @ phi + radius * length + doubt
+                        below = reward + worst @ phi - lower_radius * length - doubt
                         upper[h, s, a] = min(above, upper[h, s, a], horizon)
                         lower[h, s, a] = max(below, lower[h, s, a], 0)
         variance = np.zeros(horizon)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan, spd_inverse, spd_root, vecdot
-from driftwise.base.part import member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Radius, Spec
 from driftwise.base.validation import require_count, require_number
-from driftwise.parts.exploration import greedy_policy, tie_tolerance, width
+from driftwise.parts.exploration import greedy_policy, radius_at, tie_tolerance, width
 from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.radii import ConfidenceRadius
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec
 
 
@@ -37,10 +38,12 @@ class MonotoneLeastSquares(Agent):
     ridge: Numeric = number(above=0, default=1.0)
     gap_scale: Numeric = number(at_least=0, default=1.0)
     width_scale: Numeric = number(at_least=0, default=1.0)
+    rewards: Literal["known", "learnt"] = choice("known", "learnt", default="known")
+    reward_radius: Numeric | Radius = number(at_least=0, or_part=Radius, default=0.0)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return ("rewards",)
+        return ("rewards",) if self.rewards == "known" else ()
 
     def init(self, features: FeatureTable) -> Tables:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -59,7 +62,10 @@ class MonotoneLeastSquares(Agent):
         values = namespace(state.upper).max(state.upper, axis=-1)
         inverse = spd_inverse(state.moments.gram)
         weights = _solved(inverse, state.moments.cross, _ahead(values))
-        bonus = self.radius * width(inverse, state.moments, features, "single")
+        if self.rewards == "learnt":
+            weights = weights + matvec(inverse, state.moments.cross[..., 0])
+        wider = self.radius + self._widening(state.moments)
+        bonus = wider * width(inverse, state.moments, features, "single")
         policy = greedy_policy(state.upper)
         return Plan(weights, bonus.reshape(state.upper.shape), state.upper, policy, values)
 
@@ -102,21 +108,29 @@ class MonotoneLeastSquares(Agent):
     def diagnostics(self, state: Tables) -> dict[str, Array]:
         return {"switches": state.switched}
 
+    def _widening(self, moments: Moments) -> Numeric:
+        """What radii gain where rewards are learnt, to multiply `[H, N]` with."""
+        return radius_at(self.reward_radius, moments) if self.rewards == "learnt" else 0.0
+
     def _tables(self, moments: Moments, features: FeatureTable, state: Tables) -> tuple[Array, Array]:
-        xp, (horizon, *sizes) = namespace(state.upper), state.upper.shape
+        xp, sizes = namespace(state.upper), state.upper.shape[1:]
         inverse = spd_inverse(moments.gram)
         widths = width(inverse, moments, features, "single")
+        doubt, rewards = self._widening(moments) * widths, features.rewards
+        if self.rewards == "learnt":
+            rewards = linear(features, matvec(inverse, moments.cross[..., 0]))
 
         def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-            (value, below), (inverse, cross, widths, rewards, upper, lower) = carry, x
-            best = rewards + linear(features, _solved(inverse, cross, value)) + self.radius * widths
-            worst = rewards + linear(features, _solved(inverse, cross, below)) - self.lower_radius * widths
-            upper = xp.clip(xp.minimum(best.reshape(sizes), upper), None, horizon)
-            lower = xp.clip(xp.maximum(worst.reshape(sizes), lower), 0, None)
+            (value, below), (inverse, cross, widths, doubt, rewards, upper, lower) = carry, x
+            best, worst = (linear(features, _solved(inverse, cross, each)) for each in (value, below))
+            best = rewards + best + self.radius * widths + doubt
+            worst = rewards + worst - self.lower_radius * widths - doubt
+            upper = xp.minimum(best.reshape(sizes), upper)  # which began at H
+            lower = xp.maximum(worst.reshape(sizes), lower)  # which began at 0
             return (xp.max(upper, axis=-1), xp.max(lower, axis=-1)), (upper, lower)
 
         start = xp.zeros_like(state.upper[0, :, 0])
-        xs = (inverse, moments.cross, widths, features.rewards, state.upper, state.lower)
+        xs = (inverse, moments.cross, widths, doubt, rewards, state.upper, state.lower)
         return scan(step, (start, start), xs, reverse=True)[1]
 
 
@@ -131,31 +145,53 @@ def _ahead(values: Array) -> Array:
     return xp.concat([values[1:], xp.zeros_like(values[:1])])
 
 
-def tuning(spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0) -> dict[str, Any]:
+def tuning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    rewards: Literal["known", "learnt"] = "known",
+    noise_scale: float = 0.5,
+) -> dict[str, Any]:
     r"""$\lambda = 1/H^2$ and the radii of the paper, with `beta_scale` the constant $c$ that it leaves open.
 
     $\beta = c(H\sqrt{d\lambda} + \sqrt d\log(1 + dKH/(\delta\lambda)))$,
     $\bar\beta = c(H\sqrt{d\lambda} + \sqrt{d^3H^2}\,\iota)$ and
     $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota = \log(dHK/(\delta\lambda))$.
+
+    With `rewards="learnt"`, $\beta$ and $\bar\beta$ gain what unknown rewards take, which is ours:
+    $c(\sqrt{\lambda d} + \frac\sigma H\sqrt{2\log(H/\delta) + \log(\det\Sigma/\lambda^d)})$ with $\sigma$ =
+    `noise_scale`, as samples weigh at most $1/H^2$.
     """
     dim, horizon, ridge = spec.dim, spec.horizon, 1 / spec.horizon**2
     delta = require_number("delta", delta, above=0, at_most=1)
     scale = require_number("beta_scale", beta_scale, at_least=0)
     odds = dim * horizon * require_count("num_episodes", num_episodes) / (delta * ridge)
     start, root = math.sqrt(dim * ridge), math.sqrt(dim)
+    of_rewards = ConfidenceRadius(
+        require_number("noise_scale", noise_scale, at_least=0) / horizon,
+        root,
+        delta,
+        "determinant",
+        "epochs",
+        shares=horizon,
+        scale=scale,
+    )
     return dict(
         radius=scale * (horizon * start + root * math.log1p(odds)),
         lower_radius=scale * horizon * (start + dim * root * math.log(odds)),
         squares_radius=scale * horizon**2 * (start + dim * root * math.log(odds)),
         ridge=ridge,
+        reward_radius=of_rewards if rewards == "learnt" else 0.0,
     )
 
 
 @register(
     tuning=tuning,
-    tunes=("radius", "lower_radius", "squares_radius", "ridge"),
+    tunes=("radius", "lower_radius", "squares_radius", "ridge", "reward_radius"),
     forgetting="none",
-    exploration="UCB, samples weighted by variance; rewards are known",
+    exploration="UCB, samples weighted by variance",
     bound="d H^(3/2) K^(1/2), stationary",
     paper="He, Zhao, Zhou & Gu 2023",
 )
@@ -168,14 +204,16 @@ def lsvi_ucb_plus_plus(
     ridge: Numeric = 1.0,
     gap_scale: Numeric = 1.0,
     width_scale: Numeric = 1.0,
+    rewards: Literal["known", "learnt"] = "known",
+    reward_radius: Numeric | Radius = 0.0,
 ) -> MonotoneLeastSquares:
     r"""Least-squares value iteration of minimax order, for linear MDPs that stand still.
 
-    It needs the rewards. Samples are weighted, $\Sigma_h = \sum_\tau \bar\sigma_\tau^{-2}\phi\phi^\top +
-    \lambda I$; $\hat w$, $\check w$ and $\tilde w$ are the weighted regressions of $V_{h+1}$,
-    $\check V_{h+1}$ and $V_{h+1}^2$ at successors, and $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$ and
-    $\check Q = 0$, whenever some $\det\Sigma_h$ is twice what it was when that happened last, for
-    $h = H, \dots, 1$:
+    It needs the rewards, unless it learns them. Samples are weighted,
+    $\Sigma_h = \sum_\tau \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$, $\check w$ and $\tilde w$
+    are the weighted regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors, and
+    $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ is
+    twice what it was when that happened last, for $h = H, \dots, 1$:
     $$Q_h \leftarrow \min\{r_h + \hat w^\top\phi + \beta\|\phi\|,\ Q_h,\ H\}, \qquad
       \check Q_h \leftarrow \max\{r_h + \check w^\top\phi - \bar\beta\|\phi\|,\ \check Q_h,\ 0\},$$
     with $V_h = \max_a Q_h$ and $\check V_h = \max_a \check Q_h$. It acts greedily on $Q$. At visited pairs,
@@ -194,12 +232,15 @@ def lsvi_ucb_plus_plus(
       ridge: $\lambda > 0$.
       gap_scale: a factor of $D$.
       width_scale: a factor of $2d^3H^2$ in $\bar\sigma$.
+      rewards: `"learnt"` estimates them by the same weighted regression.
+      reward_radius: what $\beta$ and $\bar\beta$ then gain in $Q$ and $\check Q$.
 
     Reference: He, Zhao, Zhou & Gu, "Nearly Minimax Optimal Reinforcement Learning for Linear Markov Decision
     Processes", ICML 2023, Algorithm 1.
 
     Deviations from the paper: whether to switch is asked once an episode, after it. It is printed inside the
     loop over steps, where its own reset would stop it. Tables are made with the rewards of the episode
-    before. Ties are broken at random. The two factors are ours.
+    before. Ties are broken at random. The two factors, and rewards that are learnt, are ours.
     """
-    return MonotoneLeastSquares(spec, radius, lower_radius, squares_radius, ridge, gap_scale, width_scale)
+    radii = radius, lower_radius, squares_radius
+    return MonotoneLeastSquares(spec, *radii, ridge, gap_scale, width_scale, rewards, reward_radius)
