@@ -15,7 +15,7 @@ from driftwise.environments import LinearBandit
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.paths import abrupt_path
 from driftwise.online import Bandit
-from driftwise.parts.design import g_optimal_design
+from driftwise.parts.design import g_optimal_design, moment_inverse
 from driftwise.simulation.play import play
 from driftwise.theory.bandit_tuning import adversarial_period
 from tests.examples import make_bandit
@@ -151,3 +151,18 @@ def test_estimates_are_by_the_probability_that_an_arm_was_drawn_with_and_not_the
     moment = textbook.moment(ARMS["sphere"], decision.probabilities)
     expected = np.linalg.solve(moment, 0.7 * ARMS["sphere"][decision.arm])
     np.testing.assert_allclose(bandit.state.cross[0, :, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_short_arm_that_is_played_now_and_then_is_a_direction_in_either_precision(dtype):
+    arms, chances = np.array([[1, 0], [0, 0.1]], dtype=dtype), np.array([0.993, 0.007], dtype=dtype)
+    np.testing.assert_allclose(moment_inverse(arms, chances), np.diag([1 / 0.993, 1 / 7e-5]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_direction_that_no_arm_has_is_none_in_either_precision(dtype):
+    for dim in (3, 10, 30):
+        turn = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))[0]
+        arms = (sphere(500, dim - 1) @ turn[:, 1:].T).astype(dtype)
+        inverse = moment_inverse(arms, np.full(500, 1 / 500, dtype=dtype))
+        assert abs(turn[:, 0] @ inverse @ turn[:, 0]) < 1e-3 * np.linalg.norm(inverse, 2)
