@@ -17,7 +17,8 @@ from driftwise.online import Bandit, load
 from driftwise.online.bandits import anchored, apart
 from driftwise.online.bandits.ahead import Ahead, Made, Work, eigen
 from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, Written, life
-from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.direct import Direct
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights

@@ -12,7 +12,8 @@ from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base import random
 from driftwise.base.arrays import map_tree
 from driftwise.base.types import Spec
-from driftwise.online.bandits.deciders import Choice, Decider, Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Choice, Decider, Draws, Planned
+from driftwise.online.bandits.direct import Direct
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
 from driftwise.online.episodes.blocks import in_blocks

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from driftwise.analysis.replay import lead
-from driftwise.online.bandits.deciders import Direct, Draws
+from driftwise.online.bandits.deciders import Draws
+from driftwise.online.bandits.direct import Direct
 from driftwise.online.encoding import Encoder, Hashed
 from driftwise.online.replay import Evaluation, Log, Options, Replay, read_samples
 from driftwise.online.replay import replay as replay_policies

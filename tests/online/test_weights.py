@@ -21,7 +21,8 @@ from driftwise.online.bandits.anchored import LARGE
 from driftwise.online.bandits.apart import Apart
 from driftwise.online.bandits.clocked import Clocked
 from driftwise.online.bandits.clocked_mixture import ClockedMixture
-from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Decider, Draws, Planned
+from driftwise.online.bandits.direct import Direct
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
 from driftwise.online.bandits.sampled import Sampled

@@ -14,7 +14,8 @@ import driftwise as dw
 from driftwise.algorithms import lin_ucb, sift_lin_ucb
 from driftwise.algorithms.any_forgetting import chosen_forgetting
 from driftwise.base.types import Moments, Sample, Spec
-from driftwise.online.bandits.deciders import Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Draws, Planned
+from driftwise.online.bandits.direct import Direct
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights
 from driftwise.parts.regression import empty_moments

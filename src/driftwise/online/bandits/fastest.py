@@ -5,7 +5,8 @@ from __future__ import annotations
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.online.bandits import clocked, clocked_mixture, descending, mixed, sampled
-from driftwise.online.bandits.deciders import Decider, Direct, Draws, Planned
+from driftwise.online.bandits.deciders import Decider, Draws, Planned
+from driftwise.online.bandits.direct import Direct
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.least_squares import LeastSquares
 
