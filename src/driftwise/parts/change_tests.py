@@ -67,7 +67,7 @@ class MeansTest(ChangeTest):
 
     with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
     alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same. A play
-    counts if the arm that was asked for was taken, and was not the only one.
+    counts if the arm that was asked for was taken, and was not the only one, as what somebody else chose is.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)
@@ -91,9 +91,8 @@ class MeansTest(ChangeTest):
         self, state: MeansState, features: FeatureTable, episode: Episode, forced: Array, place: Array
     ) -> tuple[MeansState, Array]:
         xp, dtype, dim = namespace(state.epoch), state.arms.total.dtype, len(state.arms.total)
-        if len(features.values) == 1:  # as online where somebody else has chosen the arm
-            return state, forced & False
-        forced = forced & (episode.actions[0] == _asked(features, place))
+        num_arms = len(features.values) if features.present is None else xp.sum(features.present)
+        forced = forced & (num_arms > 1) & (episode.actions[0] == _asked(features, place))
         before = GlrState(*(each[place] for each in state.arms))
         seen, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
         splits, plays, epoch = (
