@@ -224,9 +224,7 @@ AGENTS = (
         "successors of another step", "cross_recursion", MDP, seen(successors=lambda by: np.roll(by, 1))
     ),
     Sabotage("rewards of another step", "cross_recursion", MDP, seen(rewards=lambda by: np.roll(by, 1))),
-    Sabotage(
-        "features of another step", "gram_recursion", MDP, seen(features=lambda by: np.roll(by, 1, axis=0))
-    ),
+    Sabotage("states of another step", "gram_recursion", MDP, seen(states=lambda by: np.roll(by, 1))),
     Sabotage("a plan that is one episode old", "fresh_plan", MDP, around(LeastSquares, "plan", stale)),
     Sabotage("a plan that is one round old", "fresh_plan", "d_lin_ucb", around(LeastSquares, "plan", stale)),
     Sabotage(
@@ -333,7 +331,7 @@ AGENTS = (
         "the lightest memory decides",
         "mixture_index",
         MIXED,
-        around(MixtureOfMemories, "deciding", lightest),
+        around(MixtureOfMemories, "_chosen", lightest),
     ),
     Sabotage(
         "an index that is not mixed",
