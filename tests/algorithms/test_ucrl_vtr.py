@@ -206,7 +206,7 @@ def test_those_that_forget_lose_less_after_a_change(recipe):
         records = [one.record for one in play(agent, environment, 90)]
         return float(sum(one.optimal - one.value for one in records[60:]))
 
-    assert lost() > 2 * max(lost(rate=0.8), lost(period=20), lost(length=10))
+    assert lost() > 2 * max(lost(rate=0.8), lost(period=16), lost(length=10))
 
 
 def test_numbers_of_the_tuned_form():
