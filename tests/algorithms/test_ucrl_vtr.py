@@ -12,7 +12,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import ucrl_vtr, ucrl_vtr_plus
 from driftwise.base import random
-from driftwise.base.types import FeatureTable, Forgetting
+from driftwise.base.types import FeatureTable, Forgetting, Sample
 from driftwise.environments import LinearMdp
 from driftwise.environments.drift import Constant, Gradual
 from driftwise.environments.environment import Played
@@ -135,12 +135,17 @@ def test_one_step_has_no_transitions_and_no_regret(recipe):
         assert one.record.optimal - one.record.value == pytest.approx(0, abs=1e-12)
 
 
+def samples(agent: ValueTargeted, one: Played) -> list[Sample]:
+    """Samples of the values and of their squares in an episode."""
+    return [agent.sample(one.features, one.plan, one.episode, power) for power in (1, 2)]
+
+
 def test_a_variance_of_which_nothing_is_known_counts_as_twice_the_most():
     """Both doubts are cut at one, and the weight is a half."""
     environment, huge = make("latent_chains"), 1e9
     plus = ucrl_vtr_plus(SPEC, radius=0.3, variance_radius=huge, squares_radius=huge, ridge=0.5)
     played = list(play(plus, environment, 2, seed=3))
-    values, squares = plus.samples(played[0].features, played[0].plan, played[0].episode)
+    values, squares = samples(plus, played[0])
     estimate, doubt = plus.variances(played[0].before, values, squares)
     np.testing.assert_array_equal(estimate[:-1], 0)
     np.testing.assert_array_equal(doubt[:-1], 2)
@@ -156,7 +161,7 @@ def test_variances_are_off_by_no_more_than_their_doubt():
     _, kernels = models(environment, 1)
     small = 0
     for one in play(agent, environment, 200, seed=1):
-        estimate, doubt = agent.variances(one.before, *agent.samples(one.features, one.plan, one.episode))
+        estimate, doubt = agent.variances(one.before, *samples(agent, one))
         for h in range(HORIZON):
             chances = kernels[0, h, one.episode.states[h], one.episode.actions[h]]
             value = one.plan.ahead[h] / HORIZON

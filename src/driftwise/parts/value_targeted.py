@@ -104,9 +104,10 @@ class ValueTargeted(Agent):
         return Plan(weights, bonus, q, policy, values)
 
     def update(self, state: Targets, features: FeatureTable, plan: Plan, episode: Episode) -> Targets:
-        values, squares = self.samples(features, plan, episode)
+        values = self.sample(features, plan, episode)
         if self.weights is None or state.squares is None:
             return Targets(self.forgetting.update(state.moments, values), None)
+        squares = self.sample(features, plan, episode, power=2)
         estimate, doubt = self.variances(state, values, squares)
         least = 1 / values.features.shape[-1]
         values = values._replace(share=1 / namespace(estimate).clip(estimate + doubt, least, None))
@@ -114,10 +115,9 @@ class ValueTargeted(Agent):
             self.forgetting.update(state.moments, values), self.forgetting.update(state.squares, squares)
         )
 
-    def samples(self, features: FeatureTable, plan: Plan, episode: Episode) -> tuple[Sample, Sample]:
-        """Samples of `V/H` and of its square, for each step."""
-        table, values = scaled(features), plan.ahead / self.spec.horizon
-        return value_sample(table, values, episode), value_sample(table, values * values, episode)
+    def sample(self, features: FeatureTable, plan: Plan, episode: Episode, power: int = 1) -> Sample:
+        """The sample of `V/H` or of a power of it, for each step."""
+        return value_sample(scaled(features), (plan.ahead / self.spec.horizon) ** power, episode)
 
     def variances(self, state: Targets, values: Sample, squares: Sample) -> tuple[Array, Array]:
         """Estimates of the variances of `V/H`, and how far they may be off: `[H]` each."""

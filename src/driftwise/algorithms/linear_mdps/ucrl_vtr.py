@@ -31,8 +31,8 @@ def tuning(
     r"""$\beta = c(\sqrt{\lambda J} + \frac12\sqrt{2\log(1/\delta') + \ell})$, and a forgetting for a path.
 
     $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, and with exponential
-    weights its bound $J\log(1 + \sum\omega^2/(\lambda J))$. $\delta' = \delta/(HN)$ for $N$ epochs of a run
-    with restarts, and for as many episodes with weights and windows. `beta_scale` is $c$.
+    weights its bound $J\log(1 + \sum\omega^2/(\lambda J))$. $\delta' = \delta/(HN)$ with $N$ the number of
+    epochs for restarts, of episodes for weights and windows, and else 1. `beta_scale` is $c$.
 
     Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for a mixture of the path
     $P = \sum_{k,h} \|\theta_{k+1,h} - \theta_{k,h}\|$ with $\theta = \sqrt J c$; windows and epochs have

@@ -29,8 +29,9 @@ def tuning(
 ) -> dict[str, Any]:
     r"""$\lambda = 1/J$ and the radii of the paper, times `beta_scale`; a forgetting as fast as UCRL-VTR's.
 
-    $J$ is `num_kernels`, `len(environment.mu)`. Radii are those of `BernsteinRadius`, and hold for all
-    episodes at once. `num_episodes` and `variation` are for the forgetting alone, which is ours.
+    $J$ is `num_kernels`, `len(environment.mu)`. Radii are those of `BernsteinRadius`; where nothing is
+    forgotten they hold for all episodes at once. `num_episodes` and `variation` are for the forgetting alone,
+    which is ours.
     """
     num_kernels = require_count("num_kernels", num_kernels)
     memory = mixture_keyword(
