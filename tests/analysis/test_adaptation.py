@@ -58,9 +58,9 @@ def test_who_never_learns_again_keeps_less_than_all_and_every_recovery_is_censor
 def test_who_restarts_at_the_changes_beats_who_restarts_by_chance_in_every_score():
     """Over three runs; restarts by chance are rare, since who is bad before a change is soon as bad again."""
     scenario = Scenario("linear_bandit", "abrupt_rare", rounds=450)
-    base = {"algorithm": "lin_ucb", "radius": 0.5}
+    base = {"algorithm": "lin_ucb", "radius": 1.0}
     agents = {
-        "oracle": bandit_policy("oracle_restart", changes=scenario.changes, radius=0.5),
+        "oracle": bandit_policy("oracle_restart", changes=scenario.changes, radius=1.0),
         "random": bandit_policy("random_restart", base=base, probability=0.01),
     }
     areas, recoveries, adaptabilities = {}, {}, {}

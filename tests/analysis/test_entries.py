@@ -73,7 +73,7 @@ def test_every_scenario_has_an_entry_by_its_whole_name() -> None:
     text = entry_text(name, 80)
     assert text.startswith(f"{name} (scenario). five arms")
     assert "half of the rewards never come" in " ".join(text.split())
-    assert "333, 666" in text
+    assert "166, 333" in text
     with pytest.raises(ValueError, match=f"did you mean '{name}'"):
         entry_text(name.replace("lost", "last"), 80)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from driftwise.scenarios.contestants import register_policy
 from driftwise.scenarios.feedback import Reward
 from driftwise.scenarios.playing import Context, Played, Policy, bandit_policy, play_policy
 from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario, suite
@@ -16,5 +17,6 @@ __all__ = [
     "bandit_policy",
     "find_scenario",
     "play_policy",
+    "register_policy",
     "suite",
 ]

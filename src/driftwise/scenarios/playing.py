@@ -143,6 +143,10 @@ class BanditPolicy:
 
 def bandit_policy(algorithm: str, **options: Any) -> Make:
     """What makes policies of an online bandit with these options."""
-    from driftwise.online import Bandit
 
-    return lambda spec, seed: BanditPolicy(Bandit(algorithm, dim=spec.dim, seed=seed, **options))
+    def make(spec: Spec, seed: int) -> BanditPolicy:
+        from driftwise.online import Bandit
+
+        return BanditPolicy(Bandit(algorithm, dim=spec.dim, seed=seed, **options))
+
+    return make

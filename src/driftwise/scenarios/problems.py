@@ -18,7 +18,7 @@ from driftwise.environments.paths import Mixture
 from driftwise.scenarios.moves import NUM_ARMS, Between
 
 NUM_CONTEXTS, NUM_SHARED = 20, 3
-OWN = np.array([0.9, 0.6, 0.5, 0.4, 0.3])  # weights of the arms' own features, the first arm's is the best
+OWN = np.array([0.5, 0.3, 0.9, 0.6, 0.4])  # of the arms' own features; the first arm is not the best
 SHARED = np.array([0.3, 0.1, 0.2])  # weights of the features that all arms have
 LOGIT_SCALE, LOGIT_CENTRE = 6.0, 0.6  # of coins whose chances lie between 0.2 and 0.9
 
@@ -57,11 +57,11 @@ def bandit(problem: str, drift: Drift, between: Between, corruption: Corruption 
 def anchors_of(between: Between) -> np.ndarray:
     """Parameters between which a bandit drifts, `[J, d]`."""
     if between == "one arm":
-        own = [OWN, np.array([0.1, *OWN[1:]])]
+        own = [OWN, np.where(OWN.max() == OWN, 0.1, OWN)]
     elif between == "turns":
         own = [np.roll(OWN, k) for k in range(NUM_ARMS)]
     else:
-        return np.array([[*OWN, *SHARED], [*OWN[::-1], *SHARED[::-1]]])
+        return np.array([[*OWN, *SHARED], [*np.roll(OWN, 2), *SHARED[::-1]]])
     return np.array([[*each, *SHARED] for each in own])
 
 

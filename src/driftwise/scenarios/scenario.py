@@ -34,7 +34,7 @@ class Sizes(NamedTuple):
     runs: int
 
 
-SUITES = {"small": Sizes(rounds=1000, runs=1), "full": Sizes(rounds=10_000, runs=32)}
+SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=32)}
 
 
 @dataclass(frozen=True)

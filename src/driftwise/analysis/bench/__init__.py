@@ -1,0 +1,1 @@
+"""The benchmark of policies over all scenarios of bandits."""

@@ -1,0 +1,130 @@
+"""Cells of a benchmark: a policy in a scenario, played once and kept, so that a stopped one goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise import __version__
+from driftwise.analysis.adaptation import adaptation, performance
+from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
+from driftwise.base.validation import ArgumentError
+from driftwise.scenarios.contestants import policy_named
+from driftwise.scenarios.playing import play_policy
+from driftwise.scenarios.scenario import SUITES, find_scenario
+from driftwise.simulation.files import compact_json
+
+FILE = "cells.jsonl"
+Pair = tuple[str, str]  # an agent and a scenario
+
+
+class Cell(NamedTuple):
+    """The scores of a policy in a scenario, one for each run, or why it could not play."""
+
+    agent: str
+    scenario: str
+    error: str = ""
+    regret: tuple[float, ...] = ()
+    share: tuple[float, ...] = ()  # of the best value
+    changes: tuple[Mapping[str, Any], ...] = ()  # scores at each change of each run
+
+
+def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
+    """All runs of a policy in a scenario; whatever a policy raises is its own failure."""
+    scenario, make = find_scenario(scenario_name, size), policy_named(agent)
+    try:
+        runs = [play_policy(make, scenario, run=run) for run in range(scenario.runs)]
+    except Exception as error:  # of a stranger's code
+        return Cell(agent, scenario_name, error=f"{type(error).__name__}: {error}")
+    at = [each for run in runs for each in adaptation(run.values, run.optimal, scenario.changes)]
+    return Cell(
+        agent,
+        scenario_name,
+        regret=tuple(run.regret for run in runs),
+        share=tuple(performance(run.values, run.optimal).share for run in runs),
+        changes=tuple(each._asdict() for each in at),
+    )
+
+
+def play_cells(
+    pairs: Sequence[Pair],
+    size: str,
+    folder: Path | None,
+    *,
+    workers: int,
+    progress: Callable[[int, int], None],
+) -> dict[Pair, Cell]:
+    """The cells of all pairs; what the folder has is not played again."""
+    kept = {} if folder is None else _read(folder / FILE, size)
+    found = {pair: kept[pair] for pair in pairs if pair in kept}
+    missing = [pair for pair in pairs if pair not in found]
+    progress(len(found), len(pairs))
+    with contextlib.ExitStack() as stack:
+        file = None if folder is None else stack.enter_context((folder / FILE).open("a", encoding="utf-8"))
+        if file is not None and file.tell() == 0:
+            file.write(f"{compact_json(_header(size))}\n")
+        for cell in stack.enter_context(contextlib.closing(_played(missing, size, workers))):
+            found[cell.agent, cell.scenario] = cell
+            if file is not None:
+                file.write(f"{compact_json(cell._asdict())}\n")
+                file.flush()
+            progress(len(found), len(pairs))
+    return {pair: found[pair] for pair in pairs}
+
+
+def _played(pairs: Sequence[Pair], size: str, workers: int) -> Generator[Cell, None, None]:
+    if workers == 1 or len(pairs) < 2:
+        yield from (play_cell(*pair, size) for pair in pairs)
+        return
+    context = multiprocessing.get_context("spawn")
+    plugins = loaded_plugins()
+    with ProcessPoolExecutor(workers, context, initializer=_load, initargs=(plugins,)) as pool:
+        try:
+            for done in as_completed([pool.submit(play_cell, *pair, size) for pair in pairs]):
+                yield done.result()
+        except BrokenProcessPool:
+            raise ValueError("a worker was killed; the same command goes on from what was played") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _load(plugins: Plugins) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
+    load_plugins(plugins.modules, plugins.folders)
+
+
+def _header(size: str) -> dict[str, Any]:
+    sizes = SUITES[size]
+    return {"suite": size, **sizes._asdict(), "driftwise": __version__, "numpy": np.__version__}
+
+
+def _read(path: Path, size: str) -> dict[Pair, Cell]:
+    """The cells of a file; a line that a kill cut off is left out, and cut off."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+        if lines and lines[0] != _header(size):
+            expected = f"be new, or have been begun with {compact_json(_header(size))}"
+            raise ArgumentError("--out", expected, str(path.parent), compact_json(lines[0]))
+        cells = [Cell(**{key: _as_tuple(value) for key, value in line.items()}) for line in lines[1:]]
+    except (json.JSONDecodeError, TypeError, AttributeError):
+        raise ArgumentError("--out", f"have a {FILE} that this command wrote", str(path.parent)) from None
+    return {(cell.agent, cell.scenario): cell for cell in cells}
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,94 @@
+"""`driftwise bench`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftwise.base.validation import require_choice
+from driftwise.cli.app import (
+    InputError,
+    app,
+    blaming_out,
+    check,
+    json_text,
+    page_files,
+    print_table,
+    progress_bar,
+    write_page,
+)
+from driftwise.cli.options import Json, integer, listed, word
+
+EXAMPLES = """\b
+Examples:
+  driftwise bench
+  driftwise bench --with gradual --agents adaptive_lin_ucb --out results/bench
+  driftwise bench --import mylab --agents mine"""
+
+
+@app.command("bench", epilog=EXAMPLES)
+def _bench(
+    suite: Annotated[str, word("SIZE", "The sizes: small or full.")] = "small",
+    agents: Annotated[
+        str | None, word("A,B", "Policies to judge.  [default: all of ours, and those of --import]")
+    ] = None,
+    having: Annotated[str | None, word("TEXT", "Only scenarios whose name has this.", "--with")] = None,
+    workers: Annotated[int | None, integer("--workers", "Processes.  [default: one for each core]")] = None,
+    out: Annotated[
+        str, word("DIR", "A folder for bench.json, bench.html and what was played.")
+    ] = "results/bench",
+    as_json: Json = False,
+) -> None:
+    """Play policies in all scenarios of bandits, and judge them.
+
+    Fixed memories are the yardstick. A command that was stopped goes on from there.
+
+    A module of --import adds its own by driftwise.scenarios.register_policy. The exit code is 1 if a policy
+    fails a verdict. What the folder has is not played again: take a new one for a policy that has changed.
+    """
+    from driftwise.analysis.bench.cells import FILE, play_cells
+    from driftwise.analysis.bench.page import html_page, lead, scores_table, verdicts_table
+    from driftwise.analysis.bench.verdicts import bench_of
+    from driftwise.scenarios.contestants import POLICIES, YARDSTICKS
+    from driftwise.scenarios.problems import BANDITS
+    from driftwise.scenarios.scenario import SUITES
+    from driftwise.scenarios.scenario import suite as scenarios_of
+    from driftwise.simulation.files import locked, output_folder
+
+    check(require_choice, "--suite", suite, list(SUITES))
+    chosen = [*POLICIES] if agents is None else [*dict.fromkeys(listed(agents))]
+    for each in chosen:
+        check(require_choice, "--agents", each, [*POLICIES])
+    if not chosen:
+        raise InputError(f"--agents must name at least one of {', '.join(POLICIES)}, got {agents!r}")
+    names = [name for name, each in scenarios_of(suite).items() if each.problem in BANDITS]
+    names = [name for name in names if having is None or having in name]
+    if not names:
+        raise InputError(f"--with must be part of a bandit scenario's name, got {having!r}")
+    everyone = [*YARDSTICKS, *chosen]
+    pairs = [(agent, name) for name in names for agent in everyone]
+    with ExitStack() as stack:
+        with blaming_out(out):
+            folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), FILE)))
+            stack.enter_context(locked(folder))
+        with progress_bar("bench") as progress:
+            cells = check(
+                play_cells, pairs, suite, folder, workers=workers or os.cpu_count() or 1, progress=progress
+            )
+        bench = bench_of(suite, everyone, names, cells)
+        text = json_text(bench)
+        if as_json:
+            print(text)
+        else:
+            print_table(scores_table(bench))
+            print_table(verdicts_table(bench))
+            print(lead(bench))
+        for agent, error in bench.errors.items():
+            typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)
+        write_page(folder, "bench", text, html_page(bench))
+    if bench.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,186 @@
+"""The benchmark: cells that are kept, numbers that follow from them, verdicts and exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driftwise.analysis.bench import cells as playing
+from driftwise.analysis.bench.cells import FILE, Cell, play_cells
+from driftwise.analysis.bench.page import html_page
+from driftwise.analysis.bench.verdicts import bench_of
+from driftwise.cli import main
+from driftwise.scenarios import register_policy
+from driftwise.scenarios.contestants import POLICIES, YARDSTICKS
+from driftwise.scenarios.scenario import SUITES, Sizes
+
+COLD = "linear_bandit/one_arm-strong/at_once/cold"
+NAMES = ("linear_bandit/none/lost/cold", COLD, COLD.replace("cold", "restarted"))
+CHANGE = dict(drop=0.1, resilience=0.5, recovery=(5, True), area=1.0, adaptability=0.9)
+
+
+def made(regrets: dict[str, tuple[float | None, ...]]) -> dict[tuple[str, str], Cell]:
+    """Cells with these regrets; without one, the agent could not play."""
+    return {
+        (agent, name): Cell(agent, name, "Error: no")
+        if regret is None
+        else Cell(agent, name, "", (regret,), (0.9,), (CHANGE,))
+        for agent, own in regrets.items()
+        for name, regret in zip(NAMES, own, strict=True)
+    }
+
+
+FIXED_REGRETS: dict[str, tuple[float | None, ...]] = {
+    "uniform": (100.0, 100.0, 100.0),
+    "memory_30": (40.0, 20.0, 20.0),
+    "memory_100": (30.0, 30.0, 30.0),
+    "memory_300": (20.0, 40.0, 40.0),
+    "memory_all": (10.0, 60.0, 60.0),
+}
+
+
+def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario():
+    regrets = {**FIXED_REGRETS, "mine": (15.0, 10.0, 10.0)}
+    bench = bench_of("small", [*regrets], NAMES, made(regrets))
+    assert bench.best_fixed == ("memory_all", "memory_30", "memory_30")
+    assert bench.ratio["mine"] == pytest.approx((1.5, 0.5, 0.5))
+    assert bench.ratio["memory_100"] == pytest.approx((3.0, 1.5, 1.5))
+    assert bench.profiles["mine"] == {"1.1": 2 / 3, "1.5": 1, "2": 1, "3": 1, "5": 1, "10": 1}
+    (mine,) = (each for each in bench.scores if each.agent == "mine")
+    assert (mine.ratio, mine.rank, mine.recovery) == pytest.approx((0.5, 4 / 3, 5))
+    assert mine.rank_low <= mine.rank <= mine.rank_high
+    assert bench.failed == ()
+    assert {each.agent for each in bench.verdicts} == {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("regrets", "failing"),
+    [
+        ((15.0, 10.0, 10.0), []),
+        ((15.0, 10.0, 10.1), ["keeps its state over a restart"]),
+        ((21.0, 10.0, 10.0), ["within 2 × the best fixed memory, no drift"]),
+        ((15.0, 41.0, 41.0), ["within 2 × the best fixed memory, drift"]),
+        ((15.0, 100.0, 100.0), ["beats chance", "within 2 × the best fixed memory, drift"]),
+        ((None, 10.0, 10.0), ["plays", "beats chance", "within 2 × the best fixed memory, no drift"]),
+    ],
+)
+def test_each_verdict_fails_by_its_own_threshold(regrets, failing):
+    everyone = {**FIXED_REGRETS, "mine": regrets}
+    bench = bench_of("small", [*everyone], NAMES, made(everyone))
+    assert [each.test for each in bench.failed] == failing
+    assert bench.errors == ({"mine": "Error: no"} if None in regrets else {})
+    assert ("Error: no" in html_page(bench)) == (None in regrets)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite of runs of 60 rounds."""
+    monkeypatch.setitem(SUITES, "small", Sizes(rounds=60, runs=1))
+
+
+class First:
+    """The first arm, always."""
+
+    def decide(self, context):
+        return 0
+
+    def learn(self, reward):
+        pass
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp_path, monkeypatch):
+    pairs = [(agent, name) for name in NAMES[:2] for agent in ("uniform", "memory_all")]
+    options: dict[str, Any] = dict(workers=1, progress=lambda done, total: None)
+    whole = play_cells(pairs, "small", None, **options)
+    play_cells(pairs[:2], "small", tmp_path, **options)
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"agent": "memory_all", "scen')
+    played = []
+    play = playing.play_cell
+    monkeypatch.setattr(playing, "play_cell", lambda *pair: played.append(pair[:2]) or play(*pair))
+    again = play_cells(pairs, "small", tmp_path, **options)
+    assert played == pairs[2:]
+    assert [each.regret for each in again.values()] == [each.regret for each in whole.values()]
+    played.clear()
+    assert play_cells(pairs, "small", tmp_path, **options).keys() == whole.keys()
+    assert played == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(tmp_path, capsys):
+    register_policy("mine", lambda spec, seed: First())
+    try:
+        call = ["bench", "--with", COLD, "--agents", "mine", "--workers", "1", "--json"]
+        codes = [main([*call, "--out", str(tmp_path / folder)]) for folder in "ab"]
+    finally:
+        del POLICIES["mine"]
+    first, second = ((tmp_path / folder / "bench.json").read_bytes() for folder in "ab")
+    assert first == second
+    pages = [(tmp_path / folder / "bench.html").read_bytes() for folder in "ab"]
+    assert pages[0] == pages[1]
+    told = json.loads(first)
+    assert told["agents"] == [*YARDSTICKS, "mine"]
+    assert codes == [int(not all(each["passed"] for each in told["verdicts"]))] * 2
+    assert json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}") == told
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--suite", "tiny"], "--suite must be one of small, full, got 'tiny'"),
+        (["--agents", "gredy"], "(did you mean 'greedy'?)"),
+        (["--agents", ","], "--agents must name at least one of"),
+        (["--with", "hurricane"], "--with must be part of a bandit scenario's name, got 'hurricane'"),
+    ],
+)
+def test_what_cannot_be_played_is_one_line_and_nothing_is_written(options, line, tmp_path, capsys):
+    assert main(["bench", "--out", str(tmp_path / "new"), *options]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_folder_of_other_sizes_is_refused_and_stays_as_it_was(tmp_path: Path, capsys):
+    (tmp_path / FILE).write_text('{"suite": "full"}\n')
+    call = ["bench", "--with", COLD, "--agents", "greedy", "--workers", "1"]
+    assert main([*call, "--out", str(tmp_path)]) == 2
+    assert "--out must be new, or have been begun with" in capsys.readouterr().err
+    assert (tmp_path / FILE).read_text() == '{"suite": "full"}\n'
+
+
+PLUGIN = """
+from driftwise.scenarios import register_policy
+class Last:
+    def decide(self, context):
+        return len(context.arms) - 1
+    def learn(self, reward):
+        pass
+register_policy("last", lambda spec, seed: Last())
+"""
+
+
+@pytest.mark.slow
+def test_workers_play_policies_of_a_plugin_to_the_same_bytes(tmp_path):
+    (tmp_path / "mylab.py").write_text(PLUGIN)
+    call = [sys.executable, "-m", "driftwise", "bench", "--import", "mylab", "--agents", "last"]
+    call += ["--with", COLD]
+    for workers in "12":
+        done = subprocess.run([*call, "--workers", workers, "--out", workers], cwd=tmp_path, check=False)
+        assert done.returncode == 1  # the last arm is never the best
+    for file in ("bench.json", "bench.html"):
+        assert (tmp_path / "1" / file).read_bytes() == (tmp_path / "2" / file).read_bytes()
+
+
+@pytest.mark.parametrize(("name", "make"), [("greedy", First), ("two words", First), ("mine", 3)])
+def test_a_policy_needs_a_new_name_and_a_function(name, make):
+    with pytest.raises(ValueError, match="must be"):
+        register_policy(name, make)
