@@ -228,12 +228,13 @@ def test_memory_is_asked_for_once_and_again_when_a_run_goes_on(
 ) -> None:
     asked = []
     monkeypatch.setattr(room, "free_memory", lambda: 10**9)
-    monkeypatch.setattr(room, "_curves", lambda task: asked.append(task) or 0)
-    monkeypatch.setattr(room, "running", lambda task: 10**8)
+    nothing = room.Footprint(0, 0, 0, 0, 0)
+    monkeypatch.setattr(room, "footprint", lambda task: asked.append(task) or nothing)
+    monkeypatch.setattr(room, "running", lambda task, shapes: 10**8)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     assert len(asked) == len(prepare(QUICKSTART, num_episodes=20).groups)
     capsys.readouterr()
-    monkeypatch.setattr(room, "running", lambda task: 10**10)
+    monkeypatch.setattr(room, "running", lambda task, shapes: 10**10)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     assert "simulation must fit into the 953.7 MiB of memory" in capsys.readouterr().err
 

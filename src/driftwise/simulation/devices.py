@@ -15,7 +15,7 @@ import numpy as np
 from driftwise.base.extras import needed_by
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.forks import require_own_devices
+from driftwise.simulation.forks import jax_has_begun, require_own_devices
 
 with needed_by("simulate", "simulate"):
     import jax
@@ -30,7 +30,7 @@ FOREIGN_CALL = "custom_call @"  # in a lowered program: a routine that XLA did n
 # XLA makes one function of a loop that moves few bytes, where it would call a dozen for every step. It can
 # be told how few are few only before it starts.
 SMALL_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
-if "xla_backend_extra_options" not in os.environ.get("XLA_FLAGS", ""):
+if not jax_has_begun() and "xla_backend_extra_options" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {SMALL_LOOPS}".strip()
 
 

@@ -17,10 +17,15 @@ def require_own_devices() -> None:
         )
 
 
+def jax_has_begun() -> bool:
+    """Whether JAX has looked for its devices in this process."""
+    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public word for it
+    return bridge is not None and bool(bridge._backends)
+
+
 def _look_at_jax() -> None:
     global _user
-    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public word for it
-    if bridge is not None and bridge._backends:
+    if jax_has_begun():
         _user = os.getppid()
 
 
