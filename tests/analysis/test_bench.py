@@ -135,7 +135,7 @@ def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(tmp_path,
     ("options", "line"),
     [
         (["--suite", "tiny"], "--suite must be one of small, full, got 'tiny'"),
-        (["--agents", "gredy"], "(did you mean 'greedy'?)"),
+        (["--agents", "epsilon_gredy"], "(did you mean 'epsilon_greedy'?)"),
         (["--agents", ","], "--agents must name at least one of"),
         (["--with", "hurricane"], "--with must be part of a bandit scenario's name, got 'hurricane'"),
     ],
@@ -151,7 +151,7 @@ def test_what_cannot_be_played_is_one_line_and_nothing_is_written(options, line,
 @pytest.mark.usefixtures("tiny")
 def test_a_folder_of_other_sizes_is_refused_and_stays_as_it_was(tmp_path: Path, capsys):
     (tmp_path / FILE).write_text('{"suite": "full"}\n')
-    call = ["bench", "--with", COLD, "--agents", "greedy", "--workers", "1"]
+    call = ["bench", "--with", COLD, "--agents", "epsilon_greedy", "--workers", "1"]
     assert main([*call, "--out", str(tmp_path)]) == 2
     assert "--out must be new, or have been begun with" in capsys.readouterr().err
     assert (tmp_path / FILE).read_text() == '{"suite": "full"}\n'

@@ -13,13 +13,16 @@ FIXED: dict[str, Make] = {
     },
     "memory_all": bandit_policy("lin_ucb", radius=RADIUS),
 }
-YARDSTICKS: dict[str, Make] = {"uniform": bandit_policy("uniform"), **FIXED}
+YARDSTICKS: dict[str, Make] = {
+    "uniform": bandit_policy("uniform"),
+    "greedy": bandit_policy("greedy"),
+    **FIXED,
+}
 POLICIES: dict[str, Make] = {
     "adaptive_lin_ucb": bandit_policy("adaptive_lin_ucb"),
     "adaptive_lin_ts": bandit_policy("adaptive_lin_ts"),
     "detect_and_restart": bandit_policy("change_detection", base={"algorithm": "lin_ucb", "radius": RADIUS}),
     "epsilon_greedy": bandit_policy("epsilon_greedy", epsilon=0.05, rate=0.99),
-    "greedy": bandit_policy("greedy"),
 }
 
 
