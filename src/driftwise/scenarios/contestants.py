@@ -20,7 +20,7 @@ YARDSTICKS: dict[str, Make] = {
 }
 POLICIES: dict[str, Make] = {
     "adaptive_lin_ucb": bandit_policy("adaptive_lin_ucb"),
-    "adaptive_lin_ts": bandit_policy("adaptive_lin_ts"),
+    "d_lin_ts": bandit_policy("d_lin_ts", rate=0.99, scale=0.2),
     "detect_and_restart": bandit_policy("change_detection", base={"algorithm": "lin_ucb", "radius": RADIUS}),
     "epsilon_greedy": bandit_policy("epsilon_greedy", epsilon=0.05, rate=0.99),
 }
