@@ -22,6 +22,7 @@ from driftwise.cli.app import (
     write_page,
 )
 from driftwise.cli.options import Json, integer, listed, word
+from driftwise.cli.stopping import held_signals
 
 EXAMPLES = """\b
 Examples:
@@ -75,10 +76,14 @@ def _bench(
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), FILE)))
             stack.enter_context(locked(folder))
-        with progress_bar("bench") as progress:
-            cells = check(
-                play_cells, pairs, suite, folder, workers=workers or os.cpu_count() or 1, progress=progress
-            )
+        with held_signals(goes_on=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
+
+            def after_a_cell(done: int, total: int) -> None:
+                progress(done, total)
+                stop_if_asked()
+
+            options = dict(workers=workers or os.cpu_count() or 1, progress=after_a_cell)
+            cells = check(play_cells, pairs, suite, folder, **options)
         bench = bench_of(suite, everyone, names, cells)
         text = json_text(bench)
         if as_json:
