@@ -366,8 +366,8 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, report, compare, tune, audit, replay, init, validate, list, show, "
-            "got 'rnu' (did you mean 'run'?)",
+            "command must be one of run, report, compare, tune, audit, bench, replay, init, validate, list, "
+            "show, got 'rnu' (did you mean 'run'?)",
         ),
         ("list --import", "--import must be followed by the name of a module, got nothing"),
         (

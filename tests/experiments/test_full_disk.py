@@ -40,6 +40,7 @@ cp disk/out/results.parquet from_disk.parquet
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

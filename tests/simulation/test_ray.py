@@ -92,6 +92,7 @@ def cluster_of_its_own(folder: Path) -> Iterator[tuple[subprocess.Popen[str], st
         yield process, address
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_cluster_of_its_own_is_reached_from_here_alone_with_its_token_and_ends_with_it(tmp_path):
     with cluster_of_its_own(tmp_path) as (process, address):

@@ -47,6 +47,7 @@ def connection(cluster) -> Iterator[Any]:
     ray.shutdown()
 
 
+@pytest.mark.slow
 def test_a_node_lost_on_the_way_changes_no_byte(cluster, tmp_path):
     gate, folder = tmp_path / "gate", tmp_path / "nodes"
     tasks = [gated_task(gate), TASKS[1]]
