@@ -56,7 +56,7 @@ def test_runs_over_several_devices_are_those_of_one_bit_for_bit_also_from_its_ch
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(devices, "BLOCK", 2)  # 3 runs are 2 blocks, with a run too many
-    sizes: dict[str, int] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
+    sizes: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), **sizes)
     assert len(split_of(task).devices) == 2
     with jax.default_device(jax.devices("cpu")[0]):
