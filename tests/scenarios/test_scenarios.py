@@ -31,6 +31,12 @@ ROUNDS = 120
 DELAY = FEEDBACKS["delayed"].delay
 
 
+@pytest.fixture(autouse=True)
+def _the_seed_of_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All scenarios have the draws of a simulation, so that one can be held against the other."""
+    monkeypatch.setattr(Scenario, "seed", 0)
+
+
 class Turns:
     """A stranger's policy: every arm in turn; it keeps a list of all that it was told."""
 
@@ -70,6 +76,14 @@ def test_a_suite_has_the_whole_product_and_finds_each_by_its_name(size):
     name = "logistic_bandit/one_arm-weak/delayed/restarted"
     assert find_scenario(name, size) == scenarios[name]
     assert len({each.name for each in scenarios.values()}) == len(scenarios)
+
+
+def test_every_scenario_has_draws_of_its_own_and_one_that_restarts_those_of_its_twin(monkeypatch):
+    monkeypatch.undo()  # of the seed that the other tests have
+    seeds = {name: each.seed for name, each in suite().items()}
+    twins = [name for name in seeds if name.endswith("/restarted")]
+    assert all(seeds[name] == seeds[name.replace("/restarted", "/cold")] for name in twins)
+    assert len({*seeds.values()}) == len(seeds) - len(twins)
 
 
 def test_every_world_of_the_small_suite_can_be_made_and_starts_alike():

@@ -175,9 +175,9 @@ class ContextSampler(NamedTuple):
     cumulative: Array  # [C]
 
     def draw(self, key: Key) -> FeatureTable:
-        context = choose(self.cumulative, uniform(key, 1, self.cumulative.dtype)[0])
+        context = choose(self.cumulative, uniform(key, 1, self.cumulative.dtype)[..., 0])
         xp, (num_arms, dim) = namespace(self.features), self.features.shape[1:]
-        first = context * num_arms
+        first = context[..., None] * num_arms
         return FeatureTable(
             self.features[context],
             present=None if self.present is None else self.present[context],

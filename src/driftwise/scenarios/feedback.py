@@ -44,19 +44,20 @@ FEEDBACKS = {
 
 
 class Mail:
-    """Rewards on their way."""
+    """Rewards on their way, in a run of so many rounds."""
 
-    def __init__(self, feedback: Feedback, run_key: Key) -> None:
-        self._feedback, self._key = feedback, random.fold(run_key, PURPOSE)
+    def __init__(self, feedback: Feedback, run_key: Key, num_rounds: int) -> None:
+        keys = random.fold(random.fold(run_key, PURPOSE), np.arange(num_rounds))
+        self._lost = random.uniform(keys, 1, np.float64)[:, 0] < feedback.lost
+        self._delay = feedback.delay
         self._waiting: deque[Reward] = deque()
 
     def post(self, reward: Reward) -> None:
         """Send a reward, in the round that earned it; it may get lost."""
-        lost = self._feedback.lost
-        if not lost or random.uniform(random.fold(self._key, reward.number), 1, np.float64)[0] >= lost:
+        if not self._lost[reward.number]:
             self._waiting.append(reward)
 
     def arriving(self, number: int) -> Iterator[Reward]:
         """The rewards that come at the end of a round."""
-        while self._waiting and self._waiting[0].number + self._feedback.delay <= number:
+        while self._waiting and self._waiting[0].number + self._delay <= number:
             yield self._waiting.popleft()

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
-from driftwise.base import random
-from driftwise.base.agent import Agent
-from driftwise.base.types import Episode, FeatureTable, Key, Plan, Spec
-from driftwise.base.validation import ArgumentError, require_count
-from driftwise.environments import LinearBandit
+from driftwise.base.types import Spec
+from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.feedback import FEEDBACKS, Mail, Reward
+from driftwise.scenarios.rounds import Rounds, run_key
 from driftwise.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:  # who lists scenarios needs no bandits
@@ -51,6 +49,7 @@ class Played(NamedTuple):
     values: np.ndarray  # the mean reward of the arm that was taken
     optimal: np.ndarray  # that of the best arm
     learnt: np.ndarray  # rewards that came at the end of the round
+    taken: np.ndarray  # arms
 
     @property
     def regret(self) -> float:
@@ -66,26 +65,39 @@ def play_policy(make: Make, scenario: Scenario, *, run: int = 0) -> Played:
     dw.scenarios.play_policy(dw.scenarios.bandit_policy("adaptive_lin_ucb"), scenario).regret
     ```
 
-    Contexts, noise and losses are functions of the run and the round, the same for every policy.
+    Contexts, noise and losses are functions of the scenario, the run and the round, the same for every
+    policy.
 
     Args:
       make: makes the policy, from the sizes of the problem and a seed, which is the run's number.
     """
-    environment = scenario.environment()
-    if not isinstance(environment, LinearBandit):
-        raise ArgumentError("scenario", "be one of a bandit", scenario.name)
-    world, total = environment.world(), scenario.warm_up + scenario.rounds
-    key = random.fold(random.key(0), require_count("run", run, at_least=0, bits=32))
-    mail = Mail(FEEDBACKS[scenario.feedback], key)
-    seat = _Seat(make(environment.spec, run), mail, environment.spec)
-    carry, rows = world.begin(seat), np.empty((total, 3))
-    for t, theta in enumerate(environment.at(np.arange(total))):
+    rounds = Rounds.of(scenario, run)
+    total, num_arms, dim = rounds.arms.values.shape
+    policy = make(Spec.bandit(dim=dim, num_arms=num_arms), run)
+    mail = Mail(FEEDBACKS[scenario.feedback], run_key(scenario, run), total)
+    taken, learnt = np.empty((2, total), dtype=int)
+    for t, arms in enumerate(rounds.arms.values):
         if t == scenario.restart:
-            seat.policy = _restored(seat.policy)
-        played = world.advance(seat, carry, theta, key, t)
-        carry = played.carry
-        rows[t] = played.record.value, played.record.optimal, seat.arrived
-    return Played(*rows[scenario.warm_up :].T)
+            policy = _restored(policy)
+        taken[t] = arm = _arm(policy.decide(Context(t, arms.copy())), num_arms)
+        mail.post(Reward(t, arms.copy(), arm, float(rounds.rewards[t, arm])))
+        arriving = [*mail.arriving(t)]
+        for reward in arriving:
+            policy.learn(reward)
+        learnt[t] = len(arriving)
+    counting = slice(scenario.warm_up, None)
+    values, optimal = rounds.means[np.arange(total), taken], rounds.means.max(axis=-1)
+    return Played(values[counting], optimal[counting], learnt[counting], taken[counting])
+
+
+def _arm(decided: Any, num_arms: int) -> int:
+    try:
+        arm = operator.index(decided)
+    except TypeError:
+        arm = -1
+    if not 0 <= arm < num_arms:
+        raise ArgumentError("policy", f"decide on an arm from 0 to {num_arms - 1}", decided)
+    return arm
 
 
 def _restored(policy: Policy) -> Policy:
@@ -95,37 +107,6 @@ def _restored(policy: Policy) -> Policy:
         raise ArgumentError(
             "policy", "be one that can be pickled, for a restart", policy, str(error)
         ) from None
-
-
-class _Seat(Agent):
-    """An agent that asks a policy; its state is the number of the round."""
-
-    def __init__(self, policy: Policy, mail: Mail, spec: Spec) -> None:
-        self.policy, self.spec, self.arrived, self._mail = policy, spec, 0, mail
-
-    def init(self, features: FeatureTable) -> int:
-        return 0
-
-    def plan(self, state: int, features: FeatureTable, key: Key) -> Plan:
-        num_arms, dim = features.values.shape
-        decided: Any = self.policy.decide(Context(state, features.values.copy()))
-        try:
-            arm = operator.index(decided)
-        except TypeError:
-            arm = -1
-        if not 0 <= arm < num_arms:
-            raise ArgumentError("policy", f"decide on an arm from 0 to {num_arms - 1}", decided)
-        index = np.eye(num_arms)[arm][None, None]
-        return Plan(np.zeros((1, dim)), np.zeros_like(index), index, index, np.zeros((1, 1)))
-
-    def update(self, state: int, features: FeatureTable, plan: Plan, episode: Episode) -> int:
-        arm, value = int(episode.actions[0]), float(episode.rewards[0])
-        self._mail.post(Reward(state, features.values.copy(), arm, value))
-        arriving = [*self._mail.arriving(state)]
-        for reward in arriving:
-            self.policy.learn(reward)
-        self.arrived = len(arriving)
-        return state + 1
 
 
 class BanditPolicy:

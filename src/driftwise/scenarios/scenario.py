@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,6 +91,11 @@ class Scenario:
         """What its name says, in words."""
         told = ("problem", "move", *(["strength"] if self.move != "none" else []), "feedback", "start")
         return "; ".join(LEVELS[each][getattr(self, each)] for each in told)
+
+    @property
+    def seed(self) -> int:
+        """Of all that is drawn, another for each scenario; one that restarts has that of its cold twin."""
+        return zlib.crc32(self.name.replace("/restarted", "/cold").encode())
 
     @property
     def warm_up(self) -> int:

@@ -36,6 +36,14 @@ LARGEST_MEAN = 50.0  # of a count
 LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
 
 
+class Round(NamedTuple):
+    """A round before anybody plays it, or many of them: leaves `[..., …]`."""
+
+    arms: FeatureTable
+    luck: Array  # [..., 3] uniform numbers that make a reward of a mean
+    chance: Array | None  # [...] of a corruption
+
+
 class LinearBanditWorld(NamedTuple):
     """Arms, and what hides their rewards."""
 
@@ -54,27 +62,42 @@ class LinearBanditWorld(NamedTuple):
     def inputs(self, path: Array) -> Array:
         return path
 
+    def draw(self, key: Key) -> Round:
+        """What chance makes of a round, given the environment's key; of many, given theirs `[..., 2]`."""
+        dtype, chance = self.noise_scale.dtype, None
+        if self.corruption is not None:
+            chance = random.uniform(random.fold(key, CORRUPTION), 1, dtype)[..., 0]
+        luck = random.uniform(random.fold(key, NOISE), 3, dtype)
+        return Round(self.arms.draw(random.fold(key, ARMS)), luck, chance)
+
+    def means(self, arms: FeatureTable, theta: Array) -> Array:
+        """Mean rewards of arms `[..., A, d]` under parameters `[..., d]`: `[..., A]`."""
+        return self.link.mean(namespace(theta).sum(arms.values * theta[..., None, :], axis=-1))
+
+    def reward(self, mean: Array, luck: Array) -> Array:
+        """Rewards of arms with means `[...]`, given the luck of their rounds, `[..., 3]`."""
+        xp, dtype = namespace(luck), luck.dtype
+        if self.log_factorials is not None:
+            more = luck[..., 2:] >= poisson_cdf(mean[..., None], self.log_factorials)
+            return xp.sum(xp.astype(more, dtype), axis=-1)
+        noise = self.noise_scale * random.gaussian(luck[..., 0], luck[..., 1])
+        return xp.where(self.coin_rewards, xp.astype(luck[..., 2] < mean, dtype), mean) + noise
+
     def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> Played:
         xp, theta, dtype = namespace(inputs), inputs, inputs.dtype
         for_environment, for_plan, for_action = random.keys_of(run_key, t)
-        arms = self.arms.draw(random.fold(for_environment, ARMS))
-        luck = random.uniform(random.fold(for_environment, NOISE), 3, dtype)
-        noise = self.noise_scale * random.gaussian(luck[:1], luck[1:2])[0]
+        arms, luck, chance = self.draw(for_environment)
 
         plan = agent.plan(carry.state, arms, for_plan)
         start = xp.asarray(0, dtype=xp.int32)
         arm = agent.act(plan, 0, start, random.uniform(for_action, 1, dtype)[0])
-        means = self.link.mean(xp.sum(arms.values * theta, axis=-1))
+        means = self.means(arms, theta)
         mean, features = means[arm], arms.values[arm]
-        if self.log_factorials is None:
-            reward = xp.where(self.coin_rewards, xp.astype(luck[2] < mean, dtype), mean) + noise
-        else:
-            reward = xp.sum(xp.astype(luck[2] >= poisson_cdf(mean, self.log_factorials), dtype))
+        reward = self.reward(mean, luck)
 
         best = xp.max(means if arms.present is None else xp.where(arms.present, means, -xp.inf))
         spent = carry.position
         if self.corruption is not None:
-            chance = random.uniform(random.fold(for_environment, CORRUPTION), 1, dtype)[0]
             seen = self.corruption.corrupt(reward, mean >= best, spent, chance)
             reward, spent = seen, spent + xp.abs(seen - reward)
         record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
@@ -84,11 +107,11 @@ class LinearBanditWorld(NamedTuple):
 
 
 def poisson_cdf(mean: Array, log_factorials: Array) -> Array:
-    """`P(count ≤ k)` for each k that has a factorial in the table."""
+    """`P(count ≤ k)` for each k that has a factorial in the table, given means `[..., 1]`."""
     xp = namespace(log_factorials)
     counts = xp.arange(len(log_factorials), dtype=log_factorials.dtype)
     log_mean = xp.log(xp.maximum(mean, xp.asarray(1e-30, dtype=mean.dtype)))  # 0 log 0 = 0
-    return xp.cumulative_sum(xp.exp(counts * log_mean - mean - log_factorials))
+    return xp.cumulative_sum(xp.exp(counts * log_mean - mean - log_factorials), axis=-1)
 
 
 TOLERANCE = 1e-8  # of probabilities
