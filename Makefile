@@ -8,8 +8,9 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 PYTHONS ?= python3.12 python3.13
+PORT ?= 8000
 
-.PHONY: help run test test-slow test-lowest test-versions lint format generated bench clean
+.PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve bench clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 15
@@ -34,7 +35,7 @@ test-versions:  ## the test-suite on newer versions of Python, where they are in
 	  else echo "skipped: $$python cannot be started; PYTHONS may have the path of one that can"; fi; \
 	done
 
-lint: $(VENV)/.dev  ## style, types and the direction of imports
+lint: $(VENV)/.dev $(VENV)/.docs  ## style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
@@ -46,6 +47,12 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 
 generated: $(VENV)/.dev  ## the README's table and the type stubs, from the registries
 	$(BIN)/python -m tools.generated
+
+docs: $(VENV)/.docs  ## the documentation as a site that needs no network: build/docs/index.html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --jobs 2 docs build/docs
+
+docs-serve: docs  ## show it on 127.0.0.1, port 8000 unless PORT says otherwise
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT)
 
 bench: $(VENV)-bench/.dev  ## all of docs/speed.md in one run: ours, literal algorithms, other libraries, growth, start-up
 	$(VENV)-bench/bin/python -m benchmarks
@@ -62,6 +69,10 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
 	$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
+	$(PIP) install --editable '.[docs]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)-lowest/.dev: pyproject.toml

@@ -1,0 +1,65 @@
+"""The documentation's build: `make docs` writes the site to build/docs, `make docs-serve` shows it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.site import source_digest  # noqa: E402
+from tools.site.mathml import FONTS  # noqa: E402
+
+import driftwise as dw  # noqa: E402
+
+project = "driftwise"
+author = "the driftwise authors"
+version = release = dw.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinxcontrib.bibtex",
+    "sphinx_copybutton",
+    "tools.site.mathml",
+    "tools.site.docstrings",
+    "tools.site.links",
+]
+exclude_patterns = ["_static"]
+suppress_warnings = ["ref.python"]  # types are looked up by their last word, which several may have
+
+# Pages are Markdown that GitHub shows as well. Tutorials are notebooks as text, executed when the site is
+# built; what they gave is kept for as long as neither they nor the library change.
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "notebooks" / source_digest())
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {
+    name: name
+    for name in ("Array", "Count", "Key", "NonNegative", "Numeric", "Positive", "Seed", "Several", "Share")
+}
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+
+bibtex_bibfiles = ["../src/driftwise/analysis/references.bib"]
+bibtex_default_style = "plain"
+
+html_theme = "furo"
+html_title = f"driftwise {release}"
+html_math_renderer = "mathml"
+html_static_path = ["_static", str(FONTS)]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
