@@ -36,7 +36,7 @@ def restructured(text: str) -> str:
 def _rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     lines[:] = restructured("\n".join(lines)).split("\n")
     if what in SECTIONS:
-        lines[:] = GoogleDocstring(lines, app=app, what=what, name=name, obj=thing).lines()
+        lines[:] = GoogleDocstring(lines, what=what, name=name, obj=thing).lines()
 
 
 def _skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
