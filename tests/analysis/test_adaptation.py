@@ -11,6 +11,7 @@ from driftwise.analysis.adaptation import (
     Recovery,
     adaptation,
     alarm_scores,
+    decision_lag,
     lag,
     median_recovery,
     performance,
@@ -58,9 +59,9 @@ def test_who_never_learns_again_keeps_less_than_all_and_every_recovery_is_censor
 def test_who_restarts_at_the_changes_beats_who_restarts_by_chance_in_every_score():
     """Over three runs; restarts by chance are rare, since who is bad before a change is soon as bad again."""
     scenario = Scenario("linear_bandit", "abrupt_rare", rounds=450)
-    base = {"algorithm": "lin_ucb", "radius": 1.0}
+    base = {"algorithm": "lin_ucb", "radius": 0.5}
     agents = {
-        "oracle": bandit_policy("oracle_restart", changes=scenario.changes, radius=1.0),
+        "oracle": bandit_policy("oracle_restart", changes=scenario.changes, radius=0.5),
         "random": bandit_policy("random_restart", base=base, probability=0.01),
     }
     areas, recoveries, adaptabilities = {}, {}, {}
@@ -136,6 +137,7 @@ def test_the_first_alarm_after_a_change_is_its_delay_and_all_others_are_false():
         (lambda: median_recovery([]), "recoveries must be at least one"),
         (lambda: lag([1.0, 2, 3], [1.0, 2, 3], at_most=2), "at_most must be at most 1, for 3 rounds"),
         (lambda: lag([1.0, 2, 3], [1.0, 1, 1], at_most=1), "truth must move in every stretch"),
+        (lambda: decision_lag([[1.0]], [[0.0]], [0]), "optimal must be values above 0, one for each lag"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(call, sentence):

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import build
+from driftwise.analysis.adaptation import decision_lag
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import LinearBandit
+from driftwise.parts.detectors import Glr
 from driftwise.scenarios import (
     Context,
     Reward,
@@ -24,6 +26,7 @@ from driftwise.scenarios import (
 )
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.problems import BANDITS
+from driftwise.scenarios.rounds import Rounds
 from driftwise.simulation.play import play
 from tests.reference.bandits import rounds
 
@@ -230,6 +233,53 @@ def test_runs_differ_and_each_is_the_same_bytes_twice():
     first, again, other = (play_policy(make, scenario("lost"), run=run) for run in (0, 0, 1))
     assert first.values.tobytes() == again.values.tobytes()
     assert first.optimal.tobytes() != other.optimal.tobytes()
+
+
+class Watching:
+    """The best arm of some rounds ago; it raises an alarm with some rewards, and counts those it has had."""
+
+    def __init__(self, best: list[int], alarms: tuple[int, ...]) -> None:
+        self.best, self.alarms, self.count = best, alarms, 0
+
+    def decide(self, context: Context) -> int:
+        return self.best[context.number]
+
+    def learn(self, reward: Reward) -> bool:
+        self.count += 1
+        return self.count - 1 in self.alarms
+
+
+@pytest.mark.parametrize("behind", [0, 7])
+def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
+    here = scenario(move="rotating", start="warm")
+    rounds = Rounds.of(here, 0)
+    past = rounds.theta[np.maximum(np.arange(len(rounds.theta)) - behind, 0)]
+    best = rounds.world.means(rounds.arms, past).argmax(axis=-1).tolist()
+    played = play_policy(lambda spec, seed: Watching(best, ()), here)
+    lags = range(13)
+    values, optimal = rounds.behind(played.taken, lags)
+    assert values.shape == optimal.shape == (13, ROUNDS - 12)
+    assert decision_lag(values, optimal, lags) == behind
+    np.testing.assert_allclose(values[behind], optimal[behind], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(optimal[0], played.optimal[12:], rtol=0, atol=1e-12)
+
+
+def test_alarms_ring_in_the_round_in_which_their_reward_comes_after_the_warm_up():
+    warm = scenario("delayed", "warm", problem="logistic_bandit")
+    alarms = (3, 30)  # counted in rewards: DELAY rounds later than their decisions
+    played = play_policy(lambda spec, seed: Watching([0] * 200, alarms), warm)
+    assert played.alarms is not None
+    assert np.flatnonzero(played.alarms).tolist() == [each + DELAY - warm.warm_up for each in alarms]
+    assert play_policy(lambda spec, seed: Turns(), warm).alarms is None
+
+
+def test_an_agent_that_looks_out_for_changes_tells_its_alarms():
+    here, base = scenario(move="one_arm"), {"algorithm": "lin_ucb", "radius": 0.5}
+    detecting = bandit_policy("change_detection", base=base, detector=Glr(noise_scale=0.2))
+    alarms = play_policy(detecting, here).alarms
+    assert alarms is not None
+    assert 40 <= np.flatnonzero(alarms)[0] < 60  # the arm becomes the worst in round 40
+    assert play_policy(bandit_policy("lin_ucb", radius=0.5), here).alarms is None
 
 
 @pytest.mark.parametrize("arm", [5, -1, 0.0, None, "first"])

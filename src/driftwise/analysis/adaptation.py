@@ -167,6 +167,26 @@ def lag(predictions: Any, truth: Any, *, at_most: int) -> int:
     return int(np.flatnonzero(correlations >= correlations.max() - 1e-12)[0])
 
 
+def decision_lag(values: Any, optimal: Any, lags: Sequence[int]) -> int:
+    r"""How far decisions are behind a world that never rests, in rounds.
+
+    $\arg\max_n \frac1T\sum_t V_{t-n}(\pi_t)/V^*_{t-n}$: the decisions of rounds $t$ are held against earlier
+    worlds, and would have been the best so many rounds before. Of equals it is the least. `lag` needs
+    predictions; this needs none.
+
+    Args:
+      values: $V_{t-n}(\pi_t)$, `[N, T]`: the decisions of the same rounds in the world of each of the `lags`.
+      optimal: $V^*_{t-n} > 0$, `[N, T]`.
+      lags: $n$, `[N]`, increasing.
+    """
+    optimal = require_array("optimal", optimal, (len(lags), None))
+    values = require_array("values", values, optimal.shape)
+    if not optimal.size or optimal.min() <= 0:
+        raise ArgumentError("optimal", "be values above 0, one for each lag and round", optimal)
+    shares = (values / optimal).mean(axis=-1)
+    return int(lags[np.flatnonzero(shares >= shares.max() - 1e-12)[0]])
+
+
 def alarm_scores(alarms: Sequence[int], changes: Sequence[int], num_rounds: int) -> Alarms:
     """Delays, misses and false alarms of a detector.
 

@@ -29,15 +29,18 @@ class Context(NamedTuple):
 class Policy(Protocol):
     """Whatever decides and learns.
 
-    Rewards come in the order of their decisions; some come late or never. A scenario that restarts needs a
-    policy that can be pickled: what it does not keep, it loses.
+    Rewards come in the order of their decisions; some come late or never. A policy that looks out for changes
+    may return from `learn` whether it has just found one. A scenario that restarts needs a policy that can be
+    pickled: what it does not keep, it loses.
     """
 
     def decide(self, context: Context) -> SupportsIndex:
         """The number of an arm."""
         ...
 
-    def learn(self, reward: Reward) -> None: ...
+    def learn(self, reward: Reward) -> bool | None:
+        """Take in a reward; True is an alarm."""
+        ...
 
 
 Make = Callable[[Spec, int], Policy]  # for a problem of these sizes, with a seed
@@ -50,6 +53,7 @@ class Played(NamedTuple):
     optimal: np.ndarray  # that of the best arm
     learnt: np.ndarray  # rewards that came at the end of the round
     taken: np.ndarray  # arms
+    alarms: np.ndarray | None  # whether the policy raised one; None if it never said so or otherwise
 
     @property
     def regret(self) -> float:
@@ -75,19 +79,21 @@ def play_policy(make: Make, scenario: Scenario, *, run: int = 0) -> Played:
     total, num_arms, dim = rounds.arms.values.shape
     policy = make(Spec.bandit(dim=dim, num_arms=num_arms), run)
     mail = Mail(FEEDBACKS[scenario.feedback], run_key(scenario, run), total)
-    taken, learnt = np.empty((2, total), dtype=int)
+    taken, learnt, alarms = np.zeros((3, total), dtype=int)
+    detects = False
     for t, arms in enumerate(rounds.arms.values):
         if t == scenario.restart:
             policy = _restored(policy)
         taken[t] = arm = _arm(policy.decide(Context(t, arms.copy())), num_arms)
         mail.post(Reward(t, arms.copy(), arm, float(rounds.rewards[t, arm])))
         arriving = [*mail.arriving(t)]
-        for reward in arriving:
-            policy.learn(reward)
-        learnt[t] = len(arriving)
+        told = [policy.learn(reward) for reward in arriving]
+        told = [each for each in told if isinstance(each, bool | np.bool)]  # others return themselves
+        learnt[t], alarms[t], detects = len(arriving), any(told), detects or bool(told)
     counting = slice(scenario.warm_up, None)
     values, optimal = rounds.means[np.arange(total), taken], rounds.means.max(axis=-1)
-    return Played(values[counting], optimal[counting], learnt[counting], taken[counting])
+    rung = alarms[counting].astype(bool) if detects else None
+    return Played(values[counting], optimal[counting], learnt[counting], taken[counting], rung)
 
 
 def _arm(decided: Any, num_arms: int) -> int:
@@ -113,13 +119,14 @@ class BanditPolicy:
     """A `driftwise.online.Bandit` as a policy."""
 
     def __init__(self, bandit: Bandit) -> None:
-        self.bandit = bandit
+        self.bandit, self.detects = bandit, "alarms" in bandit.diagnostics()
 
     def decide(self, context: Context) -> int:
         return self.bandit.decide(context.arms, id=context.number).arm
 
-    def learn(self, reward: Reward) -> None:
+    def learn(self, reward: Reward) -> bool | None:
         self.bandit.learn(reward.number, reward.value)
+        return self.bandit.diagnostics()["alarms"] > 0 if self.detects else None
 
 
 def bandit_policy(algorithm: str, **options: Any) -> Make:

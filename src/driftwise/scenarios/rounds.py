@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,17 @@ class Rounds(NamedTuple):
             best, nothing = means >= means.max(axis=-1, keepdims=True), np.zeros(())  # none has a budget
             rewards = world.corruption.corrupt(rewards, best, nothing, drawn.chance[:, None])
         return cls(world, theta, drawn.arms, means, rewards)
+
+    def behind(self, taken: np.ndarray, lags: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the arms taken in the last rounds, in worlds of some rounds before, and the best there.
+
+        Both are `[lags, T]`, over the same T rounds, whose worlds before are rounds with a decision.
+        """
+        last = len(taken) - max(lags)
+        arms, own, end = FeatureTable(self.arms.values[-last:]), taken[-last:, None], len(self.theta)
+        means = [self.world.means(arms, self.theta[end - last - n : end - n]) for n in lags]
+        values = [np.take_along_axis(each, own, axis=-1)[:, 0] for each in means]
+        return np.array(values), np.array([each.max(axis=-1) for each in means])
 
 
 def run_key(scenario: Scenario, run: int) -> Key:

@@ -131,8 +131,9 @@ class Master(Wrapper):
         return small._replace(bases=played.bases)
 
     def diagnostics(self, state: MasterState) -> dict[str, Array]:
-        """Whether it began anew."""
-        return {"restarts": namespace(state.gained).astype(state.restarted, state.gained.dtype)}
+        """Whether a test failed, and it began anew."""
+        failed = namespace(state.gained).astype(state.restarted, state.gained.dtype)
+        return {"alarms": failed, "restarts": failed}
 
     def moments(self, state: MasterState) -> Moments | None:
         slot = namespace(state.gained).argmax(state.schedule.end > state.age)  # the shortest that goes on

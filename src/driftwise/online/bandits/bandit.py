@@ -147,6 +147,11 @@ class Bandit:
                 **watched(self.agent, self._decider.state, self._gauge, missing=math.nan),
             )
 
+    def diagnostics(self) -> dict[str, float]:
+        """Numbers of the agent by name, of the reward last learnt from: 1 in `alarms` if it was one."""
+        with self._lock:
+            return {name: float(value) for name, value in self.agent.diagnostics(self._decider.state).items()}
+
     def pending(self) -> list[Waiting]:
         """Decisions that wait for their rewards and since when, the oldest first."""
         with self._lock:
