@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from driftwise.analysis.bench import cells as playing
@@ -16,9 +17,10 @@ from driftwise.analysis.bench.page import html_page
 from driftwise.analysis.bench.verdicts import bench_of
 from driftwise.cli import main
 from driftwise.scenarios import register_policy
-from driftwise.scenarios.contestants import POLICIES, YARDSTICKS
+from driftwise.scenarios.contestants import FIELDS
 from driftwise.scenarios.scenario import SUITES, Sizes
 
+MDP = "mixture_mdp/abrupt_rare-strong/at_once/cold"
 COLD = "linear_bandit/one_arm-strong/at_once/cold"
 NAMES = ("linear_bandit/none/lost/cold", COLD, COLD.replace("cold", "restarted"))
 CHANGE = dict(drop=0.1, resilience=0.5, recovery=(5, True), area=1.0, adaptability=0.9)
@@ -46,7 +48,7 @@ FIXED_REGRETS: dict[str, tuple[float | None, ...]] = {
 
 def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario():
     regrets = {**FIXED_REGRETS, "mine": (15.0, 10.0, 10.0)}
-    bench = bench_of("small", [*regrets], NAMES, made(regrets))
+    bench = bench_of("bandits", "small", [*regrets], NAMES, made(regrets))
     assert bench.best_fixed == ("memory_all", "memory_30", "memory_30")
     assert bench.ratio["mine"] == pytest.approx((1.5, 0.5, 0.5))
     assert bench.ratio["memory_100"] == pytest.approx((3.0, 1.5, 1.5))
@@ -71,16 +73,16 @@ def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario():
 )
 def test_each_verdict_fails_by_its_own_threshold(regrets, failing):
     everyone = {**FIXED_REGRETS, "mine": regrets}
-    bench = bench_of("small", [*everyone], NAMES, made(everyone))
+    bench = bench_of("bandits", "small", [*everyone], NAMES, made(everyone))
     assert [each.test for each in bench.failed] == failing
     assert bench.errors == ({"mine": "Error: no"} if None in regrets else {})
-    assert ("Error: no" in html_page(bench)) == (None in regrets)
+    assert ("Error: no" in html_page([bench])) == (None in regrets)
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A suite of runs of 60 rounds."""
-    monkeypatch.setitem(SUITES, "small", Sizes(rounds=60, runs=1))
+    """A suite of runs of 40 rounds."""
+    monkeypatch.setitem(SUITES, "small", Sizes(rounds=40, runs=1))
 
 
 class First:
@@ -112,21 +114,35 @@ def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp
     assert played == []
 
 
+class Still:
+    """The first action, always."""
+
+    def decide(self, context):
+        num_states, num_actions, _ = context.features.shape
+        return np.eye(num_actions)[np.zeros((5, num_states), int)]
+
+    def learn(self, trajectory):
+        pass
+
+
 @pytest.mark.usefixtures("tiny")
-def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(tmp_path, capsys):
-    register_policy("mine", lambda spec, seed: First())
+@pytest.mark.parametrize(("kind", "name", "policy"), [("bandits", COLD, First), ("mdps", MDP, Still)])
+def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(kind, name, policy, tmp_path, capsys):
+    register_policy("mine", lambda spec, seed: policy(), kind=kind)
     try:
-        call = ["bench", "--with", COLD, "--agents", "mine", "--workers", "1", "--json"]
+        call = ["bench", "--with", name, "--agents", "mine", "--workers", "1", "--json"]
         codes = [main([*call, "--out", str(tmp_path / folder)]) for folder in "ab"]
     finally:
-        del POLICIES["mine"]
+        del FIELDS[kind].policies["mine"]
     first, second = ((tmp_path / folder / "bench.json").read_bytes() for folder in "ab")
     assert first == second
     pages = [(tmp_path / folder / "bench.html").read_bytes() for folder in "ab"]
     assert pages[0] == pages[1]
     told = json.loads(first)
-    assert told["agents"] == [*YARDSTICKS, "mine"]
-    assert codes == [int(not all(each["passed"] for each in told["verdicts"]))] * 2
+    assert {*told} == {kind}
+    assert told[kind]["agents"] == [*FIELDS[kind].yardsticks, "mine"]
+    assert codes == [int(not all(each["passed"] for each in told[kind]["verdicts"]))] * 2
+    assert told[kind]["errors"] == {}
     assert json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}") == told
 
 
@@ -137,7 +153,10 @@ def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(tmp_path,
         (["--suite", "tiny"], "--suite must be one of small, full, got 'tiny'"),
         (["--agents", "epsilon_gredy"], "(did you mean 'epsilon_greedy'?)"),
         (["--agents", ","], "--agents must name at least one of"),
-        (["--with", "hurricane"], "--with must be part of a bandit scenario's name, got 'hurricane'"),
+        (
+            ["--with", "hurricane"],
+            "--with must be part of a scenario's name that adaptive_lin_ucb plays, got",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_one_line_and_nothing_is_written(options, line, tmp_path, capsys):

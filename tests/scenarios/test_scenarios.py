@@ -24,9 +24,9 @@ from driftwise.scenarios import (
     play_policy,
     suite,
 )
+from driftwise.scenarios.bandit_rounds import BanditRounds
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.problems import BANDITS
-from driftwise.scenarios.rounds import Rounds
 from driftwise.simulation.play import play
 from tests.reference.bandits import rounds
 
@@ -252,9 +252,9 @@ class Watching:
 @pytest.mark.parametrize("behind", [0, 7])
 def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
     here = scenario(move="rotating", start="warm")
-    rounds = Rounds.of(here, 0)
-    past = rounds.theta[np.maximum(np.arange(len(rounds.theta)) - behind, 0)]
-    best = rounds.world.means(rounds.arms, past).argmax(axis=-1).tolist()
+    rounds = BanditRounds(here, 0)
+    numbers = np.arange(rounds.num_rounds)
+    best = rounds.means(numbers, np.maximum(numbers - behind, 0)).argmax(axis=-1).tolist()
     played = play_policy(lambda spec, seed: Watching(best, ()), here)
     lags = range(13)
     values, optimal = rounds.behind(played.taken, lags)
@@ -310,17 +310,19 @@ def test_what_is_no_scenario_is_refused(given, sentence):
 def test_the_page_runs_and_registers_its_policy(capsys, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
     known: dict[str, Any] = {}
-    monkeypatch.setattr(contestants, "POLICIES", dict(contestants.POLICIES))
+    for kind, field in contestants.FIELDS.items():
+        monkeypatch.setitem(contestants.FIELDS, kind, field._replace(policies=dict(field.policies)))
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(block, known)
     assert capsys.readouterr().out.endswith("(166, 333)\n")
     assert len(known["mine"].values) == len(known["played"].values) == known["scenario"].rounds
-    assert contestants.policy_named("mine")
+    assert all(contestants.policy_named("mine", kind) for kind in contestants.FIELDS)
+    assert len(known["swum"].values) == known["river"].rounds
 
 
 def test_policies_play_bandits_alone_and_near_names_are_told():
     with pytest.raises(
-        ArgumentError, match="scenario must be one of a bandit, got 'linear_mdp/none/at_once/cold'"
+        ArgumentError, match="scenario must be one of a bandit, for the policy of one, got Spec"
     ):
         play_policy(bandit_policy("adaptive_lin_ucb"), Scenario("linear_mdp"))
     with pytest.raises(ArgumentError, match="did you mean 'linear_bandit/none/lost/cold'"):

@@ -20,7 +20,6 @@ from driftwise.base.validation import ArgumentError, nearest
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
-from driftwise.scenarios.problems import BANDITS
 from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, suite
 
 SPEC = "the sizes of the problem, `environment.spec`"
@@ -108,15 +107,13 @@ def _of_scenario(scenario: Scenario, width: int) -> list[Section]:
         f"{size}: {each.rounds:,} rounds, {each.runs:,} run{'s' * (each.runs > 1)}"
         for size, each in SUITES.items()
     ]
-    plays = scenario.problem in BANDITS
+    policy = {"bandits": 'bandit_policy("adaptive_lin_ucb")', "mdps": 'mdp_policy("adaptive_opt_wlsvi")'}
     lines = [
         "import driftwise as dw",
         f'name = "{scenario.name}"',
         "scenario = dw.scenarios.find_scenario(name)",
-        'policy = dw.scenarios.bandit_policy("adaptive_lin_ucb")'
-        if plays
-        else "world = scenario.environment()",
-        *(["dw.scenarios.play_policy(policy, scenario).regret"] if plays else []),
+        f"policy = dw.scenarios.{policy[scenario.kind]}",
+        "dw.scenarios.play_policy(policy, scenario).regret",
     ]
     return [
         Section("Scenario", filled(scenario.name, width - 2)),

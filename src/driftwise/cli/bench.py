@@ -44,7 +44,7 @@ def _bench(
     ] = "results/bench",
     as_json: Json = False,
 ) -> None:
-    """Play policies in all scenarios of bandits, and judge them.
+    """Play policies in scenarios of bandits and MDPs, and judge them.
 
     Fixed memories are the yardstick. A command that was stopped goes on from there.
 
@@ -54,24 +54,28 @@ def _bench(
     from driftwise.analysis.bench.cells import FILE, play_cells
     from driftwise.analysis.bench.page import html_page, lead, scores_table, verdicts_table
     from driftwise.analysis.bench.verdicts import bench_of
-    from driftwise.scenarios.contestants import POLICIES, YARDSTICKS
-    from driftwise.scenarios.problems import BANDITS
+    from driftwise.scenarios.contestants import FIELDS
     from driftwise.scenarios.scenario import SUITES
     from driftwise.scenarios.scenario import suite as scenarios_of
     from driftwise.simulation.files import locked, output_folder
 
     check(require_choice, "--suite", suite, list(SUITES))
-    chosen = [*POLICIES] if agents is None else [*dict.fromkeys(listed(agents))]
+    known = [*dict.fromkeys(name for field in FIELDS.values() for name in field.policies)]
+    chosen = known if agents is None else [*dict.fromkeys(listed(agents))]
     for each in chosen:
-        check(require_choice, "--agents", each, [*POLICIES])
+        check(require_choice, "--agents", each, known)
     if not chosen:
-        raise InputError(f"--agents must name at least one of {', '.join(POLICIES)}, got {agents!r}")
-    names = [name for name, each in scenarios_of(suite).items() if each.problem in BANDITS]
-    names = [name for name in names if having is None or having in name]
+        raise InputError(f"--agents must name at least one of {', '.join(known)}, got {agents!r}")
+    players, names = {}, {}  # by kind
+    for kind, field in FIELDS.items():
+        own = [each for each in chosen if each in field.policies]
+        found = [name for name, each in scenarios_of(suite).items() if each.kind == kind]
+        found = [name for name in found if having is None or having in name]
+        if own and found:
+            players[kind], names[kind] = [*field.yardsticks, *own], found
     if not names:
-        raise InputError(f"--with must be part of a bandit scenario's name, got {having!r}")
-    everyone = [*YARDSTICKS, *chosen]
-    pairs = [(agent, name) for name in names for agent in everyone]
+        raise InputError(f"--with must be part of a scenario's name that {chosen[0]} plays, got {having!r}")
+    pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
     with ExitStack() as stack:
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), FILE)))
@@ -84,16 +88,17 @@ def _bench(
 
             options = dict(workers=workers or os.cpu_count() or 1, progress=after_a_cell)
             cells = check(play_cells, pairs, suite, folder, **options)
-        bench = bench_of(suite, everyone, names, cells)
-        text = json_text(bench)
+        benches = [bench_of(kind, suite, players[kind], names[kind], cells) for kind in names]
+        text = json_text({each.kind: each for each in benches})
         if as_json:
             print(text)
-        else:
-            print_table(scores_table(bench))
-            print_table(verdicts_table(bench))
-            print(lead(bench))
-        for agent, error in bench.errors.items():
-            typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)
-        write_page(folder, "bench", text, html_page(bench))
-    if bench.failed:
+        for bench in benches:
+            if not as_json:
+                print_table(scores_table(bench))
+                print_table(verdicts_table(bench))
+                print(lead(bench))
+            for agent, error in bench.errors.items():
+                typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)
+        write_page(folder, "bench", text, html_page(benches))
+    if any(bench.failed for bench in benches):
         raise typer.Exit(1)

@@ -33,14 +33,15 @@ def policy_values(features: Array, model: Model, policy: Array) -> Array:
     if policy.shape not in (sizes, sizes[:2]):
         raise ArgumentError("policy", f"have shape {sizes} or {sizes[:2]}", policy.shape)
     if isinstance(policy, np.ndarray):
-        _check_policy(policy, sizes[2])
+        check_policy(policy, sizes[2])
     xp = namespace(policy)
     if policy.ndim == 2:
         policy = xp.astype(policy[..., None] == xp.arange(sizes[2]), features.dtype)
     return _induction(features, model, lambda q, p: namespace(q).sum(p * q, axis=-1), policy)
 
 
-def _check_policy(policy: np.ndarray, num_actions: int) -> None:
+def check_policy(policy: np.ndarray, num_actions: int) -> None:
+    """Raise an `ArgumentError` unless these are chances `[H, S, A]`, or actions `[H, S]`."""
     if policy.ndim == 2:
         bad = ~np.isin(policy, np.arange(num_actions))
         expected = f"actions from 0 to {num_actions - 1}"

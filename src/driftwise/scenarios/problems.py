@@ -8,7 +8,6 @@ import numpy as np
 
 from driftwise.environments import Environment, LinearBandit
 from driftwise.environments.arms import ContextArms
-from driftwise.environments.corruption import Corruption
 from driftwise.environments.drift import Drift
 from driftwise.environments.mdps.latent_chains import latent_chains
 from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
@@ -40,18 +39,19 @@ MDPS: dict[str, tuple[str, Callable[[Drift], Environment]]] = {
         lambda drift: latent_chains(num_chains=2, num_actions=3, horizon=5, drift=drift),
     ),
 }
+KINDS = {"bandits": (*BANDITS,), "mdps": (*MDPS,)}  # of problems
 
 
-def bandit(problem: str, drift: Drift, between: Between, corruption: Corruption | None) -> LinearBandit:
+def bandit(problem: str, drift: Drift, between: Between) -> LinearBandit:
     """A bandit of `BANDITS`; its values are positive."""
     anchors = anchors_of(between)[: drift.num_anchors]
     arms = ContextArms(_contexts())
     if problem == "linear_bandit":
         path = Mixture(anchors, drift)
-        return linear_bandit(arms=arms, path=path, noise_scale=0.2, corruption=corruption)
+        return linear_bandit(arms=arms, path=path, noise_scale=0.2)
     centre = LOGIT_CENTRE * (np.arange(NUM_ARMS + NUM_SHARED) < NUM_ARMS)
     path = Mixture(LOGIT_SCALE * (anchors - centre), drift)
-    return linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic", corruption=corruption)
+    return linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic")
 
 
 def anchors_of(between: Between) -> np.ndarray:

@@ -1,54 +1,67 @@
-"""All rounds of a run of a bandit scenario, drawn before anybody plays them."""
+"""All rounds of a run of a scenario, drawn before anybody plays them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.types import FeatureTable, Key
-from driftwise.base.validation import ArgumentError, require_count
-from driftwise.environments import LinearBandit
-from driftwise.environments.models.linear_bandit import LinearBanditWorld
+from driftwise.base.types import Key, Spec
+from driftwise.base.validation import require_count
+from driftwise.scenarios.feedback import Fate
 from driftwise.scenarios.scenario import Scenario
 
 
-class Rounds(NamedTuple):
-    """The rounds of a run, its warm-up among them, as the simulator would meet them."""
+class Rounds(ABC):
+    """The rounds of a run, its warm-up among them, as the simulator would meet them.
 
-    world: LinearBanditWorld
-    theta: np.ndarray  # [T, d]
-    arms: FeatureTable  # [T, A, d]
-    means: np.ndarray  # [T, A]
-    rewards: np.ndarray  # [T, A] that come back for each arm, some of them poisoned
+    A round is what a policy decides on at once: a choice among arms, or an episode of an MDP.
+    """
 
-    @classmethod
-    def of(cls, scenario: Scenario, run: int) -> Rounds:
-        environment = scenario.environment()
-        if not isinstance(environment, LinearBandit):
-            raise ArgumentError("scenario", "be one of a bandit", scenario.name)
-        world, numbers = environment.world(), np.arange(scenario.warm_up + scenario.rounds)
-        key = random.fold(run_key(scenario, run), random.ENVIRONMENT)
-        theta, drawn = environment.at(numbers), world.draw(random.fold(key, numbers))
-        means = world.means(drawn.arms, theta)
-        rewards = world.reward(means, drawn.luck[:, None])
-        if world.corruption is not None and drawn.chance is not None:
-            best, nothing = means >= means.max(axis=-1, keepdims=True), np.zeros(())  # none has a budget
-            rewards = world.corruption.corrupt(rewards, best, nothing, drawn.chance[:, None])
-        return cls(world, theta, drawn.arms, means, rewards)
+    spec: Spec
+    fate: Fate
+
+    @property
+    def num_rounds(self) -> int:
+        return len(self.fate.loss)
+
+    @abstractmethod
+    def shown(self, number: int) -> Any:
+        """The context of a round."""
+
+    @abstractmethod
+    def checked(self, decided: Any) -> Any:
+        """A policy's decision, or an `ArgumentError`."""
+
+    @abstractmethod
+    def told(self, number: int, decision: Any) -> Any:
+        """What a policy learns from after this decision, if it arrives."""
+
+    @abstractmethod
+    def worth(
+        self, decisions: np.ndarray, at: np.ndarray, worlds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Exact values `[N]` of decisions in the contexts of rounds `at`, and the best ones there.
+
+        The worlds are those of other rounds, `[N]`.
+        """
+
+    @abstractmethod
+    def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Values in rounds `changes` of what was decided by all that was known before each of them."""
 
     def behind(self, taken: np.ndarray, lags: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the arms taken in the last rounds, in worlds of some rounds before, and the best there.
+        """Values of the decisions of the last rounds in worlds of some rounds before, and the best there.
 
         Both are `[lags, T]`, over the same T rounds, whose worlds before are rounds with a decision.
         """
         last = len(taken) - max(lags)
-        arms, own, end = FeatureTable(self.arms.values[-last:]), taken[-last:, None], len(self.theta)
-        means = [self.world.means(arms, self.theta[end - last - n : end - n]) for n in lags]
-        values = [np.take_along_axis(each, own, axis=-1)[:, 0] for each in means]
-        return np.array(values), np.array([each.max(axis=-1) for each in means])
+        at = np.arange(self.num_rounds - last, self.num_rounds)
+        values, optimal = zip(*(self.worth(taken[-last:], at, at - n) for n in lags), strict=True)
+        return np.array(values), np.array(optimal)
 
 
 def run_key(scenario: Scenario, run: int) -> Key:

@@ -11,7 +11,7 @@ from driftwise.base.validation import ArgumentError, nearest, require_choice, re
 from driftwise.environments import Environment
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.moves import MOVES, STRENGTHS, drift_of
-from driftwise.scenarios.problems import BANDITS, MDPS, bandit
+from driftwise.scenarios.problems import BANDITS, KINDS, MDPS, bandit
 
 STARTS = {
     "cold": "the agent knows nothing",
@@ -87,6 +87,11 @@ class Scenario:
         return "/".join((self.problem, moved, self.feedback, self.start))
 
     @property
+    def kind(self) -> str:
+        """One of `KINDS`."""
+        return next(kind for kind, problems in KINDS.items() if self.problem in problems)
+
+    @property
     def summary(self) -> str:
         """What its name says, in words."""
         told = ("problem", "move", *(["strength"] if self.move != "none" else []), "feedback", "start")
@@ -120,7 +125,7 @@ class Scenario:
         if self.problem in MDPS:
             _, make = MDPS[self.problem]
             return make(drift)
-        return bandit(self.problem, drift, move.between, FEEDBACKS[self.feedback].corruption)
+        return bandit(self.problem, drift, move.between)
 
 
 def suite(size: str = "small") -> dict[str, Scenario]:

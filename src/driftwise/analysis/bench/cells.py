@@ -40,12 +40,17 @@ class Cell(NamedTuple):
 
 def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
     """All runs of a policy in a scenario; whatever a policy raises is its own failure."""
-    scenario, make = find_scenario(scenario_name, size), policy_named(agent)
+    scenario = find_scenario(scenario_name, size)
+    make = policy_named(agent, scenario.kind)
     try:
         runs = [play_policy(make, scenario, run=run) for run in range(scenario.runs)]
     except Exception as error:  # of a stranger's code
         return Cell(agent, scenario_name, error=f"{type(error).__name__}: {error}")
-    at = [each for run in runs for each in adaptation(run.values, run.optimal, scenario.changes)]
+    at = [
+        each
+        for run in runs
+        for each in adaptation(run.values, run.optimal, scenario.changes, frozen=run.frozen)
+    ]
     return Cell(
         agent,
         scenario_name,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from driftwise.analysis.bench.verdicts import FACTORS, Bench
-from driftwise.analysis.page import Figure, Page, Section, axis, plotly_text, write_html
+from driftwise.analysis.page import Article, Figure, Page, Section, axis, plotly_text, write_html
 from driftwise.analysis.statistics.wording import counted, rounded
 from driftwise.analysis.table import Cell, Table, numbers, words
 
+LABELS = {"bandits": "bandits", "mdps": "MDPs"}
 READING = (
     "Share: mean of value over best value. Ratio: median of its regret over that of the best fixed memory in "
     "hindsight. Rank: mean over scenarios, 1 the best, with a 95 % interval for scenarios drawn anew. Drop, "
@@ -36,7 +38,7 @@ def scores_table(bench: Bench) -> Table:
         (agent, *(_cell(number) for number in scores))
         for agent, *scores in sorted(bench.scores, key=lambda each: each.rank)
     ]
-    return Table.of("scores", words("agent") + numbers(*headings), rows)
+    return Table.of("scores", words("agent") + numbers(*headings), rows, LABELS[bench.kind])
 
 
 def profiles_table(bench: Bench) -> Table:
@@ -52,32 +54,38 @@ def verdicts_table(bench: Bench) -> Table:
         for each in bench.verdicts
     ]
     columns = words("agent", "test") + numbers("share of scenarios", "needed") + words("verdict")
-    return Table.of("verdicts", columns, rows)
+    return Table.of("verdicts", columns, rows, LABELS[bench.kind])
 
 
-def html_page(bench: Bench) -> str:
-    """The page: verdicts, scores, the heat map, profiles, and all scenarios."""
+def html_page(benches: Sequence[Bench]) -> str:
+    """The page: verdicts, scores, the heat map, profiles, and all scenarios, of each kind of problem."""
+    counts = [f"{counted(len(each.scenarios), 'scenario')} of {LABELS[each.kind]}" for each in benches]
+    return write_html(
+        Page(
+            title="bench",
+            kicker=" · ".join([f"suite {benches[0].suite}", *counts]),
+            heading="Policies in worlds that drift",
+            lead=READING,
+            parts=[_article(each) for each in benches],
+        )
+    )
+
+
+def _article(bench: Bench) -> Article:
     rows = [
         (scenario, memory, *(_cell(bench.regret[agent][place]) for agent in bench.agents))
         for place, (scenario, memory) in enumerate(zip(bench.scenarios, bench.best_fixed, strict=True))
     ]
     columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
     failed = [Table.of("errors", words("agent", "what it raised first"), bench.errors.items())]
-    return write_html(
-        Page(
-            title="bench",
-            kicker=f"suite {bench.suite} · {counted(len(bench.scenarios), 'scenario')} of bandits",
-            heading="Policies in worlds that drift",
-            lead=lead(bench),
-            parts=[
-                Section("Verdicts", [verdicts_table(bench), *(failed if bench.errors else [])]),
-                Section("Scores", [scores_table(bench), READING]),
-                Section("Regret over that of the best fixed memory", [_heat_map(bench)]),
-                Section("Profiles", [profiles_table(bench), PROFILE]),
-                Section("Regret", [Table.of("regret", columns, rows)]),
-            ],
-        )
-    )
+    sections = [
+        Section("Verdicts", [verdicts_table(bench), *(failed if bench.errors else [])]),
+        Section("Scores", [scores_table(bench)]),
+        Section("Regret over that of the best fixed memory", [_heat_map(bench)]),
+        Section("Profiles", [profiles_table(bench), PROFILE]),
+        Section("Regret", [Table.of("regret", columns, rows)]),
+    ]
+    return Article(f"In {LABELS[bench.kind]}", sections, lead=lead(bench), place=bench.kind)
 
 
 def lead(bench: Bench) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.analysis.adaptation import Recovery, median_recovery
 from driftwise.analysis.bench.cells import Cell, Pair
 from driftwise.analysis.statistics import rank_table
-from driftwise.scenarios.contestants import FIXED, YARDSTICKS
+from driftwise.scenarios.contestants import CHANCE, FIELDS
 from driftwise.scenarios.scenario import SUITES
 
 FACTORS = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -47,8 +47,9 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class Bench:
-    """A finished benchmark."""
+    """A finished benchmark of the problems of one kind."""
 
+    kind: str  # "bandits" or "mdps"
     suite: str
     agents: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -66,12 +67,13 @@ class Bench:
 
 
 def bench_of(
-    suite: str, agents: Sequence[str], scenarios: Sequence[str], cells: Mapping[Pair, Cell]
+    kind: str, suite: str, agents: Sequence[str], scenarios: Sequence[str], cells: Mapping[Pair, Cell]
 ) -> Bench:
     """All that the cells say; an agent that could not play has no number there."""
+    field = FIELDS[kind]
     regret = np.array([[_mean(cells[agent, each].regret) for each in scenarios] for agent in agents])
     floored = np.maximum(regret, FLOOR * SUITES[suite].rounds)
-    fixed = floored[[agents.index(each) for each in FIXED]]
+    fixed = floored[[agents.index(each) for each in field.fixed]]
     ratio = floored / fixed.min(axis=0)
     worst = np.where(np.isnan(floored), np.inf, floored)
     best = worst.min(axis=0)
@@ -83,12 +85,12 @@ def bench_of(
         _scores(agent, [cells[agent, each] for each in scenarios], own, float(rank), *end)
         for agent, own, rank, end in zip(agents, ratio, ranks.overall.estimate, ends, strict=True)
     ]
-    contestants = [agent for agent in agents if agent not in YARDSTICKS]
+    contestants = [agent for agent in agents if agent not in field.yardsticks]
     by_name = dict(zip(agents, worst, strict=True))
     judged = [
         verdict
         for agent in contestants
-        for verdict in _verdicts(agent, scenarios, by_name[agent], by_name["uniform"], fixed.min(axis=0))
+        for verdict in _verdicts(agent, scenarios, by_name[agent], by_name[CHANCE], fixed.min(axis=0))
     ]
     errors = {
         agent: next(cells[agent, each].error for each in scenarios if cells[agent, each].error)
@@ -96,12 +98,13 @@ def bench_of(
         if any(cells[agent, each].error for each in scenarios)
     }
     return Bench(
+        kind,
         suite,
         tuple(agents),
         tuple(scenarios),
         dict(zip(agents, map(_plain, regret), strict=True)),
         dict(zip(agents, map(_plain, ratio), strict=True)),
-        tuple([*FIXED][place] for place in fixed.argmin(axis=0)),
+        tuple([*field.fixed][place] for place in fixed.argmin(axis=0)),
         tuple(scores),
         dict(zip(agents, near, strict=True)),
         tuple(judged),

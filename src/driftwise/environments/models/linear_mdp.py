@@ -70,6 +70,11 @@ class LinearMdpWorld(NamedTuple):
 
         return Inputs(path, sweep_over(optimal, path, at_once=max(1, MODEL_ENTRIES // self.mu[0].size)))
 
+    def reward(self, mean: Array, luck: Array) -> Array:
+        """Rewards of pairs with these means, given uniform numbers."""
+        xp = namespace(mean)
+        return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
+
     def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
         horizon = self.theta.shape[1]
@@ -93,7 +98,7 @@ class LinearMdpWorld(NamedTuple):
         _, (states, actions, successors) = scan(step, start, xs)
         visited = features[states, actions]
         means = xp.sum(visited * model.theta, axis=-1)
-        rewards = xp.where(self.coin_rewards, xp.astype(luck[2::2] < means, dtype), means)
+        rewards = self.reward(means, luck[2::2])
         episode = Episode(states, actions, visited, rewards, successors)
         value = planning.policy_values(features, model, plan.policy)[0, start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
