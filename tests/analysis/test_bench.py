@@ -14,6 +14,7 @@ import pytest
 from driftwise.analysis.bench import cells as playing
 from driftwise.analysis.bench.cells import FILE, Cell, play_cells
 from driftwise.analysis.bench.page import html_page
+from driftwise.analysis.bench.places import in_processes
 from driftwise.analysis.bench.verdicts import bench_of
 from driftwise.cli import main
 from driftwise.scenarios import register_policy
@@ -98,7 +99,7 @@ class First:
 @pytest.mark.usefixtures("tiny")
 def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp_path, monkeypatch):
     pairs = [(agent, name) for name in NAMES[:2] for agent in ("uniform", "memory_all")]
-    options: dict[str, Any] = dict(workers=1, progress=lambda done, total: None)
+    options: dict[str, Any] = dict(place=in_processes(1), progress=lambda done, total: None)
     whole = play_cells(pairs, "small", None, **options)
     play_cells(pairs[:2], "small", tmp_path, **options)
     with (tmp_path / FILE).open("a") as file:
@@ -157,6 +158,8 @@ def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(kind, nam
             ["--with", "hurricane"],
             "--with must be part of a scenario's name that adaptive_lin_ucb plays, got",
         ),
+        (["--engine", "dask"], "--engine must be one of processes, ray, got 'dask'"),
+        (["--engine", "ray", "--workers", "2"], "--workers is for --engine processes, got 2 with"),
     ],
 )
 def test_what_cannot_be_played_is_one_line_and_nothing_is_written(options, line, tmp_path, capsys):
@@ -188,15 +191,20 @@ register_policy("last", lambda spec, seed: Last())
 
 
 @pytest.mark.slow
-def test_workers_play_policies_of_a_plugin_to_the_same_bytes(tmp_path):
+def test_workers_and_a_ray_cluster_play_policies_of_a_plugin_to_the_same_bytes(tmp_path):
     (tmp_path / "mylab.py").write_text(PLUGIN)
     call = [sys.executable, "-m", "driftwise", "bench", "--import", "mylab", "--agents", "last"]
     call += ["--with", COLD]
-    for workers in "12":
-        done = subprocess.run([*call, "--workers", workers, "--out", workers], cwd=tmp_path, check=False)
+    places = {"one": ("--workers", "1"), "two": ("--workers", "2"), "ray": ("--engine", "ray")}
+    for folder, place in places.items():
+        done = subprocess.run([*call, *place, "--out", folder], cwd=tmp_path, check=False)
         assert done.returncode == 1  # the last arm is never the best
+        cells = (tmp_path / folder / FILE).read_text().splitlines(keepends=True)
+        assert len(cells) == 1 + len(FIELDS["bandits"].yardsticks) + 1
+        (tmp_path / "ray").mkdir(exist_ok=True)
+        (tmp_path / "ray" / FILE).write_text("".join(cells[:4]))  # where the cluster will go on
     for file in ("bench.json", "bench.html"):
-        assert (tmp_path / "1" / file).read_bytes() == (tmp_path / "2" / file).read_bytes()
+        assert len({(tmp_path / folder / file).read_bytes() for folder in places}) == 1
 
 
 @pytest.mark.parametrize(("name", "make"), [("greedy", First), ("two words", First), ("mine", 3)])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from driftwise.base.cores import num_cores
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import (
     InputError,
@@ -21,14 +21,18 @@ from driftwise.cli.app import (
     progress_bar,
     write_page,
 )
-from driftwise.cli.options import Json, integer, listed, word
+from driftwise.cli.options import Address, Engines, Json, integer, listed, require_engine, word
 from driftwise.cli.stopping import held_signals
+
+if TYPE_CHECKING:
+    from driftwise.analysis.bench.places import Place
 
 EXAMPLES = """\b
 Examples:
   driftwise bench
   driftwise bench --with gradual --agents adaptive_lin_ucb --out results/bench
-  driftwise bench --import mylab --agents mine"""
+  driftwise bench --import mylab --agents mine
+  driftwise bench --suite full --engine ray --out results/full"""
 
 
 @app.command("bench", epilog=EXAMPLES)
@@ -39,6 +43,8 @@ def _bench(
     ] = None,
     having: Annotated[str | None, word("TEXT", "Only scenarios whose name has this.", "--with")] = None,
     workers: Annotated[int | None, integer("--workers", "Processes.  [default: one for each core]")] = None,
+    engine: Engines = "processes",
+    address: Address = None,
     out: Annotated[
         str, word("DIR", "A folder for bench.json, bench.html and what was played.")
     ] = "results/bench",
@@ -76,6 +82,7 @@ def _bench(
     if not names:
         raise InputError(f"--with must be part of a scenario's name that {chosen[0]} plays, got {having!r}")
     pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
+    place = _place(engine, workers, address)
     with ExitStack() as stack:
         with blaming_out(out):
             folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), FILE)))
@@ -86,8 +93,7 @@ def _bench(
                 progress(done, total)
                 stop_if_asked()
 
-            options = dict(workers=workers or os.cpu_count() or 1, progress=after_a_cell)
-            cells = check(play_cells, pairs, suite, folder, **options)
+            cells = check(play_cells, pairs, suite, folder, place=place, progress=after_a_cell)
         benches = [bench_of(kind, suite, players[kind], names[kind], cells) for kind in names]
         text = json_text({each.kind: each for each in benches})
         if as_json:
@@ -102,3 +108,10 @@ def _bench(
         write_page(folder, "bench", text, html_page(benches))
     if any(bench.failed for bench in benches):
         raise typer.Exit(1)
+
+
+def _place(engine: str, workers: int | None, address: str | None) -> Place:
+    from driftwise.analysis.bench.places import in_processes, on_ray
+
+    require_engine(engine, workers, address)
+    return check(on_ray, address) if engine == "ray" else in_processes(workers or num_cores())

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.cli.app import InputError, check
 
 
@@ -65,3 +65,16 @@ Runs = Annotated[int | None, integer("--runs", f"Runs of each agent.{OF_THE_EXPE
 SEED = "The same seed gives the same numbers."
 Seed = Annotated[int | None, integer("--seed", SEED + OF_THE_EXPERIMENT, at_least=0, bits=64)]
 Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
+Engines = Annotated[str, word("ENGINE", "processes, on this machine, or ray, on a Ray cluster.")]
+Address = Annotated[
+    str | None, word("ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]")
+]
+
+
+def require_engine(engine: str, workers: int | None, address: str | None) -> None:
+    """Raise an `InputError` unless it is an engine that has the other options."""
+    check(require_choice, "--engine", engine, ("processes", "ray"))
+    if engine == "ray" and workers is not None:
+        raise InputError(f"--workers is for --engine processes, got {workers} with --engine ray")
+    if engine != "ray" and address is not None:
+        raise InputError(f"--address is for --engine ray, got {address!r} with --engine {engine}")

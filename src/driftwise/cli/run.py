@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
 from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
-from driftwise.cli.options import Episodes, FileOrName, Runs, Seed, flag, integer, word
+from driftwise.cli.options import (
+    Address,
+    Engines,
+    Episodes,
+    FileOrName,
+    Runs,
+    Seed,
+    flag,
+    integer,
+    require_engine,
+    word,
+)
 from driftwise.cli.stopping import held_signals
 
 if TYPE_CHECKING:
@@ -30,13 +41,8 @@ def _run(
         word("DIR", "The folder to write to. A run that was stopped there goes on.  [default: results/NAME]"),
     ] = None,
     workers: Annotated[int | None, integer("--workers", "Processes to run in.  [default: 1]")] = None,
-    engine: Annotated[
-        str, word("ENGINE", "processes, on this machine, or ray, on a Ray cluster.")
-    ] = "processes",
-    address: Annotated[
-        str | None,
-        word("ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]"),
-    ] = None,
+    engine: Engines = "processes",
+    address: Address = None,
     device: Annotated[str | None, word("DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
     recompute: Annotated[
         bool, flag("--recompute", "Compute again what other code or versions left there.")
@@ -90,15 +96,11 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
     from driftwise.simulation.devices import find_devices
     from driftwise.simulation.engines import Processes, RayCluster
 
-    check(require_choice, "--engine", name, ("processes", "ray"))
+    require_engine(name, workers, address)
     if device is not None:
         check(require_choice, "--device", device, ("cpu", "gpu"))
     if name == "ray":
-        if workers is not None:
-            raise InputError(f"--workers is for --engine processes, got {workers} with --engine ray")
         return check(RayCluster, address)  # its nodes have the device, and perhaps not this machine
-    if address is not None:
-        raise InputError(f"--address is for --engine ray, got {address!r} with --engine {name}")
     chosen = Processes(workers) if workers is not None and workers > 1 else None
     check(find_devices, device)  # after what an engine sets for it
     return chosen

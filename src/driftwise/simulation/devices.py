@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.cores import num_cores
 from driftwise.base.extras import needed_by
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
@@ -40,11 +41,6 @@ def use_cpus(count: int) -> None:
     if not told and jax.config.jax_num_cpu_devices < 0:  # pyright: ignore[reportAttributeAccessIssue]
         with contextlib.suppress(RuntimeError):  # it has begun
             jax.config.update("jax_num_cpu_devices", count)
-
-
-def num_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def find_devices(name: str | None) -> tuple[Any, ...]:

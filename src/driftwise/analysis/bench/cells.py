@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
-import signal
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +12,7 @@ import numpy as np
 
 from driftwise import __version__
 from driftwise.analysis.adaptation import adaptation, performance
-from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
+from driftwise.analysis.bench.places import Place
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
 from driftwise.scenarios.playing import play_policy
@@ -65,10 +61,10 @@ def play_cells(
     size: str,
     folder: Path | None,
     *,
-    workers: int,
+    place: Place,
     progress: Callable[[int, int], None],
 ) -> dict[Pair, Cell]:
-    """The cells of all pairs; what the folder has is not played again."""
+    """The cells of all pairs, in whatever order they come; what the folder has is not played again."""
     kept = {} if folder is None else _read(folder / FILE, size)
     found = {pair: kept[pair] for pair in pairs if pair in kept}
     missing = [pair for pair in pairs if pair not in found]
@@ -77,34 +73,14 @@ def play_cells(
         file = None if folder is None else stack.enter_context((folder / FILE).open("a", encoding="utf-8"))
         if file is not None and file.tell() == 0:
             file.write(f"{compact_json(_header(size))}\n")
-        for cell in stack.enter_context(contextlib.closing(_played(missing, size, workers))):
+        played = place(play_cell, [(*pair, size) for pair in missing])
+        for cell in stack.enter_context(contextlib.closing(played)):
             found[cell.agent, cell.scenario] = cell
             if file is not None:
                 file.write(f"{compact_json(cell._asdict())}\n")
                 file.flush()
             progress(len(found), len(pairs))
     return {pair: found[pair] for pair in pairs}
-
-
-def _played(pairs: Sequence[Pair], size: str, workers: int) -> Generator[Cell, None, None]:
-    if workers == 1 or len(pairs) < 2:
-        yield from (play_cell(*pair, size) for pair in pairs)
-        return
-    context = multiprocessing.get_context("spawn")
-    plugins = loaded_plugins()
-    with ProcessPoolExecutor(workers, context, initializer=_load, initargs=(plugins,)) as pool:
-        try:
-            for done in as_completed([pool.submit(play_cell, *pair, size) for pair in pairs]):
-                yield done.result()
-        except BrokenProcessPool:
-            raise ValueError("a worker was killed; the same command goes on from what was played") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _load(plugins: Plugins) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
-    load_plugins(plugins.modules, plugins.folders)
 
 
 def _header(size: str) -> dict[str, Any]:

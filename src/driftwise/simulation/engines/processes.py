@@ -16,9 +16,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from driftwise.base.cores import num_cores
 from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import require_count
-from driftwise.simulation.devices import num_cores, use_cpus
+from driftwise.simulation.devices import use_cpus
 from driftwise.simulation.running import EngineError, Look, Report, run_task
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task

@@ -67,7 +67,7 @@ class RayCluster:
             if job.done < task.num_episodes:
                 jobs.append(job)
         if jobs:
-            with _connection(self.address):
+            with connection(self.address):
                 _finish(jobs, report, look)
 
 
@@ -232,7 +232,7 @@ def _can_run(jobs: Iterable[_Job]) -> bool:
 
 
 @contextlib.contextmanager
-def _connection(address: str | None) -> Iterator[None]:
+def connection(address: str | None) -> Iterator[None]:
     """A connection to the cluster. One that is there is used and stays; one made here is ended."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # else `uv run` sends the working folder
@@ -301,7 +301,7 @@ def _find(address: str | None) -> str:
         if found is None:
             return "local"
         host, _, port = found.rpartition(":")
-        socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
+        socket.createconnection((host, int(port)), SECONDS_TO_ANSWER).close()
     except (OSError, ValueError):
         asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
         raise EngineError(
