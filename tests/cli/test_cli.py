@@ -372,7 +372,8 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ("list --import", "--import must be followed by the name of a module, got nothing"),
         (
             "--verbose",
-            "option must be one of --version, --import, --help, got '--verbose' (did you mean '--version'?)",
+            "option must be one of --version, --import, --install-completion, --show-completion, --help, got "
+            "'--verbose' (did you mean '--version'?)",
         ),
         (
             "run quickstart --episode 5",

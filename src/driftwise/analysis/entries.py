@@ -36,9 +36,14 @@ def entry_text(name: str, width: int) -> str:
     """All that goes by this name, in sections of lines of at most `width`, but for code."""
     found = [entry for kind in KINDS for entry in _entries(kind, name, width)]
     if not found:
-        close = nearest(name, [each for kind in KINDS for each in _names(kind)])
+        close = nearest(name, entry_names())
         raise ArgumentError("NAME", "be one that 'driftwise list' has", name, f"{name!r}{close}")
     return "\n\n".join(found)
+
+
+def entry_names() -> list[str]:
+    """All names that have an entry."""
+    return [each for kind in KINDS for each in _names(kind)]
 
 
 def _names(kind: str) -> list[str]:

@@ -27,10 +27,10 @@ WIDTH_OF_A_FILE = 400  # where the output is no terminal and COLUMNS is not set:
 EXAMPLES = """\b
 Examples:
   driftwise run quickstart
-  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere
-  driftwise init mine.toml && driftwise run mine.toml"""
+  driftwise report results/quickstart
+  driftwise run --help"""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None)
 
 
 class InputError(Exception):
@@ -62,11 +62,19 @@ def _driftwise(
         typer.Option(
             "--import",
             metavar="MODULE",
-            help="A module with algorithms, environments or parts of your own; anywhere, and more than once.",
+            help="Load a module with algorithms, environments or parts of your own. May stand anywhere, and "
+            "be given again.",
         ),
     ] = None,
 ) -> None:
-    """Reinforcement learning in a world that drifts: agents that forget, and their exact dynamic regret."""
+    """Bandits and reinforcement learning in a world that drifts.
+
+    Run experiments with exact dynamic regret, report and compare them, and learn how fast an agent should
+    forget.
+
+    Exit codes: 0 for success, 1 for a failed check or a failed run, 2 for input that cannot be used, 130
+    after Ctrl-C.
+    """
     with warnings.catch_warnings(record=True) as told:  # of installed plugins that cannot be imported
         check(load_plugins, imports or (), [os.getcwd()], name="--import")
     for warning in told:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftwise.base.validation import require_choice
+from driftwise.cli import completion
 from driftwise.cli.app import InputError, app, check, counted, json_text, page_folder, print_table, write_page
 from driftwise.cli.options import Episodes, Json, Seed, argument, integer, number, word
 
@@ -20,40 +21,47 @@ Examples:
   driftwise audit quickstart --episodes 500 --agent OPT-WLSVI --beta-scale 1
   driftwise audit mine.toml --runs 20 --out results/audit"""
 
-BUILT_IN = "An experiment.  [default: small MDPs and bandits that stand still, jump and glide]"
+BUILT_IN = "An experiment.  [default: small MDPs and bandits: stationary, abrupt, gradual]"
 FEWEST_EPISODES = 3  # in which the built-in worlds can move as they are to
 
 
 @app.command("audit", epilog=EXAMPLES)
 def _audit(
-    file_or_name: Annotated[str | None, argument("FILE|NAME", BUILT_IN)] = None,
+    file_or_name: Annotated[str | None, argument("FILE|NAME", BUILT_IN, completion.experiments)] = None,
     episodes: Episodes = None,
     runs: Annotated[int, integer("--runs", "Runs of each agent.")] = 1,
     stride: Annotated[
         int | None, integer("--stride", "Check every N-th episode.  [default: about 200 of all]")
     ] = None,
     seed: Seed = None,
-    agent: Annotated[str | None, word("LABEL", "The only agent to audit.  [default: all]")] = None,
+    agent: Annotated[str | None, word("LABEL", "Audit only this agent.  [default: all]")] = None,
     beta_scale: Annotated[
         float | None,
         number(
             "--beta-scale",
-            "Explore with C times theory's radius, of true σ and S.  [default: the agents' own]",
+            "Explore with C times theory's radius for the true σ and S.  [default: the agents' own]",
             metavar="C",
             at_least=0,
         ),
     ] = None,
     delta: Annotated[
         float,
-        number("--delta", "What a radius given as a number may fail with.", metavar="D", above=0, at_most=1),
+        number(
+            "--delta",
+            "Probability that a radius given as a number fails.",
+            metavar="D",
+            above=0,
+            at_most=1,
+        ),
     ] = 0.05,
-    out: Annotated[str | None, word("DIR", "A folder for audit.json and a page, audit.html.")] = None,
+    out: Annotated[str | None, word("DIR", "Folder for audit.json and audit.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check on live runs what an agent does and what is proven of it. The true model is at hand.
+    """Check on live runs what an agent does and what is proven of it.
 
-    The exit code is 1 if a statement is violated. Where the radius is below theory's, optimism and what
-    follows from it are not promised; that is no violation.
+    The true model is at hand, so every statement can be checked exactly. The exit code is 1 if one is
+    violated. Where the radius is below theory's, optimism and what follows from it are not promised; then
+    their failure is no violation.
     """
     from driftwise.analysis.audit import audit_by_hand, audit_study, builtin_experiments
     from driftwise.analysis.audit.page import html_page

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from driftwise.base.validation import require_choice
+from driftwise.cli import completion
 from driftwise.cli.app import InputError, app, check, print_table, width_of_output
 from driftwise.cli.options import argument, flag, word
 
@@ -19,19 +20,31 @@ KIND = (
     "Only these: experiments, algorithms, environments, scenarios, drifts, paths, arms, corruptions, "
     "forgettings, explorations or detectors."
 )
+A_NAME = "Any name that 'driftwise list' shows."
 LINE = 100  # letters in a line of an entry, at most
 
+LIST_EXAMPLES = """\b
+Examples:
+  driftwise list
+  driftwise list algorithms --problem "linear MDP"
+  driftwise list environments --with bandit"""
 
-@app.command("list")
+SHOW_EXAMPLES = """\b
+Examples:
+  driftwise show opt_wlsvi
+  driftwise show Abrupt"""
+
+
+@app.command("list", epilog=LIST_EXAMPLES)
 def _list(
-    kind: Annotated[str | None, argument("KIND", KIND)] = None,
+    kind: Annotated[str | None, argument("KIND", KIND, completion.kinds)] = None,
     problem: Annotated[
-        str | None, word("PROBLEM", "Only algorithms for it, as 'linear MDP'; those for any are among them.")
+        str | None, word("PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any.")
     ] = None,
-    having: Annotated[str | None, word("TEXT", "Only what says this somewhere.", "--with")] = None,
-    markdown: Annotated[bool, flag("--markdown", "Print tables of Markdown.")] = False,
+    having: Annotated[str | None, word("TEXT", "Only rows that contain this text.", "--with")] = None,
+    markdown: Annotated[bool, flag("--markdown", "Print Markdown tables.")] = False,
 ) -> None:
-    """Show what there is: experiments, algorithms, drifts and more."""
+    """List experiments, algorithms, environments, drifts and more."""
     from driftwise.algorithms import ALGORITHMS
     from driftwise.analysis.catalogue import KINDS
     from driftwise.analysis.table import markdown_text
@@ -60,9 +73,12 @@ def _list(
             print(markdown_text(table)) if markdown else print_table(table)
 
 
-@app.command("show")
-def _show(name: Annotated[str, argument("NAME", "Whatever 'driftwise list' has.")]) -> None:
-    """Show all about a name. It has signature, formulas, parameters, bound, BibTeX, and an example."""
+@app.command("show", epilog=SHOW_EXAMPLES)
+def _show(name: Annotated[str, argument("NAME", A_NAME, completion.entries)]) -> None:
+    """Show all about one algorithm, environment, drift or other part.
+
+    Signature, formulas, parameters, bound, BibTeX, and an example.
+    """
     from driftwise.analysis.entries import entry_text
 
     print(check(entry_text, name, min(width_of_output(), LINE)))

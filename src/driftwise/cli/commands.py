@@ -19,6 +19,8 @@ from driftwise.cli import run, report, compare, tune, audit, bench, replay, expe
 from driftwise.cli.app import InputError, app, check
 from driftwise.cli.stopping import Stopped
 
+COMPLETION = "_DRIFTWISE_COMPLETE"  # the variable by which shells ask
+
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command; the exit code. A mistake in the arguments is one line and the code 2."""
@@ -53,7 +55,9 @@ def _say(line: str, *, code: int) -> int:
 
 def _invoke(arguments: list[str]) -> None:
     parser: Any = typer.main.get_command(app)
-    imports, arguments = _split_imports(arguments)
+    if COMPLETION in os.environ:  # a shell asks what may come next; the answer ends the process
+        parser.main([], prog_name="driftwise")
+    imports, arguments = split_imports(arguments)
     command = next((argument for argument in arguments if not argument.startswith("-")), None)
     if command is not None:
         check(require_choice, "command", command, list(parser.commands))
@@ -61,7 +65,7 @@ def _invoke(arguments: list[str]) -> None:
         parser.invoke(context)
 
 
-def _split_imports(arguments: list[str]) -> tuple[list[str], list[str]]:
+def split_imports(arguments: list[str]) -> tuple[list[str], list[str]]:
     """The options `--import MODULE`, which may stand anywhere before `--`, and all other arguments."""
     imports, others, left = [], [], list(arguments)
     while left and left[0] != "--":

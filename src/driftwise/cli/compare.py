@@ -22,11 +22,14 @@ Examples:
 @app.command("compare", epilog=EXAMPLES)
 def _compare(
     first: Annotated[str, argument("DIR1", FOLDER_OR_CURVES)],
-    second: Annotated[str, argument("DIR2", "Another one.")],
-    metric: Annotated[str, word("METRIC", "regret or reward.")] = "regret",
-    format: Annotated[str, word("FORMAT", "text, json or csv.")] = "text",
+    second: Annotated[str, argument("DIR2", "The same, for the second run.")],
+    metric: Annotated[str, word("METRIC", "What to compare: regret or reward.")] = "regret",
+    format: Annotated[str, word("FORMAT", "How to print it: text, json or csv.")] = "text",
 ) -> None:
-    """Say what changed between two finished runs. Each difference has a test."""
+    """Say what changed between two finished runs.
+
+    It lists what differs in the two configurations, and tests each difference in results.
+    """
     from driftwise.analysis.comparison import METRICS, compare, comparison_table
     from driftwise.analysis.report.data import load_report_data
     from driftwise.analysis.table import csv_text

@@ -11,12 +11,25 @@ import typer
 from driftwise.cli.app import InputError, app, check, counted, print_table
 from driftwise.cli.options import FileOrName
 
+INIT_EXAMPLES = """\b
+Examples:
+  driftwise init
+  driftwise init mine.toml"""
 
-@app.command("init")
+VALIDATE_EXAMPLES = """\b
+Examples:
+  driftwise validate quickstart
+  driftwise validate mine.toml"""
+
+
+@app.command("init", epilog=INIT_EXAMPLES)
 def _init(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")] = "experiment.toml",
+    path: Annotated[str, typer.Argument(metavar="PATH", help="File to write.")] = "experiment.toml",
 ) -> None:
-    """Write a commented experiment file to begin with."""
+    """Write a commented experiment file to start from.
+
+    A file that exists is never overwritten.
+    """
     from driftwise.experiments.files import write_starter
 
     try:
@@ -27,9 +40,13 @@ def _init(
     print(path)
 
 
-@app.command("validate")
+@app.command("validate", epilog=VALIDATE_EXAMPLES)
 def _validate(file_or_name: FileOrName) -> None:
-    """Check an experiment file and show its numbers. It has to fit into memory; nothing is run."""
+    """Check an experiment file and show its numbers.
+
+    It shows sizes, variation, and the parameters that agents get. It also checks that the run fits into
+    memory. Nothing is run.
+    """
     from driftwise.analysis.numbers import NOTE
     from driftwise.analysis.studies import agents_table, environments_table
     from driftwise.experiments.files import find_study

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from driftwise.base.validation import require_choice, require_count, require_number
+from driftwise.cli import completion
 from driftwise.cli.app import InputError, check
 
 
@@ -51,23 +53,24 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help)
 
 
-def argument(metavar: str, help: str) -> Any:
-    """An argument, required unless the command has a default for it."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+def argument(metavar: str, help: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+    """An argument, required unless the command has a default for it; shells ask `complete` for its values."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, autocompletion=complete)
 
 
-FOLDER_OR_CURVES = "A folder of 'driftwise run', or a CSV or Parquet file of curves."
+FOLDER_OR_CURVES = "A folder written by 'driftwise run', or a CSV or Parquet file of curves."
 OF_THE_EXPERIMENT = "  [default: the experiment's]"
 
-FileOrName = Annotated[str, argument("FILE|NAME", "An experiment: a TOML file, or see 'driftwise list'.")]
-Episodes = Annotated[int | None, integer("--episodes", f"Episodes of a run.{OF_THE_EXPERIMENT}")]
+AN_EXPERIMENT = "An experiment: a TOML file, or a name from 'driftwise list'."
+FileOrName = Annotated[str, argument("FILE|NAME", AN_EXPERIMENT, completion.experiments)]
+Episodes = Annotated[int | None, integer("--episodes", f"Episodes in a run.{OF_THE_EXPERIMENT}")]
 Runs = Annotated[int | None, integer("--runs", f"Runs of each agent.{OF_THE_EXPERIMENT}")]
-SEED = "The same seed gives the same numbers."
+SEED = "Seed: the same seed gives the same numbers."
 Seed = Annotated[int | None, integer("--seed", SEED + OF_THE_EXPERIMENT, at_least=0, bits=64)]
 Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
-Engines = Annotated[str, word("ENGINE", "processes, on this machine, or ray, on a Ray cluster.")]
+Engines = Annotated[str, word("ENGINE", "Where to run: processes (this machine) or ray (a Ray cluster).")]
 Address = Annotated[
-    str | None, word("ADDR", "Of the Ray cluster.  [default: a running one, or one of its own]")
+    str | None, word("ADDR", "Address of the Ray cluster.  [default: a running one, else a new one here]")
 ]
 
 

@@ -26,9 +26,10 @@ Examples:
   driftwise replay clicks.csv --action article --reward click \\
     --features age,hour --propensity chance --range 0,1
   driftwise replay decisions.jsonl --policy square_cb:gamma=50 \\
-    --policy fast:algorithm=d_lin_ucb,rate=0.99,noise_scale=0.5 --against fast
+    --policy fast:algorithm=d_lin_ucb,rate=0.99,noise_scale=0.5 \\
+    --against fast
   driftwise replay log.parquet --action arm --reward gain --features x,y \\
-    --algorithm lin_ucb --set noise_scale=0.5 --learn all --clip 50 --out replayed"""
+    --algorithm lin_ucb --set noise_scale=0.5 --learn all --out replayed"""
 
 DEFAULT = "adaptive_lin_ucb"  # that of a bandit, too: it is told nothing
 
@@ -36,81 +37,98 @@ DEFAULT = "adaptive_lin_ucb"  # that of a bandit, too: it is told nothing
 @app.command("replay", epilog=EXAMPLES)
 def _replay(
     file: Annotated[
-        str, argument("FILE", "A log: .csv or .parquet, oldest row first; or .jsonl of a DecisionLog.")
+        str, argument("FILE", "A log: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog.")
     ],
-    action: Annotated[str | None, word("COL", "The column of what was done.")] = None,
-    reward: Annotated[str | None, word("COL", "The column of what came of it.")] = None,
-    features: Annotated[
-        str | None, word("COL,…", "Columns of what was known before, numbers or words.")
-    ] = None,
+    action: Annotated[str | None, word("COL", "Column with the action.")] = None,
+    reward: Annotated[str | None, word("COL", "Column with the reward.")] = None,
+    features: Annotated[str | None, word("COL,…", "Columns with the features, numbers or words.")] = None,
     encoder: Annotated[
-        str | None, word("FILE", "Instead: a TOML file of columns and what becomes of them.")
+        str | None, word("FILE", "TOML file that says how columns become features, instead of --features.")
     ] = None,
     propensity: Annotated[
         str | None,
         word(
-            "COL", "The logged action's probability.  [default: its share of the log, if actions are random]"
+            "COL",
+            "Column with the probability of the logged action.  "
+            "[default: its share of the log, if actions are random]",
         ),
     ] = None,
     time: Annotated[
         str | None,
-        word("COL", "Its time, in seconds or ISO 8601, for agents that forget by the clock."),
+        word("COL", "Column with the time, in seconds or ISO 8601, for agents that forget by the clock."),
     ] = None,
     algorithm: Annotated[
         str | None,
-        word("NAME", "See 'driftwise list'.  [default: adaptive_lin_ucb]"),
+        word("NAME", "Algorithm to replay, from 'driftwise list'.  [default: adaptive_lin_ucb]"),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        word("KEY=VALUE", "A parameter of the algorithm; may be given again.", "--set"),
+        word("KEY=VALUE", "Parameter of the algorithm. May be given again.", "--set"),
     ] = None,
     policies: Annotated[
         list[str] | None,
         word(
             "NAME:KEY=VALUE,…",
-            "Instead: a policy, by a name of yours, its algorithm (unless that is its name) and parameters, "
-            "or the file of a Bandit; may be given again.",
+            "Policy to replay, instead of --algorithm: a name of your choice, its algorithm (unless that is "
+            "the name) and parameters, or the file of a saved Bandit. May be given again.",
             "--policy",
         ),
     ] = None,
     against: Annotated[
-        str | None, word("NAME", "A policy that the others are compared with, besides the logged one.")
+        str | None,
+        word("NAME", "Compare the others with this policy, besides the logged one."),
     ] = None,
     learn: Annotated[
-        str, word("ROWS", "'accepted': as if agents had acted themselves. 'all': from the log as it is.")
+        str, word("ROWS", "Rows to learn from: accepted (as if the agent had acted) or all.")
     ] = "accepted",
-    clip: Annotated[float | None, number("--clip", "The largest weight of a row.", above=0)] = None,
+    clip: Annotated[float | None, number("--clip", "Largest importance weight of a row.", above=0)] = None,
     reward_range: Annotated[
         str | None,
-        word("LOW,HIGH", "Rewards that there can be, for intervals that hold at all times.", "--range"),
+        word(
+            "LOW,HIGH",
+            "Smallest and largest reward, for intervals that hold at all times.",
+            "--range",
+        ),
     ] = None,
     delta: Annotated[
-        float, number("--delta", "The chance at which an interval may fail.", above=0, at_most=0.5)
+        float, number("--delta", "Probability with which an interval may fail.", above=0, at_most=0.5)
     ] = 0.05,
     memory: Annotated[
         float | None,
-        number("--memory", "Rows, 1/(1−η), of weighted means.  [default: a tenth]", metavar="N", at_least=1),
+        number(
+            "--memory",
+            "Memory of weighted means, 1/(1−η) rows.  [default: a tenth]",
+            metavar="N",
+            at_least=1,
+        ),
     ] = None,
     k: Annotated[
         float,
-        number("--k", "How much of the reward model goes into intervals at all times.", at_least=0),
+        number(
+            "--k",
+            "Weight of the reward model in intervals that hold at all times.",
+            at_least=0,
+        ),
     ] = 0.0,
     assume_random: Annotated[
-        bool, flag("--assume-random", "Go on without propensities although actions are not random.")
+        bool, flag("--assume-random", "Go on without propensities even if actions are not random.")
     ] = False,
     shared: Annotated[
         bool,
-        flag("--shared", "Actions differ by a level alone; the context's weights are common."),
+        flag("--shared", "Actions share weights and differ only by a constant."),
     ] = False,
     frozen: Annotated[
-        int | None, integer("--frozen", "Learn from N rows, then estimate on the others.")
+        int | None, integer("--frozen", "Learn from the first N rows, then estimate on the others.")
     ] = None,
-    every: Annotated[int | None, integer("--every", "Rows of a window.  [default: a fiftieth]")] = None,
+    every: Annotated[int | None, integer("--every", "Rows in a window.  [default: a fiftieth]")] = None,
     seed: Annotated[int, integer("--seed", SEED, at_least=0, bits=64)] = 0,
-    out: Annotated[str | None, word("DIR", "A folder for replay.json and a page, replay.html.")] = None,
+    out: Annotated[str | None, word("DIR", "Folder for replay.json and replay.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate what policies would have earned from logged decisions."""
+    """Estimate what policies would have earned, from logged decisions.
+
+    Estimators: replay by rejection, importance weights (plain and normalised), and doubly robust.
+    """
     from driftwise.analysis.replay import html_page, lead, tables
     from driftwise.analysis.terminal import paragraph
     from driftwise.online.replay import Options, replay

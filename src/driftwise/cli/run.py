@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import EXAMPLES, InputError, app, blaming_out, check, counted, print_table
+from driftwise.cli.app import InputError, app, blaming_out, check, counted, print_table
 from driftwise.cli.options import (
     Address,
     Engines,
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from driftwise.analysis.finished import FinishedStudy
     from driftwise.simulation.engines import Engine
 
+EXAMPLES = """\b
+Examples:
+  driftwise run quickstart
+  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere
+  driftwise run mine.toml --workers 2
+  driftwise run mine.toml --engine ray --device gpu"""
+
 
 @app.command("run", epilog=EXAMPLES)
 def _run(
@@ -38,18 +45,22 @@ def _run(
     seed: Seed = None,
     out: Annotated[
         str | None,
-        word("DIR", "The folder to write to. A run that was stopped there goes on.  [default: results/NAME]"),
+        word("DIR", "Folder for the results. A run that was stopped there goes on.  [default: results/NAME]"),
     ] = None,
-    workers: Annotated[int | None, integer("--workers", "Processes to run in.  [default: 1]")] = None,
+    workers: Annotated[int | None, integer("--workers", "Number of processes.  [default: 1]")] = None,
     engine: Engines = "processes",
     address: Address = None,
-    device: Annotated[str | None, word("DEVICE", "cpu or gpu.  [default: JAX's choice]")] = None,
+    device: Annotated[str | None, word("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]")] = None,
     recompute: Annotated[
-        bool, flag("--recompute", "Compute again what other code or versions left there.")
+        bool, flag("--recompute", "Compute again what another version of the code left in the folder.")
     ] = False,
-    quiet: Annotated[bool, flag("--quiet", "Print the paths of the files only.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "Print only the paths of the files.")] = False,
 ) -> None:
-    """Run an experiment: a table of regrets, the data, and a figure."""
+    """Run an experiment: a table of regrets, the data, and a figure.
+
+    Ctrl-C stops it in good order, and the same command goes on from there. With more runs, episodes, agents
+    or environments it plays only what is new.
+    """
     from driftwise.experiments.files import find_study
     from driftwise.experiments.growing import CLAIM, grown
     from driftwise.experiments.progress import shown_progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
+from driftwise.cli import completion
 from driftwise.cli.app import InputError, app, check
 from driftwise.cli.options import Json, argument, flag, integer, number, word
 
@@ -28,69 +29,75 @@ WITH_A_LOG = "With a log: "
 @app.command("tune", epilog=EXAMPLES)
 def _tune(
     file_or_name: Annotated[
-        str | None, argument("FILE|NAME", "An experiment, for the sizes of its environments.")
+        str | None, argument("FILE|NAME", "An experiment whose sizes to take.", completion.experiments)
     ] = None,
-    dim: Annotated[int | None, integer("--dim", "Features, d.", bits=62)] = None,
+    dim: Annotated[int | None, integer("--dim", "Number of features, d.", bits=62)] = None,
     episodes: Annotated[
-        int | None, integer("--episodes", "Episodes or rounds of the run, K.", bits=62)
+        int | None, integer("--episodes", "Number of episodes or rounds, K.", bits=62)
     ] = None,
     variation: Annotated[
-        float | None, number("--variation", "How far the world moves in all of them, Δ.", at_least=0)
+        float | None, number("--variation", "How far the world moves over the whole run, Δ.", at_least=0)
     ] = None,
     horizon: Annotated[
-        int | None, integer("--horizon", "Steps of an episode, H; a bandit has one.", bits=62)
+        int | None, integer("--horizon", "Steps in an episode, H. A bandit has one.", bits=62)
     ] = None,
-    problem: Annotated[str | None, word("PROBLEM", "mdp or bandit.  [default: mdp]")] = None,
+    problem: Annotated[str | None, word("PROBLEM", "Kind of problem: mdp or bandit.  [default: mdp]")] = None,
     delta: Annotated[
         float | None,
         number(
             "--delta",
-            f"The chance at which bounds may fail, δ.  [default: {DELTA:g}]",
+            f"Probability with which bounds may fail, δ.  [default: {DELTA:g}]",
             above=0,
             at_most=1,
         ),
     ] = None,
     ridge: Annotated[
         float | None,
-        number("--ridge", "A bandit's λ.  [default: each tuning's own, 1 or d; with a log 0.1]", above=0),
+        number("--ridge", "Ridge of a bandit, λ.  [default: the tuning's, 1 or d; with a log 0.1]", above=0),
     ] = None,
     noise: Annotated[
         float | None,
         number(
             "--noise",
-            f"The deviation of a bandit's rewards, σ.  [default: {NOISE:g}; with a log the likeliest]",
+            f"Standard deviation of a bandit's rewards, σ.  [default: {NOISE:g}; with a log the likeliest]",
             at_least=0,
         ),
     ] = None,
     norm_bound: Annotated[
         float | None,
-        number("--norm-bound", f"How long a bandit's θ may be, S.  [default: {NORM_BOUND:g}]", above=0),
+        number("--norm-bound", f"Bound on the norm of a bandit's θ, S.  [default: {NORM_BOUND:g}]", above=0),
     ] = None,
     log: Annotated[
         str | None,
         word(
             "FILE",
-            "A log to measure memories on: .csv or .parquet, oldest row first; or .jsonl of a DecisionLog.",
+            "Log to score memories on: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog.",
         ),
     ] = None,
     action: Annotated[
-        str | None, word("COL", f"{WITH_A_LOG}the column of what was done.  [default: one action]")
+        str | None, word("COL", f"{WITH_A_LOG}column with the action.  [default: one action]")
     ] = None,
-    reward: Annotated[str | None, word("COL", f"{WITH_A_LOG}the column of what came of it.")] = None,
-    features: Annotated[str | None, word("COL,…", f"{WITH_A_LOG}columns of what was known before.")] = None,
+    reward: Annotated[str | None, word("COL", f"{WITH_A_LOG}column with the reward.")] = None,
+    features: Annotated[str | None, word("COL,…", f"{WITH_A_LOG}columns with the features.")] = None,
     shared: Annotated[
-        bool, flag("--shared", f"{WITH_A_LOG}actions differ by a level alone, as in 'driftwise replay'.")
+        bool,
+        flag(
+            "--shared",
+            f"{WITH_A_LOG}actions share weights and differ only by a constant.",
+        ),
     ] = False,
     memories: Annotated[
         str | None, word("N,…", f"{WITH_A_LOG}memories to score.  [default: 8, 16, …, 4096]")
     ] = None,
-    windows: Annotated[str | None, word("N,…", f"{WITH_A_LOG}windows to score besides.")] = None,
-    out: Annotated[
-        str | None, word("DIR", f"{WITH_A_LOG}a folder for tune.json and a page, tune.html.")
-    ] = None,
+    windows: Annotated[str | None, word("N,…", f"{WITH_A_LOG}sliding windows to score as well.")] = None,
+    out: Annotated[str | None, word("DIR", f"{WITH_A_LOG}folder for tune.json and tune.html.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how fast to forget, by theory's bounds or by a log. Bounds are for an experiment, or for sizes."""
+    """Say how fast to forget, by theory's bounds or by a log.
+
+    Bounds are for the environments of an experiment, or for the sizes given as options. With a log, each
+    memory is scored by how well it predicts the next row.
+    """
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
     assumed = {"--horizon": horizon, "--problem": problem, "--delta": delta, "--norm-bound": norm_bound}
     columns = {"--reward": reward, "--features": features}
