@@ -1,4 +1,4 @@
-"""Files that follow from the registries: the README's table, and what type checkers see of two packages.
+"""Files that follow from the code: the table of algorithms, the command line, and what type checkers see.
 
 `make generated` writes them; a test fails while one of them is stale.
 """
@@ -12,23 +12,27 @@ from typing import Any
 from driftwise import algorithms, environments
 from driftwise.analysis.catalogue import algorithms_table
 from driftwise.analysis.table import markdown_text
+from tools.command_line import command_line_reference
 
 ROOT = Path(__file__).parent.parent
-BEGIN, END = "<!-- the table of algorithms, written by `make generated` -->", "<!-- end of the table -->"
 
 
 def generated() -> dict[Path, str]:
     """All generated files with their contents."""
-    readme = ROOT / "README.md"
     packages: tuple[Any, ...] = (algorithms, environments)
     stubs = {Path(each.__file__).with_suffix(".pyi"): stub(each) for each in packages}
-    return {readme: with_table(readme.read_text(encoding="utf-8")), **stubs}
+    pages = {
+        ROOT / "docs" / "algorithms.md": ("table", markdown_text(algorithms_table())),
+        ROOT / "docs" / "cli.md": ("commands", command_line_reference()),
+    }
+    return {page: with_part(page, *part) for page, part in pages.items()} | stubs
 
 
-def with_table(readme: str) -> str:
-    """The README with the table of algorithms between its markers."""
-    table = f"{BEGIN}\n{markdown_text(algorithms_table())}{END}"
-    return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: table, readme, flags=re.DOTALL)
+def with_part(page: Path, name: str, text: str) -> str:
+    """A page with the text between its markers."""
+    begin, end = f"<!-- the {name}, written by `make generated` -->\n", f"<!-- end of the {name} -->"
+    written = page.read_text(encoding="utf-8")
+    return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}{text}{end}", written, flags=re.DOTALL)
 
 
 def stub(package: Any) -> str:
