@@ -116,7 +116,7 @@ BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
     "d_lin_ts": dict(rate=0.9, scale=0.4, ridge=0.5),
     "d_lin_ucb": dict(rate=0.9, noise_scale=0.3),
     "d_rand_lin_ucb": dict(rate=0.9, noise_scale=0.3),
-    "detect_and_restart": dict(base=BANDIT_BASE, **ALERT),
+    "detect_and_restart": dict(base=BANDIT_BASE, keep="window", **ALERT),
     "dynamic_lin_ucb": dict(noise_scale=0.3, window=10, capacity=2),
     "epsilon_greedy": dict(epsilon=0.3, rate=0.9),
     "glb_weight_ucb": dict(rate=0.9, ridge=0.5, radius_scale=0.02, num_episodes=NUM_EPISODES),

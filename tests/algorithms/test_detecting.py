@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms import covering_restart, detect_and_restart, lin_ucb, lsvi_ucb, uniform
+from driftwise.algorithms import (
+    covering_restart,
+    detect_and_restart,
+    lin_ucb,
+    lsvi_ucb,
+    restart_adv,
+    uniform,
+)
 from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
 from driftwise.base import random
 from driftwise.base.types import FeatureTable
@@ -79,27 +86,132 @@ def test_without_force_and_without_alarms_it_is_its_base(recipe):
         assert one.episode.actions[0] == other.episode.actions[0]
 
 
-def test_the_cover_is_played_by_force_in_turn_as_often_as_it_says():
+def luck_of(seed: int, t: int) -> float:
+    """The number that says whether round t of run 0 is forced."""
+    run = random.fold(random.key(seed), 0)
+    return float(random.uniform(random.fold(random.keys_of(run, t)[1], 2), 1, np.float64)[0])
+
+
+def test_every_arm_of_the_cover_is_played_by_force_with_the_same_chance():
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
     agent = covering_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.25, **QUIET)
-    cover = covering_rows(CIRCLE, None)
-    for t, one in enumerate(play(agent, environment, 40)):
-        assert bool(one.plan.drawn.forced) == (t % 8 < 2)  # two of every ⌈2/0.25⌉
-        if t % 8 < 2:
-            assert one.episode.actions[0] == cover[t % 8]
+    cover, plays = covering_rows(CIRCLE, None), [0, 0]
+    for t, one in enumerate(play(agent, environment, 60)):
+        luck = luck_of(0, t)
+        assert bool(one.plan.drawn.forced) == (luck < 0.25)
+        if luck < 0.25:
+            place = int(luck >= 0.125)
+            plays[place] += 1
+            assert one.episode.actions[0] == cover[place]
+    assert min(plays) > 2
 
 
 def test_by_force_the_widest_arm_is_played():
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
-    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.2, **QUIET)
-    gram = np.eye(2)
+    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.2, ridge=1.0, **QUIET)
+    gram, num_forced = np.eye(2), 0
     for t, one in enumerate(play(agent, environment, 40)):
-        assert bool(one.plan.drawn.forced) == (t % 5 == 0)
+        forced = luck_of(0, t) < 0.2
+        assert bool(one.plan.drawn.forced) == forced
         x = one.episode.features[0]
-        if t % 5 == 0:
+        if forced:
             widths = np.array([a @ np.linalg.inv(gram) @ a for a in CIRCLE])
             assert x @ np.linalg.inv(gram) @ x >= widths.max() - 1e-9
+            num_forced += 1
         gram += np.outer(x, x)
+    assert num_forced > 3
+
+
+def test_after_alarms_force_is_more_likely_by_the_root_of_the_epoch():
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
+    agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.3, **QUIET)
+    state = agent.init(environment.world().example)
+    shares = [float(agent.share(state._replace(epoch=np.asarray(k)))) for k in (0, 1, 3, 20)]
+    np.testing.assert_allclose(shares, [0.3, 0.3 * 2**0.5, 0.6, 1.0])
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_batch_of_decisions_without_rewards_has_its_share_of_forced_ones(recipe):
+    """A quarter of 400, give or take four standard deviations of 9, though nothing is learnt in between."""
+    agent = recipe(lin_ucb(dw.Spec.bandit(dim=2, num_arms=12), noise_scale=0.1), forcing=0.25, **QUIET)
+    shown = FeatureTable(CIRCLE)
+    state = agent.init(shown)
+    plans = [agent.plan(state, shown, random.keys_of(random.key(3), t)[1]) for t in range(400)]
+    assert abs(sum(bool(plan.drawn.forced) for plan in plans) - 100) < 36
+    drawn = np.mean([plan.policy[0, 0] for plan in plans], axis=0)
+    (chances,) = {tuple(agent.chances(plan, random.key(0))) for plan in plans}
+    np.testing.assert_allclose(drawn, chances, rtol=0, atol=4 * np.sqrt(0.25 * 0.75 / 400))
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_online_a_decision_has_the_chances_of_before_force_was_drawn(recipe):
+    base = dict(algorithm="lin_ucb", noise_scale=0.1)
+    bandit = Bandit(recipe.name, dim=2, base=base, forcing=0.25, **QUIET)
+    made = []
+    for _ in range(30):
+        decision = bandit.decide(CIRCLE)
+        made.append(decision.probabilities)
+        assert decision.probabilities.sum() == pytest.approx(1)
+        assert decision.probabilities[decision.arm] >= 0.25 / 12 - 1e-9
+        bandit.learn(decision.id, 0.8 * CIRCLE[decision.arm, 0])
+    assert made[-1].max() >= 0.75 - 1e-9  # the base's, which is sure by now
+
+
+def test_a_base_that_weighs_by_its_own_chances_learns_from_its_own_plays_alone():
+    """Gains of an arm are rewards over its chance, of which a play by force has another."""
+    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
+    base = restart_adv(environment.spec, period=50)
+    agent = detect_and_restart(base, forcing=0.5, **QUIET)
+    assert (base.off_policy, agent.off_policy, lin_ucb(base.spec, radius=0.1).off_policy) == (
+        False,
+        False,
+        True,
+    )
+    forced = 0
+    for one in play(agent, environment, 20):
+        before, after = one.before.base.cross.copy(), one.carry.state.base.cross
+        assert np.array_equal(before, after) == bool(one.plan.drawn.forced)
+        forced += bool(one.plan.drawn.forced)
+    assert 4 < forced < 16
+
+
+def test_with_a_window_kept_it_goes_on_as_a_base_that_saw_the_window_alone():
+    """The shortest window in which the change shows, of the lengths 1, 2, 4, …, since its last beginning."""
+    environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
+    base = lin_ucb(environment.spec, noise_scale=0.1)
+    told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.1)
+    agent = detect_and_restart(base, keep="window", **told)
+    played = [copy.deepcopy(one) for one in play(agent, environment, 80)]
+    (at,) = (t for t, one in enumerate(played) if one.carry.state.alarm)
+    bare = [copy.deepcopy(one) for one in play(detect_and_restart(base, **told), environment, 80)]
+    assert [bool(one.carry.state.alarm) for one in bare][: at + 1] == [False] * at + [True]
+    last = played[at]
+    _, found = agent.test.observe(
+        last.before.test, last.features, last.episode, last.plan.drawn.forced, last.plan.drawn.place
+    )
+    length = (at % 2 ** int(np.argmax(found.windows))) + 1
+    state = base.init(last.features)
+    for one in played[at + 1 - length : at + 1]:
+        state = base.update(state, one.features, one.plan, one.episode)
+    np.testing.assert_allclose(last.carry.state.base.gram, state.gram, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(last.carry.state.base.cross, state.cross, rtol=0, atol=1e-8)
+    assert 0 < last.carry.state.base.tick == length
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_next_to_no_noise_and_a_ridge_that_rounding_would_swallow_raise_no_false_alarm(dtype):
+    """One arm all the time, then others, and a parameter that flips after 500 rounds."""
+    test, shown = EllipsoidTest(10, noise_scale=1e-8, ridge=1e-16), FeatureTable(CIRCLE.astype(dtype))
+    state, found = test.init(dw.Spec.bandit(dim=2, num_arms=12), shown.values), []
+    for t in range(504):
+        arm = 1 if t < 300 else t % 12
+        x = shown.values[[arm]]
+        reward = x[:, 0] * dtype(0.8 if t < 500 else -0.8)
+        episode: Any = EPISODE._replace(features=x, rewards=reward, actions=np.array([arm]))
+        state, (alarm, _, _) = test.observe(state, shown, episode, np.asarray(False), np.asarray(0))
+        assert state.gram.dtype == dtype
+        found += [t] * bool(alarm)
+    assert min(found, default=0) >= 500
 
 
 def test_the_means_test_is_its_definition():
@@ -112,7 +224,7 @@ def test_the_means_test_is_its_definition():
         shown = FeatureTable(np.eye(2))
         taken = covering_rows(shown.values, None)[place]
         episode: Any = copy.copy(EPISODE)._replace(rewards=np.array([reward]), actions=np.array([taken]))
-        state, alarm = test.observe(state, shown, episode, forced, place)
+        state, (alarm, _, _) = test.observe(state, shown, episode, forced, place)
         if forced:
             plays[t % 2].append(reward)
         share = 6 * 0.5 / (np.pi**2 * epoch**2 * 2)
@@ -162,14 +274,15 @@ def test_the_ellipsoid_test_is_its_definition(problem):
             loop.restart()
             alarms += 1
         else:
+            before = [loop.past[:start] for start in loop.starts]
             windows = [loop.past[start:] for start in loop.starts]
-            for level, samples in enumerate([*windows, loop.past]):
+            for level, samples in enumerate([*before, *windows, loop.past]):
                 for h in range(spec.horizon):
                     np.testing.assert_allclose(
                         state.test.gram[level, h], loop.gram(samples, h), rtol=0, atol=1e-8
                     )
         assert state.test.order.tolist() == loop.orders
-        assert state.age == len(loop.past)
+        assert state.test.age == len(loop.past)
     assert alarms >= 1
 
 
@@ -189,7 +302,7 @@ def test_after_an_alarm_everything_but_the_orders_begins_anew():
     for one, other in zip(jax.tree.leaves(state.base), jax.tree.leaves(fresh.base), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(state.test.gram, fresh.test.gram)
-    assert (state.epoch, state.age) == (1, 0)
+    assert (state.epoch, state.test.age) == (1, 0)
     assert state.test.order.min() > played[at - 1].carry.state.test.order.max()
 
 

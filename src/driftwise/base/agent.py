@@ -36,6 +36,11 @@ class Agent(ABC):
         return True
 
     @property
+    def off_policy(self) -> bool:
+        """Whether it may learn from any play, and not only from those that its plan drew."""
+        return True
+
+    @property
     def reward_range(self) -> tuple[float, float]:
         """The least and the largest reward that its model knows of."""
         return -math.inf, math.inf
@@ -115,6 +120,10 @@ class Wrapper(Agent):
     @property
     def optimistic(self) -> bool:
         return self.base.optimistic
+
+    @property
+    def off_policy(self) -> bool:
+        return self.base.off_policy
 
     @property
     def reward_range(self) -> tuple[float, float]:

@@ -39,6 +39,7 @@ class Backend(NamedTuple):
     identity: Callable[[int, Any], Array]
     repeat_while: Callable[..., Any]
     over_stacked: Callable[..., Any]
+    over_states: Callable[..., Any]
 
 
 def namespace(array: Array) -> Any:
@@ -137,6 +138,11 @@ def over_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any,
     return _backend(like).over_stacked(function, stacked, states)
 
 
+def over_states(function: Callable[[Any], Any], states: Any, num: int, like: Array) -> Any:
+    """`function(state)` of so many states that are stacked as one; trees `[num, ...]`."""
+    return _backend(like).over_states(function, states, num)
+
+
 def after(array: Array, other: Array) -> Array:
     """`array`, matrices to be factorised, but not before `other` is there (of a shape that broadcasts to it).
 
@@ -170,6 +176,12 @@ def where_tree(condition: Array, first: Any, second: Any) -> Any:
     if isinstance(condition, np.bool):
         return first if condition else second
     return map_tree(lambda one, other: namespace(other).where(condition, one, other), first, second)
+
+
+def over_rows(leading: Array, arrays: Array) -> Array:
+    """An array over the first axes of others, with axes of one for the rest of theirs."""
+    shape = (*leading.shape, *[1] * (arrays.ndim - leading.ndim))
+    return namespace(leading).reshape(leading, shape)
 
 
 def write(buffer: Array, index: Any, value: Array) -> Array:
@@ -226,6 +238,11 @@ def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any) 
     return map_tree(lambda *leaves: np.stack(leaves), *made)
 
 
+def _each_state(function: Callable[[Any], Any], states: Any, num: int) -> Any:
+    made = [function(map_tree(operator.itemgetter(j), states)) for j in range(num)]
+    return map_tree(lambda *leaves: np.stack(leaves), *made)
+
+
 BACKENDS: dict[str, Backend] = {
     "numpy": Backend(
         scan=_scan_loop,
@@ -240,5 +257,6 @@ BACKENDS: dict[str, Backend] = {
         identity=_identity,
         repeat_while=_while_loop,
         over_stacked=_one_by_one,
+        over_states=_each_state,
     )
 }

@@ -17,16 +17,28 @@ from driftwise.parts.detectors import GlrState, split_ratios
 from driftwise.parts.regression import quadratic
 from driftwise.theory.confidence import ellipsoid_radius
 
-FOREVER = 1 << 62  # rounds
 COIN = 0.5  # the noise of what is 0 or 1
+
+
+class Finding(NamedTuple):
+    """What a test says of an episode."""
+
+    alarm: Array  # whether there was a change
+    windows: Array  # [W] whether it shows in each window that the test looks at, from the shortest on
+    over: Array  # [W] whether the window ends with this episode, and another begins
 
 
 class ChangeTest(ABC):
     """Watches whole episodes, says what should be played to find changes, and when there was one."""
 
+    @property
+    def num_windows(self) -> int:
+        """W."""
+        return 0
+
     @abstractmethod
     def num_places(self, spec: Spec) -> int:
-        """How many episodes in a row are played by force; each of them is a place."""
+        """How many things there are to play by force; each of them is a place."""
 
     @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:
@@ -36,14 +48,14 @@ class ChangeTest(ABC):
         """
 
     @abstractmethod
-    def worth(self, state: Any, features: FeatureTable, place: Array) -> Array:
-        """How much every pair has to teach, `[H, N]`: by force the best are played."""
+    def worth(self, state: Any, features: FeatureTable) -> Array:
+        """How much every pair has to teach at each place, `[P, H, N]`: by force the best are played."""
 
     @abstractmethod
     def observe(
         self, state: Any, features: FeatureTable, episode: Episode, forced: Array, place: Array
-    ) -> tuple[Any, Array]:
-        """The state after an episode, and whether it is an alarm. What it is given stays as it is."""
+    ) -> tuple[Any, Finding]:
+        """The state after an episode, and what it shows. What it is given stays as it is."""
 
 
 class MeansState(NamedTuple):
@@ -83,16 +95,18 @@ class MeansTest(ChangeTest):
         sums, counts = xp.zeros((spec.dim, self.window), dtype=like.dtype), xp.zeros(spec.dim, dtype=xp.int64)
         return MeansState(GlrState(sums, none, counts), xp.asarray(1, dtype=xp.int64))
 
-    def worth(self, state: MeansState, features: FeatureTable, place: Array) -> Array:
+    def worth(self, state: MeansState, features: FeatureTable) -> Array:
         xp, rows = namespace(features.values), features.values
-        return xp.astype(xp.arange(len(rows)) == _asked(features, place), rows.dtype)[None]
+        cover = covering_rows(rows, features.present)
+        return xp.astype(xp.arange(len(rows)) == cover[:, None, None], rows.dtype)
 
     def observe(
         self, state: MeansState, features: FeatureTable, episode: Episode, forced: Array, place: Array
-    ) -> tuple[MeansState, Array]:
+    ) -> tuple[MeansState, Finding]:
         xp, dtype, dim = namespace(state.epoch), state.arms.total.dtype, len(state.arms.total)
         num_arms = len(features.values) if features.present is None else xp.sum(features.present)
-        forced = forced & (num_arms > 1) & (episode.actions[0] == _asked(features, place))
+        asked = covering_rows(features.values, features.present)[place]
+        forced = forced & (num_arms > 1) & (episode.actions[0] == asked)
         before = GlrState(*(each[place] for each in state.arms))
         seen, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
         splits, plays, epoch = (
@@ -106,36 +120,49 @@ class MeansTest(ChangeTest):
             xp.where(here, seen.total, state.arms.total),
             xp.where(here, seen.count, state.arms.count),
         )
-        return state._replace(arms=arms), alarm
-
-
-def _asked(features: FeatureTable, place: Array) -> Array:
-    """The arm that is played at a place."""
-    return covering_rows(features.values, features.present)[place]
+        none = xp.zeros(0, dtype=bool)
+        return state._replace(arms=arms), Finding(alarm, none, none)
 
 
 class EllipsoidState(NamedTuple):
-    """Regressions over windows of doubling lengths, the last over all since the restart."""
+    """Regressions on what came before each of L windows, on the windows, and on all since the restart."""
 
-    gram: Array  # [L, H, d, d]
-    cross: Array  # [L, H, d, 1+J]
-    order: Array  # [L] the how-manieth regression it is
+    gram: Array  # [2L+1, H, d, d]
+    cross: Array  # [2L+1, H, d, 1+J]
+    order: Array  # [L+1] the how-manieth regression a window is, and all
     begun: Array  # how many there were
     age: Array  # episodes since the restart
     ridge: Array
+    inverse: Array  # [H, d, d] of the gram of all
 
     def again(self) -> EllipsoidState:
-        return self.anew(self.order >= 0)._replace(age=0 * self.age)
+        xp, ridge = namespace(self.gram), self.ridge * identity_like(self.gram)
+        orders = self.begun + xp.cumulative_sum(xp.ones_like(self.order))
+        return EllipsoidState(
+            0 * self.gram + ridge,
+            0 * self.cross,
+            orders,
+            orders[-1],
+            0 * self.age,
+            self.ridge,
+            0 * self.inverse + ridge / self.ridge**2,
+        )
 
     def anew(self, over: Array) -> EllipsoidState:
-        """The state in which the regressions that are `over` have begun again."""
-        xp = namespace(self.gram)
+        """The state in which windows `[L]` that are `over` have begun again, after all that came before."""
+        xp, num = namespace(self.gram), len(over)
         begins = xp.astype(over, xp.int64)
-        ridge = self.ridge * identity_like(self.gram)
+        orders = xp.where(over, self.begun + xp.cumulative_sum(begins), self.order[:-1])
+
+        def moved(sums: Array, nothing: Array) -> Array:
+            here, all_of_them = over[:, None, None, None], sums[-1:]
+            before = xp.where(here, all_of_them, sums[:num])
+            return xp.concat([before, xp.where(here, nothing, sums[num:-1]), all_of_them])
+
         return self._replace(
-            gram=xp.where(over[:, None, None, None], ridge, self.gram),
-            cross=xp.where(over[:, None, None, None], 0.0, self.cross),
-            order=xp.where(over, self.begun + xp.cumulative_sum(begins), self.order),
+            gram=moved(self.gram, self.ridge * identity_like(self.gram)),
+            cross=moved(self.cross, xp.zeros_like(self.ridge)),
+            order=xp.concat([orders, self.order[-1:]]),
             begun=self.begun + xp.sum(begins),
         )
 
@@ -156,6 +183,10 @@ class EllipsoidTest(ChangeTest):
 
     In an MDP every step has its own, for the reward and for `num_functions` functions of the next state with
     values 0 and 1, drawn once: each has its share of $\delta$. Pairs take the place of arms.
+
+    Any $\lambda$ keeps the promise, but for rounding: an inverse errs by $\varepsilon N^2/\lambda^2$ of what
+    an unknown direction is worth, with the precision's $\varepsilon$ and sums over $N = 2^L$ episodes. So
+    $\lambda$ is raised to $\sqrt\varepsilon N$ where it is below.
     """
 
     num_levels: int = count()
@@ -168,33 +199,43 @@ class EllipsoidTest(ChangeTest):
     def num_places(self, spec: Spec) -> int:
         return 1
 
+    @property
+    def num_windows(self) -> int:
+        return self.num_levels
+
     def init(self, spec: Spec, like: Array) -> EllipsoidState:
-        xp, lead = namespace(like), (self.num_levels + 1, spec.horizon, spec.dim)
+        xp, lead = namespace(like), (2 * self.num_levels + 1, spec.horizon, spec.dim)
         num_targets = 1 + (self.num_functions if spec.horizon > 1 else 0)
+        least = math.sqrt(np.finfo(like.dtype).eps) * 2**self.num_levels
+        none, ridge = xp.asarray(0, dtype=xp.int64), xp.asarray(self.ridge, dtype=like.dtype)
         return EllipsoidState(
             gram=xp.zeros((*lead, spec.dim), dtype=like.dtype),
             cross=xp.zeros((*lead, num_targets), dtype=like.dtype),
             order=xp.zeros(self.num_levels + 1, dtype=xp.int64),
-            begun=xp.asarray(0, dtype=xp.int64),
-            age=xp.asarray(0, dtype=xp.int64),
-            ridge=xp.asarray(self.ridge, dtype=like.dtype),
+            begun=none,
+            age=none,
+            ridge=xp.where(ridge < least, least, ridge),
+            inverse=xp.zeros((spec.horizon, spec.dim, spec.dim), dtype=like.dtype),
         ).again()
 
-    def worth(self, state: EllipsoidState, features: FeatureTable, place: Array) -> Array:
-        return quadratic(features, spd_inverse(state.gram[-1]))
+    def worth(self, state: EllipsoidState, features: FeatureTable) -> Array:
+        return quadratic(features, state.inverse)[None]
 
     def observe(
         self, state: EllipsoidState, features: FeatureTable, episode: Episode, forced: Array, place: Array
-    ) -> tuple[EllipsoidState, Array]:
+    ) -> tuple[EllipsoidState, Finding]:
         xp, phi = namespace(state.gram), episode.features
         targets = self._targets(episode, state.cross.shape[-1] - 1)
+        goes_on = xp.astype(xp.arange(2 * self.num_levels + 1) >= self.num_levels, phi.dtype)
+        goes_on = goes_on[:, None, None, None]  # what came before a window stays as it is
         learnt = state._replace(
-            gram=state.gram + phi[:, :, None] * phi[:, None, :],
-            cross=state.cross + phi[:, :, None] * targets[:, None, :],
+            gram=state.gram + goes_on * phi[:, :, None] * phi[:, None, :],
+            cross=state.cross + goes_on * phi[:, :, None] * targets[:, None, :],
             age=state.age + 1,
         )
-        lengths = xp.asarray([*(1 << j for j in range(self.num_levels)), FOREVER])
-        return learnt.anew(learnt.age % lengths == 0), self._excluded(learnt, features)
+        over = learnt.age % xp.asarray([1 << j for j in range(self.num_levels)]) == 0
+        excluded, inverse = self._excluded(learnt, features)
+        return learnt._replace(inverse=inverse).anew(over), Finding(xp.any(excluded), excluded, over)
 
     def _targets(self, episode: Episode, num_functions: int) -> Array:
         """`(r, f(s'))` of every step, `[H, 1+J]`; nothing is known of what follows the last."""
@@ -207,19 +248,22 @@ class EllipsoidTest(ChangeTest):
         values = xp.astype(luck >> xp.uint32(31), dtype)
         return xp.concat([rewards, xp.concat([values[:-1], 0 * values[:1]])], axis=-1)
 
-    def _excluded(self, state: EllipsoidState, features: FeatureTable) -> Array:
-        """Whether a window and its prefix have no parameter in common, by the value of some row."""
-        xp, dtype, (gram, cross, order) = namespace(state.gram), state.gram.dtype, state[:3]
-        prefix = gram[-1] - gram[:-1] + state.ridge * identity_like(gram)
-        both = xp.concat([prefix, gram[:-1]])  # [2L, H, d, d]
-        roots = xp.linalg.diagonal(spd_root(both))
-        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(state.ridge)
-        inverse = spd_inverse(after(both, information[..., None, None]))
+    def _excluded(self, state: EllipsoidState, features: FeatureTable) -> tuple[Array, Array]:
+        """Whether each window and what was before it have no parameter in common, by the value of some row.
 
-        orders = xp.concat([xp.broadcast_to(order[-1:], order[:-1].shape), order[:-1]])
+        Also the inverse of the gram of all.
+        """
+        xp, dtype, num = namespace(state.gram), state.gram.dtype, self.num_levels
+        roots = xp.linalg.diagonal(spd_root(state.gram))
+        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(state.ridge)
+        inverses = spd_inverse(after(state.gram, information[..., None, None]))
+        inverse, information, cross = inverses[:-1], information[:-1], state.cross[:-1]  # [2L, H, ...]
+
+        whole = xp.broadcast_to(state.order[-1:], (num,))
+        orders = xp.concat([whole, state.order[:-1]])
         num_targets = cross.shape[-1]
-        shares = math.pi**2 / 6 * gram.shape[1] * num_targets
-        failure = math.log(shares) + 2 * xp.log(xp.astype(orders, dtype)) - _log(self.delta, gram)
+        shares = math.pi**2 / 6 * cross.shape[1] * num_targets
+        failure = math.log(shares) + 2 * xp.log(xp.astype(orders, dtype)) - _log(self.delta, cross)
         noise = xp.where(xp.arange(num_targets) == 0, self.noise_scale, COIN)
         radius = ellipsoid_radius(
             information[..., None],
@@ -231,9 +275,10 @@ class EllipsoidTest(ChangeTest):
         )  # [2L, H, 1+J]
         squared = quadratic(features, inverse)
         widths = radius[..., None] * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))[:, :, None, :]
-        theta = inverse @ xp.concat([cross[-1] - cross[:-1], cross[:-1]])  # [2L, H, d, 1+J]
-        gaps = xp.matrix_transpose(theta[: self.num_levels] - theta[self.num_levels :]) @ features.values.T
-        return xp.any(abs(gaps) > widths[: self.num_levels] + widths[self.num_levels :])
+        theta = inverse @ cross  # [2L, H, d, 1+J]
+        gaps = xp.matrix_transpose(theta[:num] - theta[num:]) @ features.values.T
+        excluded = xp.any(abs(gaps) > widths[:num] + widths[num:], axis=(1, 2, 3))
+        return excluded, inverses[-1]
 
 
 def _log(value: Numeric, like: Array) -> Array:

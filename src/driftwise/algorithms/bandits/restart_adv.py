@@ -45,6 +45,10 @@ class AdversarialLinear(Agent):
         return False
 
     @property
+    def off_policy(self) -> bool:
+        return False  # a reward counts for more the less its chance was
+
+    @property
     def reward_range(self) -> tuple[float, float]:
         most = float(np.max(self.reward_bound))
         return -most, most

@@ -59,6 +59,10 @@ class OccupancyDescent(Agent):
     def optimistic(self) -> bool:
         return False
 
+    @property
+    def off_policy(self) -> bool:
+        return False  # a reward counts for more the less its chance was
+
     def init(self, features: FeatureTable) -> DescentState:
         xp, dtype = namespace(features.values), features.values.dtype
         zero = xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.bandits.agent import require_bandit
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent, Wrapper
-from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.part import member, number, part
+from driftwise.base.arrays import after, map_tree, namespace, over_rows, over_states, where_tree
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
-from driftwise.base.validation import require_count, require_numeric
+from driftwise.base.validation import ArgumentError, require_count, require_numeric
 from driftwise.parts.change_tests import ChangeTest, EllipsoidTest, MeansTest
 from driftwise.parts.exploration import greedy_policy
+
+FORCE = 2  # where it is drawn whether an episode is forced, below the key of its plan
 
 
 class Draw(NamedTuple):
@@ -24,6 +27,7 @@ class Draw(NamedTuple):
     forced: Array
     place: Array
     epoch: Array
+    chances: Array  # [H, S, A] the policy before the draw
     inner: Any  # the base's own
 
 
@@ -31,9 +35,9 @@ class DetectingState(NamedTuple):
     """States of the base and of the test."""
 
     base: Any
+    since: Any  # states of bases that began with each window, leaves `[W, ...]`; None where nothing is kept
     test: Any
     epoch: Array  # how often it has begun anew
-    age: Array  # episodes learnt from since then
     alarm: Array  # 1 if the last episode was one, else 0
 
 
@@ -41,56 +45,97 @@ class DetectingState(NamedTuple):
 class DetectAndRestart(Wrapper):
     r"""`base`, which forgets everything whenever `test` finds a change, and plays now and then for the test.
 
-    In epoch $k$ the share is $\alpha_k = \min\{1, \alpha\sqrt k\}$ with $\alpha$ = `forcing`: of every
-    $\lceil m/\alpha_k\rceil$ episodes the first $m$, a place of the test each, are played by force, and the
-    pair that is worth most to the test is taken in every state. The base learns from them, too.
+    In epoch $k$ an episode is played by force with probability $\alpha_k = \min\{1, \alpha\sqrt k\}$, where
+    $\alpha$ = `forcing`, drawn for each: at one of the places of the test, all alike, the pair that is worth
+    most to the test is taken in every state. The base learns from it, too, unless it weighs what it sees by
+    the chance of its own policy: then it learns from its own plays alone.
 
     An episode that was planned before the last alarm still teaches the base, but does not count for the test.
+
+    `keep="window"` begins anew with what was learnt in the shortest window in which the change shows, by a
+    copy of the base that began with it. That is for tests that look at windows.
     """
 
     base: Agent = member(Agent)
     test: ChangeTest = member(ChangeTest)
     forcing: Numeric = number(at_least=0, at_most=1)
+    keep: Literal["nothing", "window"] = choice("nothing", "window", default="nothing")
+
+    def __post_init__(self) -> None:
+        if self.keep == "window" and not self.test.num_windows:
+            raise ArgumentError("keep", "be 'nothing' for a test without windows", self.keep)
 
     def init(self, features: FeatureTable) -> DetectingState:
         xp, like = namespace(features.values), features.values
-        none = xp.asarray(0, dtype=xp.int64)
-        alarm = xp.zeros((), dtype=like.dtype)
-        return DetectingState(self.base.init(features), self.test.init(self.spec, like), none, none, alarm)
+        none, alarm = xp.asarray(0, dtype=xp.int64), xp.zeros((), dtype=like.dtype)
+        fresh, test = self.base.init(features), self.test.init(self.spec, like)
+        since = map_tree(self._in_every_window, fresh) if self.keep == "window" else None
+        return DetectingState(fresh, since, test, none, alarm)
+
+    def _in_every_window(self, leaf: Array) -> Array:
+        xp = namespace(leaf)
+        return xp.stack([leaf] * self.test.num_windows)
 
     def plan(self, state: DetectingState, features: FeatureTable, key: Key) -> Plan:
         xp, plan = namespace(state.alarm), self.base.plan(state.base, features, key)
-        forced, place = self.place(state)
-        worth = self.test.worth(state.test, features, place)
+        worth = self.test.worth(state.test, features)
         if features.present is not None:
             worth = xp.where(features.present, worth, -xp.inf)
-        policy = xp.where(forced, greedy_policy(worth.reshape(plan.policy.shape)), plan.policy)
-        return plan._replace(policy=policy, drawn=Draw(forced, place, state.epoch, plan.drawn))
+        by_force = greedy_policy(worth.reshape(len(worth), *plan.policy.shape))
+        share = self.share(state)
+        forced, place = self.turn(share, len(worth), key)
+        chances = share * xp.mean(by_force, axis=0) + (1 - share) * plan.policy
+        policy = xp.where(forced, by_force[place], plan.policy)
+        return plan._replace(policy=policy, drawn=Draw(forced, place, state.epoch, chances, plan.drawn))
 
-    def place(self, state: DetectingState) -> tuple[Array, Array]:
-        """Whether the next episode is played by force, and at which place."""
-        xp, dtype, num = namespace(state.alarm), state.alarm.dtype, self.test.num_places(self.spec)
-        growth = xp.sqrt(xp.astype(state.epoch + 1, dtype))
-        share = xp.minimum(self.forcing * growth, xp.ones_like(growth))
-        some = share > 0
-        cycle = xp.astype(xp.ceil(num / xp.where(some, share, 1.0)), xp.int64)
-        turn = state.age % cycle
-        return some & (turn < num), xp.minimum(turn, xp.asarray(num - 1))
+    def share(self, state: DetectingState) -> Array:
+        """The probability that the next episode is played by force."""
+        xp = namespace(state.alarm)
+        growth = xp.sqrt(xp.astype(state.epoch + 1, state.alarm.dtype))
+        return xp.minimum(self.forcing * growth, xp.ones_like(growth))
+
+    def turn(self, share: Array, num_places: int, key: Key) -> tuple[Array, Array]:
+        """Whether an episode is played by force, which has that probability, and at which place."""
+        xp = namespace(share)
+        chance = uniform(fold(key, FORCE), 1, share.dtype)[0]
+        forced = chance < share
+        place = xp.floor(num_places * chance / xp.where(forced, share, 1.0))
+        return forced, xp.minimum(xp.astype(place, xp.int64), xp.asarray(num_places - 1))
+
+    def chances(self, plan: Plan, key: Key) -> Array:
+        draw: Draw = plan.drawn
+        return draw.chances[0, 0]
 
     def update(
         self, state: DetectingState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> DetectingState:
         draw: Draw = plan.drawn
         xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
-        seen, changed = self.test.observe(state.test, features, episode, draw.forced, draw.place)
-        test, alarm = where_tree(counts, seen, state.test), changed & counts
-        base = self.base.update(state.base, features, plan._replace(drawn=draw.inner), episode)
+        seen, found = self.test.observe(state.test, features, episode, draw.forced, draw.place)
+        test, alarm = where_tree(counts, seen, state.test), found.alarm & counts
+        ones = xp.ones_like(state.alarm)
+        # On CPUs the base may factorise matrices, as the test does: one after the other.
+        later = episode._replace(features=after(episode.features, xp.where(alarm, ones, 0 * ones)))
+
+        def learnt(base: Any) -> Any:
+            kept = base if self.base.off_policy else map_tree(lambda leaf: xp.asarray(leaf, copy=True), base)
+            taught = self.base.update(base, features, plan._replace(drawn=draw.inner), later)
+            return taught if self.base.off_policy else where_tree(draw.forced, kept, taught)
+
+        base, start, since = learnt(state.base), self.base.init(features), state.since
+        if since is not None:
+            since = over_states(learnt, since, self.test.num_windows, episode.rewards)
+            shortest = xp.argmax(found.windows)
+            over = alarm | (found.over & counts)
+            fresh = map_tree(self._in_every_window, start)
+            start = map_tree(lambda leaf: leaf[shortest], since)
+            since = map_tree(lambda new, leaf: xp.where(over_rows(over, leaf), new, leaf), fresh, since)
         return DetectingState(
-            base=where_tree(alarm, self.base.init(features), base),
+            base=where_tree(alarm, start, base),
+            since=since,
             test=where_tree(alarm, test.again(), test),
             epoch=state.epoch + alarm,
-            age=xp.where(alarm, 0, state.age + 1),
-            alarm=xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm)),
+            alarm=xp.where(alarm, ones, 0 * ones),
         )
 
     def diagnostics(self, state: DetectingState) -> dict[str, Array]:
@@ -122,14 +167,15 @@ def detect_and_restart(
     delta: Numeric = 0.05,
     ridge: Numeric | None = None,
     forcing: Numeric | None = None,
+    keep: Literal["nothing", "window"] = "nothing",
     num_functions: int = 4,
 ) -> DetectAndRestart:
     r"""An agent that begins anew when what it sees now and what it saw before cannot have one parameter.
 
     Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
     `driftwise.parts.change_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
-    probability $1-\delta$, whatever the base plays. A share of the episodes, $\alpha\sqrt k$ after $k-1$
-    alarms, goes to pairs of which least is known, so that changes are found where the base does not look.
+    probability $1-\delta$, whatever the base plays. An episode goes to pairs of which least is known with
+    probability $\alpha\sqrt k$ after $k-1$ alarms, so that changes are found where the base does not look.
 
     ```python
     base = lin_ucb(spec, noise_scale=0.3)
@@ -144,6 +190,9 @@ def detect_and_restart(
       delta: $\delta$, the chance of a false alarm in the whole run.
       ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
+      keep: `"window"` begins anew with what was learnt in the shortest window in which the change shows: less
+        is lost, and what is kept of before the change, if the window began then, is never thrown away. It
+        takes a copy of the base for each length of window.
       num_functions: of next states that an MDP's transitions are tested by.
 
     The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
@@ -161,7 +210,7 @@ def detect_and_restart(
         ridge = (noise / bound) ** 2
     levels = require_count("num_episodes", num_episodes).bit_length()
     test = EllipsoidTest(levels, noise_scale, norm_bound, delta, ridge, num_functions)
-    return DetectAndRestart(base, test, _forcing(spec.dim, num_episodes, forcing))
+    return DetectAndRestart(base, test, _forcing(spec.dim, num_episodes, forcing), keep)
 
 
 @register(
@@ -192,7 +241,8 @@ def covering_restart(
       num_episodes: $K$, which `forcing` follows from.
       noise_scale: $\sigma$ of rewards.
       delta: $\delta$, the chance of a false alarm, ever.
-      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a share of $\alpha\sqrt k$ is forced.
+      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
+        $\alpha\sqrt k$, and each of the $d$ arms is as likely.
       window: the newest forced plays of an arm among which a split is looked for.
 
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector

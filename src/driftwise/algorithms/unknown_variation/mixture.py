@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
-from driftwise.base.arrays import map_tree, namespace, over_stacked
+from driftwise.base.arrays import map_tree, namespace, over_rows, over_stacked
 from driftwise.base.part import at, choice, member, numbers, part
 from driftwise.base.random import choose, fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
@@ -220,12 +220,6 @@ def overall(log_weights: Array) -> Array:
     """Weights `[J]`, means over steps where each step has its own."""
     xp = namespace(log_weights)
     return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)
-
-
-def over_rows(leading: Array, arrays: Array) -> Array:
-    """An array over the first axes of others, with axes of one for the rest of theirs."""
-    shape = (*leading.shape, *[1] * (arrays.ndim - leading.ndim))
-    return namespace(leading).reshape(leading, shape)
 
 
 def constant_weights(features: FeatureTable, reward: Array) -> Array:

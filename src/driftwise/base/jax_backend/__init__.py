@@ -44,4 +44,5 @@ BACKENDS["jax.numpy"] = Backend(
     identity=lambda size, dtype: jnp.eye(size, dtype=dtype),
     repeat_while=jax.lax.while_loop,
     over_stacked=lambda function, stacked, states: jax.vmap(function)(stacked, states),
+    over_states=lambda function, states, num: jax.vmap(function)(states),
 )
