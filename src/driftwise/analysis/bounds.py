@@ -128,7 +128,7 @@ def _first(bound: Bound, setting: Setting) -> Cell:
 
 def _evaluated(setting: Setting, problem: Problem, *, rate_only: bool) -> list[Evaluation]:
     wanted = (each for each in BOUNDS.values() if (each.problem, each.rate_only) == (problem, rate_only))
-    return [bound.evaluate(setting) for bound in wanted]
+    return [bound.evaluate(setting) for bound in wanted if bound.is_about(setting)]
 
 
 def _blocks(setting: Setting, problem: Problem) -> dict[str, int]:

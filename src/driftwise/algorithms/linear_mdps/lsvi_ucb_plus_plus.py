@@ -192,7 +192,6 @@ def tuning(
     tunes=("radius", "lower_radius", "squares_radius", "ridge", "reward_radius"),
     forgetting="none",
     exploration="UCB, samples weighted by variance",
-    bound="d H^(3/2) K^(1/2), stationary",
     paper="He, Zhao, Zhou & Gu 2023",
 )
 def lsvi_ucb_plus_plus(

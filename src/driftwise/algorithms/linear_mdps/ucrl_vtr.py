@@ -62,7 +62,6 @@ def tuning(
     tunes=("radius", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB on a mixture of known kernels; rewards are known",
-    bound="J H^(3/2) T^(1/2) for J known kernels, T = HK, stationary",
     paper="Ayoub, Jia, Szepesvári, Wang & Yang 2020",
 )
 def ucrl_vtr(
@@ -96,13 +95,12 @@ def ucrl_vtr(
       rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
     Reference: Ayoub, Jia, Szepesvári, Wang & Yang, "Model-Based Reinforcement Learning with Value-Targeted
-    Regression", ICML 2020, Algorithm 1, for linear mixtures.
+    Regression", ICML 2020, Algorithm 3 of the supplement, for linear mixtures: each pair has the mixture of
+    the confidence set that is best for it, which adds the bonus above. Algorithm 1 plans with one for all.
 
-    Deviations from the paper: it plans with one mixture, the best of the confidence set; here each pair has
-    its own best, which adds the bonus above. That needs one pass, and is as optimistic or more. Each step has
-    its own mixture. Values are divided by $H$ and kernels by $\sqrt J$, so that $\lambda$ and $\beta$ have no
-    units. Where several actions reach the clip, the one with the largest unclipped index acts; other ties are
-    broken at random.
+    Deviations from the paper: each step has its own mixture. Values are divided by $H$ and kernels by
+    $\sqrt J$, so that $\lambda$ and $\beta$ have no units. Where several actions reach the clip, the one with
+    the largest unclipped index acts; other ties are broken at random.
     Forgetting is ours.
     """
     return ValueTargeted(spec, chosen_forgetting(**forgetting), radius, ridge, clip)

@@ -54,7 +54,6 @@ def tuning(
     tunes=("radius", "variance_radius", "squares_radius", "ridge", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB on a mixture of known kernels, samples weighted by variance; rewards are known",
-    bound="(J^2 H^2 + J H^3)^(1/2) T^(1/2) for J known kernels, T = HK, stationary",
     paper="Zhou, Gu & Szepesvári 2021",
 )
 def ucrl_vtr_plus(

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
-Problem = Literal["linear bandit", "linear MDP"]
+Problem = Literal["linear bandit", "linear MDP", "linear mixture MDP"]
 Status = Literal["proven", "corrected", "withdrawn", "ours"]
 LONGEST_RUN = 10**18
 STEP = 1.05  # between the lengths of run that are tried
@@ -29,7 +29,8 @@ class Setting:
 
     For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
     `ridge` is $\lambda$, or `None` for the one that the bound was tuned with. `mu_bound` is
-    $C_\mu \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$.
+    $C_\mu \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$. In a linear mixture MDP
+    `dim` is the number of known kernels.
     """
 
     dim: int
@@ -184,6 +185,10 @@ class Bound:
         """The rate in one line, `d^(3/2) H^2 K^(1/2), stationary`."""
         words = ["stationary" * (not self.exponents.variation), "ours" * (self.status == "ours")]
         return ", ".join(each for each in (str(self.exponents), self.assumes, *words, self.caveat) if each)
+
+    def is_about(self, setting: Setting) -> bool:
+        """Whether it says anything of such a run: a rate without Δ is about what does not vary."""
+        return not (self.rate_only and setting.variation > 0 and not self.exponents.variation)
 
     def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
         """All terms, at the memory of the bound's tuning or at another one."""

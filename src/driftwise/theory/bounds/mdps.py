@@ -1,4 +1,4 @@
-"""Bounds for linear MDPs."""
+"""Bounds for linear MDPs, and for mixtures of known kernels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from driftwise.theory.tuning import RateTuning, opt_wlsvi_rate, restart_period, 
 
 PAPER = "Touati & Vincent 2020"
 ZHOU = "Zhou, Chen, Varshney & Jagmohan 2020, Nonstationary RL with Linear Function Approximation"
+VTR_PLUS = "Zhou, Gu & Szepesvári 2021"
 WEI = "Wei & Luo 2021, Theorem 2; powers of d and H by our reading of its assumption"
 
 
@@ -177,6 +178,50 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         problem="linear MDP",
         forgetting="any",
         source=f"{ZHOU}, minimax lower bound d^(2/3) H^(1/3) Δ^(1/3) T^(2/3), T = HK",
+        status="proven",
+        side="lower",
+    ),
+    rate_only(
+        exponents("1", "3/2", "0", "1/2"),
+        exponents("7", "8", "0", "0"),
+        name="lsvi_ucb_plus_plus",
+        algorithm="lsvi_ucb_plus_plus",
+        problem="linear MDP",
+        forgetting="none",
+        source="He, Zhao, Zhou & Gu 2023, Theorem 5.1; K ≥ d^12 H^13 before the first term leads",
+        status="proven",
+    ),
+    rate_only(
+        exponents("1", "2", "0", "1/2"),
+        name="ucrl_vtr",
+        algorithm="ucrl_vtr",
+        problem="linear mixture MDP",
+        forgetting="none",
+        source="Ayoub, Jia, Szepesvári, Wang & Yang 2020, Theorem 13 of the supplement, one mixture for all "
+        f"steps; {VTR_PLUS}, Remark 7, a mixture for each",
+        status="proven",
+        caveat="d known kernels",
+    ),
+    rate_only(
+        exponents("1", "3/2", "0", "1/2"),
+        exponents("1/2", "2", "0", "1/2"),
+        exponents("2", "3", "0", "0"),
+        exponents("3", "2", "0", "0"),
+        name="ucrl_vtr_plus",
+        algorithm="ucrl_vtr_plus",
+        problem="linear mixture MDP",
+        forgetting="none",
+        source=f"{VTR_PLUS}, Theorem 6; d ≥ H and HK ≥ d^4 H^2 + d^3 H^3 before the first term leads",
+        status="proven",
+        caveat="d known kernels",
+    ),
+    rate_only(
+        exponents("1", "3/2", "0", "1/2"),
+        name="lower_mixture",
+        algorithm="any",
+        problem="linear mixture MDP",
+        forgetting="any",
+        source=f"{VTR_PLUS}, Theorem 8, for d ≥ 4, H ≥ 3 and K ≥ (d-1)^2 H/2",
         status="proven",
         side="lower",
     ),
