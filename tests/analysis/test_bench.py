@@ -156,7 +156,7 @@ def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(kind, nam
         (["--agents", ","], "--agents must name at least one of"),
         (
             ["--with", "hurricane"],
-            "--with must be part of a scenario's name that adaptive_lin_ucb plays, got",
+            "--with must be part of a name in suite small that --agents play, got 'hurricane'",
         ),
         (["--engine", "dask"], "--engine must be one of processes, ray, got 'dask'"),
         (["--engine", "ray", "--workers", "2"], "--workers is for --engine processes, got 2 with"),

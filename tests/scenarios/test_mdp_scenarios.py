@@ -11,6 +11,8 @@ from driftwise.algorithms import build
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import LinearMdp, planning
 from driftwise.scenarios import MdpContext, Scenario, Trajectory, bandit_policy, mdp_policy, play_policy
+from driftwise.scenarios.contestants import FIELDS
+from driftwise.scenarios.problems import MDPS
 from driftwise.simulation.play import play
 
 ROUNDS = 60
@@ -41,6 +43,12 @@ class Recorded:
 def scenario(feedback: str = "at_once", start: str = "cold", **others: Any) -> Scenario:
     given: dict[str, Any] = {"problem": "mixture_mdp", "move": "abrupt_rare", **others}
     return Scenario(**given, feedback=feedback, start=start, rounds=ROUNDS)
+
+
+def told(feedback: str, start: str = "cold") -> Recorded:
+    policy = Recorded()
+    play_policy(lambda spec, seed: policy, scenario(feedback, start))
+    return policy
 
 
 def world(here: Scenario) -> LinearMdp:
@@ -85,6 +93,83 @@ def test_chance_is_worth_what_every_action_alike_is_worth():
     assert (
         [came for came, _ in policy.learnt] == [told.number for _, told in policy.learnt] == [*range(ROUNDS)]
     )
+
+
+def test_trajectories_come_late_or_never_and_are_otherwise_the_same():
+    at_once = [trajectory for _, trajectory in told("at_once").learnt]
+    delayed, lost = told("delayed").learnt, told("lost").learnt
+    assert [(came, late.number) for came, late in delayed] == [(t, t - 50) for t in range(50, ROUNDS)]
+    assert 15 <= len(lost) <= 45  # of 30 in the mean, by more than three deviations
+    assert all(came == kept.number for came, kept in lost)
+    for _, other in [*delayed, *lost]:
+        for first, second in zip(other.episode, at_once[other.number].episode, strict=True):
+            np.testing.assert_array_equal(first, second)
+
+
+def test_poison_mirrors_some_rewards_of_best_actions_alone():
+    clean, poisoned = (
+        [each.episode for _, each in told(feedback).learnt] for feedback in ("at_once", "poisoned")
+    )
+    environment, changed, best = world(scenario()), 0, 0
+    for t, (before, after) in enumerate(zip(clean, poisoned, strict=True)):
+        model = environment.model(t)
+        values = planning.optimal_values(environment.features, model)
+        q = planning.action_values(environment.features, model, values)
+        np.testing.assert_array_equal(before.actions, after.actions)
+        for h, (state, action) in enumerate(zip(before.states, before.actions, strict=True)):
+            is_best = q[h, state, action] >= values[h, state] - 1e-9
+            best += is_best
+            if before.rewards[h] != after.rewards[h]:
+                changed += 1
+                assert is_best
+                assert after.rewards[h] == 1 - before.rewards[h]
+    assert 0.15 * best < changed < 0.45 * best  # of 0.3 in the mean, by more than three deviations
+
+
+@pytest.mark.parametrize("name", ["adaptive_opt_wlsvi", "detect_and_restart", "ucrl_vtr"])
+def test_policies_of_ours_survive_a_restart_while_trajectories_are_on_their_way(name):
+    make = FIELDS["mdps"].policies[name]
+    cold, restarted = (
+        play_policy(make, Scenario("mixture_mdp", "gradual", feedback=feedback, start=start, rounds=60))
+        for feedback, start in [("delayed", "cold"), ("delayed", "restarted")]
+    )
+    assert cold.values.tobytes() == restarted.values.tobytes()
+
+
+def test_a_warm_start_has_episodes_that_do_not_count_before_the_same_moves():
+    warm, policy = scenario(start="warm"), Recorded()
+    played = play_policy(lambda spec, seed: policy, warm)
+    assert warm.changes == scenario().changes
+    assert len(policy.seen) == ROUNDS + ROUNDS // 5
+    assert len(played.values) == len(played.taken) == ROUNDS
+
+
+@pytest.mark.parametrize("problem", MDPS)
+def test_in_a_rotation_every_direction_of_the_features_pays_in_turn_and_transitions_stay(problem):
+    environment = world(scenario(problem=problem, move="rotating"))
+    assert len(environment.theta) == environment.spec.dim
+    assert (environment.mu == environment.mu[0]).all()
+    best = environment.theta[:, 0].argmax(axis=-1)
+    assert {*best.tolist()} == {*range(environment.spec.dim)}
+    anchors = environment.at(np.arange(ROUNDS)).argmax(axis=-1)
+    assert {*anchors.tolist()} == {*range(environment.spec.dim)}
+
+
+def test_one_direction_alone_moves_and_is_the_one_that_the_best_value_needs_most():
+    environment = world(scenario(problem="linear_mdp", move="one_arm"))
+    first, second = environment.theta
+    (moved,) = np.flatnonzero((first != second).any(axis=0))
+    assert (second[:, moved] == first.min()).all()
+
+    def value(theta):
+        model = environment.model(0)._replace(theta=theta)
+        return environment.initial @ planning.optimal_values(environment.features, model)[0]
+
+    for direction in range(environment.spec.dim):
+        without = first.copy()
+        without[:, direction] = first.min()
+        assert value(without) >= value(second) - 1e-12
+    assert value(second) > 0.8 * value(first)  # much is left to earn
 
 
 @pytest.mark.parametrize(

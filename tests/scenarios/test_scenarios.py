@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from driftwise.scenarios import (
 from driftwise.scenarios.bandit_rounds import BanditRounds
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.problems import BANDITS
+from driftwise.scenarios.scenario import LEVELS, STARTS, product
 from driftwise.simulation.play import play
 from tests.reference.bandits import rounds
 
@@ -73,24 +75,38 @@ def world(here: Scenario) -> LinearBandit:
 
 
 @pytest.mark.parametrize("size", ["small", "full"])
-def test_a_suite_has_the_whole_product_and_finds_each_by_its_name(size):
-    scenarios = suite(size)
-    assert len(scenarios) == 2 * (1 + 7 * 2) * 4 * 3 + 3 * (1 + 5 * 2) * 2
-    name = "logistic_bandit/one_arm-weak/delayed/restarted"
-    assert find_scenario(name, size) == scenarios[name]
-    assert len({each.name for each in scenarios.values()}) == len(scenarios)
+def test_all_scenarios_are_the_whole_product_and_each_is_found_by_its_name(size):
+    scenarios = product(size)
+    assert len(scenarios) == (3 * (1 + 7 * 2) + 2 * (1 + 6 * 2)) * 4 * 3  # two MDPs have no move of one arm
+    assert all(find_scenario(name, size) == each for name, each in scenarios.items())
+    assert suite("full") == product("full")
+
+
+def test_the_small_suite_has_all_bandits_and_every_two_words_of_an_mdp():
+    small = suite()
+    assert {name for name, each in product().items() if each.kind == "bandits"} < small.keys()
+    mdps = [each for each in small.values() if each.kind == "mdps"]
+    assert len(mdps) == 3 * (15 + 13 + 13)
+    for first, second in [("feedback", "start"), ("feedback", "strength"), ("start", "strength")]:
+        both = {(getattr(each, first), getattr(each, second)) for each in mdps}
+        alone = {("at_once", start) for start in STARTS}  # which come with other feedbacks
+        assert both | alone >= {*itertools.product(LEVELS[first], LEVELS[second])}
+    assert {(each.problem, each.move, each.strength) for each in mdps} == {
+        (each.problem, each.move, each.strength) for each in product().values() if each.kind == "mdps"
+    }
+    assert all(name.replace("/restarted", "/cold") in small for name in small)
 
 
 def test_every_scenario_has_draws_of_its_own_and_one_that_restarts_those_of_its_twin(monkeypatch):
     monkeypatch.undo()  # of the seed that the other tests have
-    seeds = {name: each.seed for name, each in suite().items()}
+    seeds = {name: each.seed for name, each in product().items()}
     twins = [name for name in seeds if name.endswith("/restarted")]
     assert all(seeds[name] == seeds[name.replace("/restarted", "/cold")] for name in twins)
     assert len({*seeds.values()}) == len(seeds) - len(twins)
 
 
 def test_every_world_of_the_small_suite_can_be_made_and_starts_alike():
-    for each in suite().values():
+    for each in product().values():
         if each.feedback != "at_once" or each.start == "restarted":
             continue
         environment = each.environment()
@@ -296,9 +312,7 @@ def test_what_is_no_arm_is_refused(arm):
         (dict(problem="bandit"), "problem must be one of linear_bandit,"),
         (dict(problem="linear_bandit", move="gradal"), r"\(did you mean 'gradual'\?\)"),
         (dict(problem="linear_bandit", strength="weak"), "strength must be 'strong' where nothing moves"),
-        (dict(problem="linear_mdp", feedback="lost"), "feedback must be 'at_once' for an MDP, got 'lost'"),
-        (dict(problem="linear_mdp", move="one_arm"), "move must be one of whole worlds for an MDP"),
-        (dict(problem="linear_mdp", start="restarted"), "start must be 'cold' or 'warm' for an MDP"),
+        (dict(problem="tabular_mdp", move="one_arm"), "move must leave something to earn"),
         (dict(problem="linear_bandit", rounds=19), "rounds must be an integer of at least 20, got 19"),
     ],
 )

@@ -20,7 +20,7 @@ from driftwise.base.validation import ArgumentError, nearest
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
-from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, suite
+from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, product
 
 SPEC = "the sizes of the problem, `environment.spec`"
 
@@ -48,7 +48,7 @@ def entry_names() -> list[str]:
 
 def _names(kind: str) -> list[str]:
     listed = [row[0].text for row in KINDS[kind]().rows]
-    return [*listed, *suite()] if kind == "scenarios" else listed  # which are made of the listed words
+    return [*listed, *product()] if kind == "scenarios" else listed  # which are made of the listed words
 
 
 def _entries(kind: str, name: str, width: int) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _entries(kind: str, name: str, width: int) -> Iterator[str]:
     elif kind == "scenarios":
         scenario = _scenario_with(name)
         sections = _of_scenario(scenario, width)
-        title = scenario.summary if name in suite() else _told_of(name)
+        title = scenario.summary if name in product() else _told_of(name)
     else:
         made = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(singular(kind))
         doc = Docstring.of(inspect.unwrap(made[name]).__doc__)
@@ -92,7 +92,7 @@ def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
 
 def _scenario_with(name: str) -> Scenario:
     """The scenario of that name, or the first that moves and has that word in its name."""
-    found = suite()
+    found = product()
     moving = (each for each in found.values() if name in _words_of(each) and each.move != "none")
     return found[name] if name in found else next(moving, Scenario("linear_bandit"))
 

@@ -80,7 +80,7 @@ def _bench(
         if own and found:
             players[kind], names[kind] = [*field.yardsticks, *own], found
     if not names:
-        raise InputError(f"--with must be part of a scenario's name that {chosen[0]} plays, got {having!r}")
+        raise InputError(f"--with must be part of a name in suite {suite} that --agents play, got {having!r}")
     pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
     place = _place(engine, workers, address)
     with ExitStack() as stack:

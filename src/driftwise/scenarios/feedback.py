@@ -35,7 +35,7 @@ FEEDBACKS = {
     "delayed": Feedback("every reward comes 50 rounds later", delay=50),
     "lost": Feedback("half of the rewards never come", lost=0.5),
     "poisoned": Feedback(
-        "three in ten rewards of the best arm come as 1 − reward", corruption=Mirrored(share=0.3)
+        "three in ten rewards of best arms or actions come as 1 − reward", corruption=Mirrored(share=0.3)
     ),
 }
 

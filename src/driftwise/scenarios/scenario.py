@@ -11,16 +11,15 @@ from driftwise.base.validation import ArgumentError, nearest, require_choice, re
 from driftwise.environments import Environment
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.moves import MOVES, STRENGTHS, drift_of
-from driftwise.scenarios.problems import BANDITS, KINDS, MDPS, bandit
+from driftwise.scenarios.problems import KINDS, PROBLEMS
 
 STARTS = {
     "cold": "the agent knows nothing",
     "warm": "it has played a fifth of a run's length in the first world before the run begins",
     "restarted": "it is pickled and restored in the middle of the run",
 }
-PROBLEMS = {**BANDITS, **{name: summary for name, (summary, _) in MDPS.items()}}
 LEVELS = {  # all words of names, by what they say
-    "problem": PROBLEMS,
+    "problem": {name: problem.summary for name, problem in PROBLEMS.items()},
     "move": {name: move.summary for name, move in MOVES.items()},
     "strength": {"weak": "half of the way to the other world", "strong": "all of the way"},
     "feedback": {name: feedback.summary for name, feedback in FEEDBACKS.items()},
@@ -33,16 +32,17 @@ class Sizes(NamedTuple):
 
     rounds: int
     runs: int
+    whole: bool = False  # all scenarios of MDPs; or else three of each move, since they take longest
 
 
-SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=32)}
+SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=32, whole=True)}
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One cell of the product of problems, moves, strengths, feedbacks and starts.
 
-    MDPs have feedback at once, and neither a move of one arm nor a restart.
+    A round of an MDP is an episode. `one_arm` is not for those in which one direction of the features pays.
 
     Args:
       problem: one of `PROBLEMS`.
@@ -72,13 +72,11 @@ class Scenario:
         require_count("runs", self.runs, bits=32)
         if self.move == "none" and self.strength != "strong":
             raise ArgumentError("strength", "be 'strong' where nothing moves", self.strength)
-        if self.problem in MDPS:
-            if MOVES[self.move].between != "worlds":
-                raise ArgumentError("move", "be one of whole worlds for an MDP", self.move)
-            if self.feedback != "at_once":
-                raise ArgumentError("feedback", "be 'at_once' for an MDP", self.feedback)
-            if self.start == "restarted":
-                raise ArgumentError("start", "be 'cold' or 'warm' for an MDP", self.start)
+        if not plays(self.problem, self.move):
+            expected = (
+                "leave something to earn, and not be 'one_arm' where one direction of the features pays"
+            )
+            raise ArgumentError("move", expected, self.move)
 
     @property
     def name(self) -> str:
@@ -120,34 +118,64 @@ class Scenario:
 
     def environment(self) -> Environment:
         """The world, for all rounds; it depends on the scenario alone."""
-        move = MOVES[self.move]
-        drift = drift_of(move, STRENGTHS[self.strength], self.rounds, self.warm_up)
-        if self.problem in MDPS:
-            _, make = MDPS[self.problem]
-            return make(drift)
-        return bandit(self.problem, drift, move.between)
+        problem, move = PROBLEMS[self.problem], MOVES[self.move]
+        drift = drift_of(move, STRENGTHS[self.strength], self.rounds, self.warm_up, problem.directions)
+        return problem.make(drift, move.between)
+
+
+def plays(problem: str, move: str) -> bool:
+    """Whether a move has a meaning in a problem."""
+    return PROBLEMS[problem].one_of_many or MOVES[move].between != "one"
+
+
+def product(size: str = "small") -> dict[str, Scenario]:
+    """All scenarios by their names, in the sizes of a suite of `SUITES`."""
+    return {each.name: each for group in _by_move(size) for each in group}
 
 
 def suite(size: str = "small") -> dict[str, Scenario]:
-    """All scenarios of a suite of `SUITES` by their names."""
+    """The scenarios of a suite of `SUITES` by their names.
+
+    One that is not `whole` has three for each move of an MDP: with rewards at once from a cold start, with
+    another feedback, and with that feedback from another start. These take turns from move to move.
+    """
+    found, chosen = _by_move(size), {}
+    others = itertools.cycle(itertools.product([*STARTS][1:], [*FEEDBACKS][1:]))
+    for group in found:
+        if group[0].kind == "mdps" and not SUITES[size].whole:
+            start, feedback = next(others)
+            kept = {("at_once", "cold"), (feedback, "cold"), (feedback, start)}
+            group = [each for each in group if (each.feedback, each.start) in kept]
+        chosen |= {each.name: each for each in group}
+    return chosen
+
+
+def _by_move(size: str) -> list[list[Scenario]]:
+    """All scenarios of each move in each problem."""
     sizes = SUITES[require_choice("suite", size, list(SUITES))]
     moves = [
         (move, strength) for move in MOVES for strength in STRENGTHS if move != "none" or strength == "strong"
     ]
-    bandits = itertools.product(BANDITS, moves, FEEDBACKS, STARTS)
-    whole = [pair for pair in moves if MOVES[pair[0]].between == "worlds"]
-    mdps = itertools.product(MDPS, whole, ("at_once",), ("cold", "warm"))
-    made = (
-        Scenario(problem, *move, feedback, start, *sizes)
-        for problem, move, feedback, start in (*bandits, *mdps)
-    )
-    return {each.name: each for each in made}
+    return [
+        [
+            Scenario(problem, *move, feedback, start, sizes.rounds, sizes.runs)
+            for feedback, start in itertools.product(FEEDBACKS, STARTS)
+        ]
+        for problem, move in itertools.product(PROBLEMS, moves)
+        if plays(problem, move[0])
+    ]
 
 
 def find_scenario(name: str, size: str = "small") -> Scenario:
-    """The scenario of that name in a suite."""
-    found = suite(size)
-    if name not in found:
+    """The scenario of that name, in the sizes of a suite."""
+    sizes = SUITES[require_choice("suite", size, list(SUITES))]
+    try:
+        problem, moved, feedback, start = name.split("/")
+        move, _, strength = moved.partition("-")
+        found = Scenario(problem, move, strength or "strong", feedback, start, sizes.rounds, sizes.runs)
+    except (ValueError, AttributeError):
+        found = None
+    if found is None or found.name != name:
         expected = "be PROBLEM/MOVE-STRENGTH/FEEDBACK/START, as 'driftwise list scenarios' has them"
-        raise ArgumentError("scenario", expected, name, f"{name!r}{nearest(name, found)}")
-    return found[name]
+        raise ArgumentError("scenario", expected, name, f"{name!r}{nearest(name, product(size))}")
+    return found
