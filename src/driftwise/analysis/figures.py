@@ -142,6 +142,14 @@ def regret_figure(
     return figure
 
 
+def showable(figure: Figure) -> Figure:
+    """The figure, once notebooks can show it."""
+    from matplotlib import pyplot
+
+    pyplot.draw_if_interactive()  # loads the back end, by which IPython learns to show figures
+    return figure
+
+
 def figure_bytes(figure: Figure, **options: Any) -> bytes:
     """A figure as the content of a file, with the options of `savefig`, in the style of its drawing."""
     file = io.BytesIO()

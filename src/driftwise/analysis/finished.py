@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftwise.analysis.figures import figure_bytes, png_bytes
+from driftwise.analysis.figures import figure_bytes, png_bytes, showable
 from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
 from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
 from driftwise.analysis.report.writing import FORMATS, report_figure, write_content
@@ -145,9 +145,7 @@ class FinishedStudy:
 
         `look` is that of `report_figure`: `title`, `width` in inches, `font` and `font_size`.
         """
-        import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
-
-        return report_figure(self.data, **look)
+        return showable(report_figure(self.data, **look))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each environment, agent, run and point, and a column for each parameter of agents."""

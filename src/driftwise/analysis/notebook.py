@@ -104,15 +104,13 @@ def result_frame(result: Result) -> pd.DataFrame:
 def result_figure(result: Result, **look: Any) -> Figure:
     """Regret over time of every agent of a grid, in the style of reports."""
     with needed_by("plot", "cli"):
-        import matplotlib.pyplot  # noqa: F401  (by which notebooks learn to show figures)
-
-        from driftwise.analysis.figures import Curves, regret_figure
+        from driftwise.analysis.figures import Curves, regret_figure, showable
     curves = Curves(
         _environment(result),
         {label or "regret": each for label, each in _agents(result)},
         result.manifest.get("changes", ()),
     )
-    return regret_figure([curves], title=_agent(result), note=_sizes(result), **look)
+    return showable(regret_figure([curves], title=_agent(result), note=_sizes(result), **look))
 
 
 def _agents(result: Result) -> Iterator[tuple[str, Result]]:
