@@ -117,6 +117,7 @@ def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(progress.time, "monotonic", clock)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as commands in a notebook have it: colours are no terminal
     with shown_progress() as report:
         for label in "ab":
             report(standing(label, 0, 100))

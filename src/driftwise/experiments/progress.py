@@ -24,7 +24,7 @@ def shown_progress(quiet: bool = False) -> Iterator[Listener]:
     console = Console(stderr=True)
     if quiet:
         yield lambda news: None
-    elif console.is_terminal and not console.is_dumb_terminal:
+    elif console.is_jupyter or (sys.stderr.isatty() and not console.is_dumb_terminal):
         with _bars(console) as report:
             yield report
     else:
