@@ -37,6 +37,7 @@ from driftwise.simulation.tasks import Task
 from tests.algorithms.test_restart_adv import ARMS, flat, sphere
 from tests.examples import SPEC, make
 from tests.reference import change_tests as textbook
+from tests.reference.detecting import DetectAndRestart as DetectAndRestartLoop
 
 CIRCLE = np.array([[np.cos(a), np.sin(a)] for a in np.arange(12) * np.pi / 6])
 QUIET: dict[str, Any] = dict(num_episodes=1000, noise_scale=0.3)
@@ -175,27 +176,23 @@ def test_a_base_that_weighs_by_its_own_chances_learns_from_its_own_plays_alone()
     assert 4 < forced < 16
 
 
-def test_with_a_window_kept_it_goes_on_as_a_base_that_saw_the_window_alone():
-    """The shortest window in which the change shows, of the lengths 1, 2, 4, …, since its last beginning."""
+@pytest.mark.parametrize("keep", ["nothing", "window"])
+def test_it_equals_its_definition_round_by_round_through_alarms(keep):
+    """Chances of all arms, with force that becomes likelier, and a base that begins anew or with a window."""
     environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
-    base = lin_ucb(environment.spec, noise_scale=0.1)
-    told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.1)
-    agent = detect_and_restart(base, keep="window", **told)
-    played = [copy.deepcopy(one) for one in play(agent, environment, 80)]
-    (at,) = (t for t, one in enumerate(played) if one.carry.state.alarm)
-    bare = [copy.deepcopy(one) for one in play(detect_and_restart(base, **told), environment, 80)]
-    assert [bool(one.carry.state.alarm) for one in bare][: at + 1] == [False] * at + [True]
-    last = played[at]
-    _, found = agent.test.observe(
-        last.before.test, last.features, last.episode, last.plan.drawn.forced, last.plan.drawn.place
-    )
-    length = (at % 2 ** int(np.argmax(found.windows))) + 1
-    state = base.init(last.features)
-    for one in played[at + 1 - length : at + 1]:
-        state = base.update(state, one.features, one.plan, one.episode)
-    np.testing.assert_allclose(last.carry.state.base.gram, state.gram, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(last.carry.state.base.cross, state.cross, rtol=0, atol=1e-8)
-    assert 0 < last.carry.state.base.tick == length
+    told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.1, delta=0.1, ridge=0.5, forcing=0.2)
+    agent = detect_and_restart(lin_ucb(environment.spec, radius=0.3), keep=keep, **told)
+    test = textbook.Ellipsoids(8, noises=[0.1], norm_bound=1.0, delta=0.1, ridge=0.5)
+    loop = DetectAndRestartLoop(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
+    alarms = []
+    for t, one in enumerate(play(agent, environment, 80)):
+        np.testing.assert_allclose(one.plan.policy[0, 0], loop.policy(luck_of(0, t)), rtol=0, atol=1e-8)
+        alarm = loop.learn(int(one.episode.actions[0]), float(one.episode.rewards[0]))
+        assert bool(one.carry.state.alarm) == alarm
+        alarms += [t] * alarm
+        assert one.carry.state.base.tick == len(loop.learnt)
+    (found,) = alarms
+    assert 60 <= found < 70
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -65,6 +65,19 @@ def test_rate_one_is_plain_least_squares():
         np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
 
 
+def test_tuned_arms_that_are_played_in_turn_forget_as_under_the_exponential_weights_of_d_lin_ucb():
+    run: dict[str, Any] = dict(num_episodes=300, variation=2.0, noise_scale=0.3)
+    spec = Spec.bandit(dim=DIM, num_arms=5)
+    tuned, plain = sift_lin_ucb.tuned(spec, **run), dw.algorithms.d_lin_ucb.tuned(spec, **run)
+    assert isinstance(plain.forgetting, ExponentialWeights)
+    assert tuned == sift_lin_ucb(spec, rate=plain.forgetting.rate**DIM, num_episodes=300, noise_scale=0.3)
+    rows, rewards = np.tile(np.eye(DIM), (200, 1)), np.arange(600.0)
+    by_arm, by_round = (learnt(each.forgetting, rows, rewards) for each in (tuned, plain))
+    # Of the three the newest has faded not at all, the others by one round and two.
+    faded = plain.forgetting.rate ** np.arange(DIM)[::-1]
+    np.testing.assert_allclose(by_round.cross[0, :, 0], by_arm.cross[0, :, 0] * faded, rtol=1e-9)
+
+
 @given(st.floats(0.1, 1.0), st.integers(0, 2**32 - 1))
 def test_orthogonal_samples_that_span_all_directions_are_one_tick_of_exponential_weights(rate, seed):
     """A batch of full rank forgets everything alike; from any gram if the directions are its eigenvectors."""

@@ -51,16 +51,19 @@ class Ellipsoids:
 
     def observe(self, seen: Seen, rows: np.ndarray) -> bool:
         self.past.append(seen)
-        alarm = any(
-            self._exclude(h, k, start, order, rows)
+        self.raised = [  # where the windows began in which a change shows, from the shortest on
+            start
             for start, order in zip(self.starts, self.orders, strict=False)
-            for h in range(len(seen.features))
-            for k in range(seen.targets.shape[1])
-        )
+            if any(
+                self._exclude(h, k, start, order, rows)
+                for h in range(len(seen.features))
+                for k in range(seen.targets.shape[1])
+            )
+        ]
         for level in range(self.num_levels):
             if len(self.past) % 2**level == 0:
                 self.starts[level], self.orders[level] = len(self.past), self._next()
-        return alarm
+        return bool(self.raised)
 
     def gram(self, samples: Sequence[Seen], h: int) -> np.ndarray:
         dim = self.past[0].features.shape[1]

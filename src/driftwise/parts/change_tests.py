@@ -16,6 +16,7 @@ from driftwise.parts.cover import covering_rows
 from driftwise.parts.detectors import GlrState, split_ratios
 from driftwise.parts.regression import quadratic
 from driftwise.theory.confidence import ellipsoid_radius
+from driftwise.theory.detection import means_threshold
 
 COIN = 0.5  # the noise of what is 0 or 1
 
@@ -80,6 +81,7 @@ class MeansTest(ChangeTest):
     with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
     alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same. A play
     counts if the arm that was asked for was taken, and was not the only one, as what somebody else chose is.
+    `driftwise.theory.detection.samples_until_found` says how many plays it takes to find a change.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)
@@ -112,8 +114,8 @@ class MeansTest(ChangeTest):
         splits, plays, epoch = (
             xp.astype(each, dtype) for each in (xp.maximum(xp.sum(usable), 1), seen.count, state.epoch)
         )
-        spent = math.log(math.pi**4 * dim / 18) + 2 * xp.log(epoch) - _log(self.delta, state.arms.total)
-        alarm = forced & xp.any(usable & (ratio >= spent + xp.log(splits) + 2 * xp.log(plays)))
+        failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - _log(self.delta, state.arms.total)
+        alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
         here = (xp.arange(dim) == place) & forced
         arms = GlrState(
             xp.where(here[:, None], seen.sums, state.arms.sums),

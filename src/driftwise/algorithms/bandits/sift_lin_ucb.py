@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius
+from driftwise.algorithms.bandits.agent import SpreadConfidence, bandit_agent, confidence_radius, forgetful
 from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import DirectionalForgetting
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.theory.bandit_tuning import BanditRun
+
+
+def tuning(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
+    r"""The numbers of `d_lin_ucb`, with the rate $\eta^d$ for its $\eta$.
+
+    Of $d$ directions that are played alike each then forgets as fast as it would under exponential weights.
+    This is ours, and not proved.
+    """
+    numbers = forgetful(spec, **run)
+    return numbers | dict(rate=numbers["rate"] ** spec.dim)
 
 
 @register(
+    tuning=tuning,
+    tunes=("rate", "ridge", "num_episodes", "confidence"),
     forgetting="directional",
     exploration="UCB, sandwich or single norm",
     bound="none",

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, scan, spd_inverse, spd_root, vecdot
+from driftwise.base.arrays import after, namespace, scan, spd_inverse, spd_root, vecdot
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Radius, Spec
 from driftwise.base.validation import require_count, require_number
@@ -78,7 +78,8 @@ class MonotoneLeastSquares(Agent):
         # Twice is often exactly twice, as with a ridge of 1/H², and stays so whatever the rounding.
         slack = tie_tolerance(information.dtype) * xp.clip(abs(information), 1, None)
         over = xp.any(information >= state.information + math.log(2) - slack)
-        upper, lower = self._tables(moments, features, state)
+        waiting = moments._replace(gram=after(moments.gram, information[:, None, None]))
+        upper, lower = self._tables(waiting, features, state)
         return Tables(
             moments,
             xp.where(over, upper, state.upper),
@@ -91,7 +92,8 @@ class MonotoneLeastSquares(Agent):
         r"""Upper bounds $\bar\sigma^2$ of variances for the features `[H, d]` of an episode: `[H]`."""
         xp, (horizon, dim) = namespace(phi), phi.shape
         upper, lower = (_ahead(xp.max(table, axis=-1)) for table in (state.upper, state.lower))
-        inverse, cross = spd_inverse(state.moments.gram), state.moments.cross
+        # What was played waits for the plan, which inverts the same.
+        inverse, cross = spd_inverse(after(state.moments.gram, phi[:, None])), state.moments.cross
         best, worst, square = (
             vecdot(phi, _solved(inverse, cross, values)) for values in (upper, lower, upper**2)
         )
