@@ -61,15 +61,16 @@ class MdpRounds(Rounds):
         return chances
 
     def told(self, number: int, decision: np.ndarray) -> Trajectory:
-        luck, choices, mixture = self._luck[number], self._choices[number], self.mixture[number]
-        steps, state = np.arange(self.spec.horizon), self.starts[number]
-        visited = []
-        for h in steps:
-            action = random.choose(np.cumsum(decision[h, state]), choices[h])
-            successor = random.choose(mixture @ self._cumulative[:, h, state, action], luck[1 + 2 * h])
-            visited.append((state, action, successor))
-            state = successor
-        states, actions, successors = np.array(visited).T
+        luck, steps = self._luck[number], np.arange(self.spec.horizon)
+        everywhere = random.choose(np.cumsum(decision, axis=-1), self._choices[number][:, None])  # [H, S]
+        rows = self._cumulative[:, steps[:, None], np.arange(self.spec.num_states), everywhere]
+        following = random.choose(np.tensordot(self.mixture[number], rows, axes=1), luck[1::2, None])
+        states, state = [], int(self.starts[number])
+        for successor in following.tolist():
+            states.append(state)
+            state = successor[state]
+        states = np.array(states)
+        actions, successors = everywhere[steps, states], following[steps, states]
         rewards = self.world.reward(self.means[number, steps, states, actions], luck[2::2])
         own = self.q[number, steps, states]
         best = own[steps, actions] >= own.max(axis=-1) - TOLERANCE
