@@ -21,7 +21,6 @@ from driftwise.scenarios import register_policy
 from driftwise.scenarios.contestants import FIELDS
 from driftwise.scenarios.scenario import SUITES, Sizes
 
-MDP = "mixture_mdp/abrupt_rare-strong/at_once/cold"
 COLD = "linear_bandit/one_arm-strong/at_once/cold"
 NAMES = ("linear_bandit/none/lost/cold", COLD, COLD.replace("cold", "restarted"))
 CHANGE = dict(drop=0.1, resilience=0.5, recovery=(5, True), area=1.0, adaptability=0.9)
@@ -118,32 +117,39 @@ def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp
 class Still:
     """The first action, always."""
 
+    def __init__(self, horizon):
+        self.horizon = horizon
+
     def decide(self, context):
         num_states, num_actions, _ = context.features.shape
-        return np.eye(num_actions)[np.zeros((5, num_states), int)]
+        return np.eye(num_actions)[np.zeros((self.horizon, num_states), int)]
 
     def learn(self, trajectory):
         pass
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize(("kind", "name", "policy"), [("bandits", COLD, First), ("mdps", MDP, Still)])
-def test_a_strangers_policy_is_judged_and_two_runs_give_the_same_bytes(kind, name, policy, tmp_path, capsys):
-    register_policy("mine", lambda spec, seed: policy(), kind=kind)
+def test_a_strangers_policies_of_both_kinds_are_judged_and_two_runs_give_the_same_bytes(tmp_path, capsys):
+    register_policy("mine", lambda spec, seed: First())
+    register_policy("mine", lambda spec, seed: Still(spec.horizon), kind="mdps")
     try:
-        call = ["bench", "--with", name, "--agents", "mine", "--workers", "1", "--json"]
+        call = ["bench", "--with", "none/lost/cold", "--agents", "mine", "--workers", "1", "--json"]
         codes = [main([*call, "--out", str(tmp_path / folder)]) for folder in "ab"]
     finally:
-        del FIELDS[kind].policies["mine"]
+        for field in FIELDS.values():
+            del field.policies["mine"]
     first, second = ((tmp_path / folder / "bench.json").read_bytes() for folder in "ab")
     assert first == second
     pages = [(tmp_path / folder / "bench.html").read_bytes() for folder in "ab"]
     assert pages[0] == pages[1]
     told = json.loads(first)
-    assert {*told} == {kind}
-    assert told[kind]["agents"] == [*FIELDS[kind].yardsticks, "mine"]
-    assert codes == [int(not all(each["passed"] for each in told[kind]["verdicts"]))] * 2
-    assert told[kind]["errors"] == {}
+    assert {kind: len(each["scenarios"]) for kind, each in told.items()} == {"bandits": 2, "mdps": 1}
+    for kind, each in told.items():
+        assert each["agents"] == [*FIELDS[kind].yardsticks, "mine"]
+        assert each["errors"] == {}
+        assert f'id="{kind}"' in pages[0].decode()
+    verdicts = [verdict for each in told.values() for verdict in each["verdicts"]]
+    assert codes == [int(not all(verdict["passed"] for verdict in verdicts))] * 2
     assert json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}") == told
 
 
