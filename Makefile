@@ -10,7 +10,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 PYTHONS ?= python3.12 python3.13
 PORT ?= 8000
 
-.PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve bench clean
+.PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve bench dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 15
@@ -57,6 +57,12 @@ docs-serve: docs  ## show it on 127.0.0.1, port 8000 unless PORT says otherwise
 bench: $(VENV)-bench/.dev  ## all of docs/speed.md in one run: ours, literal algorithms, other libraries, growth, start-up
 	$(VENV)-bench/bin/python -m benchmarks
 
+dist: $(VENV)-dist/.tools  ## wheel and source distribution in dist/, checked, and tried in clean environments
+	rm -rf dist
+	$(VENV)-dist/bin/python -m build --outdir dist
+	$(VENV)-dist/bin/twine check --strict dist/*
+	$(VENV)-dist/bin/python -m tools.distribution
+
 clean:  ## remove the virtual environment and what it built
 	rm -rf $(VENV) $(VENV)-* build dist results .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -79,6 +85,11 @@ $(VENV)-lowest/.dev: pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/pip --disable-pip-version-check --quiet install uv
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable '.[dev]'
+	@touch $@
+
+$(VENV)-dist/.tools: pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV)-dist
+	$(VENV)-dist/bin/pip --disable-pip-version-check --quiet install build twine 'readme-renderer[md]' --editable .
 	@touch $@
 
 # rlberry asks for more than its LSVI-UCB imports: games, films, a compiler. The extra has what that one needs.

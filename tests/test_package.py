@@ -1,11 +1,19 @@
-"""Names of the package itself."""
+"""The package itself: its names, and what its files say of each other."""
 
 from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import driftwise as dw
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", dw.__all__)
@@ -22,3 +30,34 @@ def test_another_name_is_an_attribute_error() -> None:
 def test_modules_behind_names_are_those_of_their_rooms() -> None:
     assert dw.statistics.mean_interval(np.array([1.0, 3.0]))[0] == 2.0
     assert callable(dw.checks.check_agent)
+
+
+def test_changes_and_citation_are_about_this_version() -> None:
+    changes, citation = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff")
+    )
+    assert re.findall(r"^## (.+)$", changes, re.MULTILINE)[0] == dw.__version__
+    assert f"\nversion: {dw.__version__}\n" in citation
+
+
+def test_the_versions_of_python_that_are_named_are_those_that_the_suite_runs_on() -> None:
+    named = re.findall(r"Python :: (\d\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
+    lowest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert named == [lowest, *re.findall(r"python(\d\.\d+)", MAKEFILE.split("PYTHONS ?=")[1].split("\n")[0])]
+    assert f"command -v python{lowest}" in MAKEFILE
+
+
+def test_linters_before_a_commit_are_those_of_ci() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    recipe = MAKEFILE.split("\nlint:")[1].split("\n\n")[0]
+    linters = [
+        line.strip().removesuffix(" .") for line in recipe.replace("$(BIN)", ".venv/bin").splitlines()[1:]
+    ]
+    assert re.findall(r"entry: (.+)", hooks) == linters
+    assert "make lint" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_source_distribution_has_what_the_readme_links_to() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {Path(link).parts[0] for link in links} <= {*included}

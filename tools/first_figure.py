@@ -1,7 +1,4 @@
-"""The README's figure, for light and for dark pages, from the results of `make run`.
-
-python -m tools.first_figure results/quickstart
-"""
+"""`python -m tools.first_figure results/quickstart`: the README's figure, for light and for dark pages."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from driftwise.simulation.results import Result
     from driftwise.simulation.simulator import simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "LeastSquares",
