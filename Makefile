@@ -45,7 +45,7 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: $(VENV)/.dev  ## the README's table and the type stubs, from the registries
+generated: $(VENV)/.dev  ## the table of algorithms, the command line and the type stubs, from the code
 	$(BIN)/python -m tools.generated
 
 docs: $(VENV)/.docs  ## the documentation as a site that needs no network: build/docs/index.html
