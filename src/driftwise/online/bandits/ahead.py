@@ -46,9 +46,9 @@ class Turns:
         self._lock = threading.RLock()
         survives_forks(self, last=True)  # BLAS does not, in the middle of its work
 
-    def make(self, sums: Work) -> Made:
-        with self._lock:
-            return _make(sums)
+    def wait(self) -> threading.RLock:
+        """To be held while it works."""
+        return self._lock
 
     def _begin_in_child(self) -> None:
         pass
@@ -60,25 +60,27 @@ TURNS = Turns()
 class Ahead:
     """Eigenvectors of a gram, in the making from now on.
 
-    Whoever asks waits for them, so that results depend on nothing but who asks for what.
+    Whoever asks waits for them, or makes them if nobody has begun, so that results depend on nothing but who
+    asks for what.
     """
 
     def __init__(self, sums: Work) -> None:
-        self._sums, self._found = sums, None
+        self._sums, self._begun, self._found = sums, threading.Lock(), None
         self._thread = threading.Thread(target=self._work, name="driftwise-eigenvectors")
         with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
             self._thread.start()
 
     def result(self) -> Made:
-        """The eigenvectors, made at once where no thread has: a forked child has none."""
-        if self._thread.is_alive():
+        """The eigenvectors."""
+        if not self._begun.acquire(blocking=False) and self._thread.is_alive():
             self._thread.join()
-        return _make(self._sums) if self._found is None else self._found
+        return self._made() if self._found is None else self._found  # a forked child has no thread
 
     def _work(self) -> None:
-        self._found = TURNS.make(self._sums)
+        with TURNS.wait():
+            if self._begun.acquire(blocking=False):
+                self._found = self._made()
 
-
-def _make(sums: Work) -> Made:
-    made = sums()
-    return Made(made, eigen(made[0]))
+    def _made(self) -> Made:
+        sums = self._sums()
+        return Made(sums, eigen(sums[0]))

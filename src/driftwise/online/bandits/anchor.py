@@ -7,18 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.arrays import mapped_or_nan
+from driftwise.base.arrays import cholesky_or_nan, mapped_or_nan
 from driftwise.online.bandits.ahead import Eigen
+
+ROOM = 2.0**996  # in the place of a square: a factor is there whatever lies beside it
 
 
 class Factors(NamedTuple):
     """All that Woodbury's identity needs of an anchor as it is now, with `G = W^½ F`."""
 
-    half: np.ndarray  # [d] √D
     scaled: np.ndarray  # [n, d] F√D
-    roots: np.ndarray  # [n] W^½
     grown: np.ndarray  # [n, n] G D Gᵀ + Σ
-    growth: float  # R = tr G D Gᵀ
 
 
 class Anchor:
@@ -44,20 +43,22 @@ class Anchor:
         """An anchor with room for so many samples."""
         self.vectors, self._ridge, self._rough, self._kept = eigen.vectors, ridge, rough, 1.0
         self._spectrum = np.maximum(eigen.values - ridge, 0)  # s
-        self._rows, self._num = np.empty((room, len(eigen.values))), 0
-        self._weights, self._signs = np.empty(room), np.empty(room)
+        self._rows, self._num = np.empty((room + 2, len(eigen.values))), 0
+        self._roots, self._signs = np.ones(room + 2), np.ones(room)  # W^½, Σ
+        self._learnt = np.zeros(len(eigen.values))  # the diagonal of GᵀG
+        self._scale: tuple[np.ndarray, np.ndarray] | None = None
         self._factors: Factors | None = None
 
     @property
     def growth(self) -> float:
         """`R`."""
-        return self._now().growth
+        return self._scales()[0].dot(self._learnt).item()
 
     def copy(self) -> Anchor:
         """An anchor that goes its own way from here."""
         made = copy.copy(self)
-        made._rows, made._weights, made._signs = (
-            each.copy() for each in (self._rows, self._weights, self._signs)
+        made._rows, made._roots, made._signs, made._learnt = (
+            each.copy() for each in (self._rows, self._roots, self._signs, self._learnt)
         )
         return made
 
@@ -68,19 +69,28 @@ class Anchor:
     def shrink(self, rate: float) -> None:
         """The gram has become `ηΛ + (1−η)λI`."""
         self._kept *= rate
-        self._weights[: self._num] *= rate
-        self._factors = None
+        self._roots[: self._num] *= rate**0.5
+        self._learnt *= rate
+        self._scale = self._factors = None
 
     def add(self, turned: np.ndarray, weights: np.ndarray | float, signs: np.ndarray | float) -> None:
         """Samples `[n, d]` have come or gone, in the anchor's coordinates."""
         new = slice(self._num, self._num + len(turned))
-        self._rows[new], self._weights[new], self._signs[new] = turned, weights, signs
+        self._rows[new], self._roots[new], self._signs[new] = turned, np.sqrt(weights), signs
+        self._learnt += (turned * turned).T.dot(self._roots[new] ** 2)
         self._num += len(turned)
+        self._factors = None
+
+    def add_forecast(self) -> None:
+        """The sample that was forecast last has come."""
+        row = self._rows[self._num]
+        self._learnt += row * row
+        self._num += 1
         self._factors = None
 
     def samples_since(self, num: int) -> tuple[np.ndarray, np.ndarray]:
         """Weights and signs of all samples but the first `num`."""
-        return self._weights[num : self._num], self._signs[num : self._num]
+        return self._roots[num : self._num] ** 2, self._signs[num : self._num]
 
     def solve(self, turned: np.ndarray) -> np.ndarray:
         """`QᵀΛ⁻¹x` of each row `Qᵀx` `[N, d]`."""
@@ -89,9 +99,32 @@ class Anchor:
             solved += self._approximate(turned - self._times(solved))
         return solved
 
+    def forecast(self, turned: np.ndarray, cross: np.ndarray) -> tuple[float, float]:
+        r"""`xᵀΛ⁻¹b` and `xᵀΛ⁻¹x` of one `Qᵀx` and `Qᵀb`, where no sample has left.
+
+        With $x$ as one more row of $G$, and with $b$ below it,
+
+        $$\begin{pmatrix} GDG^\top + I & \\ x^\top DG^\top & x^\top Dx + 1 \\
+          b^\top DG^\top & b^\top Dx & \cdot\end{pmatrix} = LL^\top$$
+
+        has the Schur complements $1 + x^\top\Lambda^{-1}x$ and $b^\top\Lambda^{-1}x$ in the column of $x$.
+        """
+        num = self._num
+        self._rows[num], self._rows[num + 1] = turned, cross
+        if self.growth > self._rough:
+            (solved,) = self.solve(turned[None])
+            return solved.dot(cross).item(), solved.dot(turned).item()
+        _, grown = self._with_rows(num + 2)
+        diagonal = grown.reshape(-1)[:: num + 3]
+        diagonal += 1
+        diagonal[-1] = ROOM
+        factor = cholesky_or_nan(grown)
+        pivot = factor.item(num, num)
+        return factor.item(num + 1, num) * pivot, pivot * pivot - 1
+
     def _approximate(self, turned: np.ndarray) -> np.ndarray:
         """Woodbury's identity."""
-        half, scaled, roots, grown, _ = self._now()
+        (_, half), (scaled, grown), roots = self._scales(), self._now(), self._roots[: self._num]
         solved = turned * half
         solved -= (mapped_or_nan(grown, solved.dot(scaled.T) * roots) * roots).dot(scaled)
         solved *= half
@@ -99,17 +132,26 @@ class Anchor:
 
     def _times(self, turned: np.ndarray) -> np.ndarray:
         """`QᵀΛQy` of each row."""
-        rows, factors = self._rows[: self._num], self._signs[: self._num] * self._weights[: self._num]
-        return turned / self._now().half ** 2 + (turned.dot(rows.T) * factors).dot(rows)
+        rows, factors = self._rows[: self._num], self._signs[: self._num] * self._roots[: self._num] ** 2
+        return turned / self._scales()[0] + (turned.dot(rows.T) * factors).dot(rows)
 
     def _now(self) -> Factors:
         if self._factors is None:
             num = self._num
-            half = 1 / np.sqrt(self._kept * self._spectrum + self._ridge)
-            scaled, roots = self._rows[:num] * half, np.sqrt(self._weights[:num])
-            grown = scaled.dot(scaled.T)
-            grown *= roots[:, None] * roots
-            growth = grown.trace().item()
-            grown.reshape(-1)[:: num + 1] += self._signs[:num]
-            self._factors = Factors(half, scaled, roots, grown, growth)
+            self._factors = self._with_rows(num)
+            self._factors.grown.reshape(-1)[:: num + 1] += self._signs[:num]
         return self._factors
+
+    def _with_rows(self, num: int) -> Factors:
+        """`F√D` and `G D Gᵀ` of the first rows."""
+        scaled, roots = self._rows[:num] * self._scales()[1], self._roots[:num]
+        grown = scaled.dot(scaled.T)
+        grown *= roots[:, None] * roots
+        return Factors(scaled, grown)
+
+    def _scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """`D` and `√D`."""
+        if self._scale is None:
+            inverse = 1 / (self._kept * self._spectrum + self._ridge)
+            self._scale = inverse, np.sqrt(inverse)
+        return self._scale

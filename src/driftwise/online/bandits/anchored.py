@@ -10,11 +10,12 @@ from typing import Protocol
 import numpy as np
 
 from driftwise.base.arrays import mapped_or_nan
-from driftwise.online.bandits.ahead import Ahead, Work, eigen
+from driftwise.online.bandits.ahead import Ahead, Work
 from driftwise.online.bandits.anchor import Anchor
+from driftwise.online.bandits.recent import Recent
 
 LARGE = 150  # dimensions from which on an anchor is faster
-AHEAD = 0.11  # of an anchor's life: for so long the next one is in the making
+AHEAD = 0.14  # of an anchor's life: for so long the next one is in the making
 CHANGES = 2  # of the gram until it settles, at most: one sample comes, one leaves
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, up to which it is taken
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
@@ -31,8 +32,8 @@ class Gram(Protocol):
         """`Λ` as it is now, for whoever has the time to compute it; others may come behind it."""
         ...
 
-    def take(self, sums: list[np.ndarray]) -> None:
-        """Here is what `later` has made."""
+    def take(self, sums: list[np.ndarray], number: int) -> None:
+        """Here is what `later` has made when samples had come up to that number."""
         ...
 
 
@@ -46,13 +47,18 @@ class Written:
         copy = self.now().copy()
         return lambda: [copy]
 
-    def take(self, sums: list[np.ndarray]) -> None:
+    def take(self, sums: list[np.ndarray], number: int) -> None:
         pass
 
 
 def life(dim: int) -> int:
     """Changes of the gram that an anchor lives through: `n` of the least cost `O(d³/n + n²d)` of each."""
-    return math.ceil(1.4 * dim ** (2 / 3))
+    return math.ceil(1.5 * dim ** (2 / 3))
+
+
+def room(dim: int) -> int:
+    """Changes of the gram that may have come before an anchor is left."""
+    return life(dim) + CHANGES
 
 
 class Inverse(Protocol):
@@ -110,33 +116,27 @@ class Anchored:
 
     An inverse costs $O(d^3)$ for every decision, this $O(d^2)$ for each arm, and $O(d^3)$ once per anchor.
     Few decisions wait for that: a thread makes the next anchor, of the gram as it was a share `AHEAD` of a
-    life ago, and samples since then are turned into its coordinates. When it is taken depends on the number
-    of changes, and on no clock.
+    life ago, and samples since then are turned into its coordinates; the first one is begun with the gram.
+    When it is taken depends on the number of changes, on no clock and on nobody who looks.
     """
 
     def __init__(
-        self, gram: Gram, dim: int, ridge: float, *, rough: float = ROUGH, first: float = 1.0
+        self, gram: Gram, recent: Recent, ridge: float, *, rough: float = ROUGH, first: float = 1.0
     ) -> None:
-        """An inverse whose first anchor lives for a share `first` of what others do."""
-        self._gram, self._ridge, self._rough = gram, ridge, rough
-        longest = life(dim)
+        """An inverse, to be reset; its first anchor lives for a share `first` of what others do."""
+        self._gram, self._recent, self._ridge, self._rough = gram, recent, ridge, rough
+        longest = life(recent.dim)
         self._lives = chain([math.ceil(first * longest)], repeat(longest))
         self._lead = math.ceil(AHEAD * longest)
-        self._samples = np.empty((longest + CHANGES, dim))
-        self.reset()
 
     def reset(self) -> None:
-        self._anchor: Anchor | None = None  # none is set before it is needed
-        self._next: Ahead | None = None
-        self._num = 0  # changes since the anchor
+        self._anchor: Anchor | None = None
+        self._begin()
 
     def follow(self, other: Anchored) -> None:
-        """The gram has become a copy of that of another inverse, of the same dimension and ridge."""
-        self.reset()
-        if other._anchor is not None:
-            self._anchor, self._num = other._anchor.copy(), other._num
-            self._samples[: self._num] = other._samples[: self._num]
-            self._life = (other._num + other._life + 1) // 2  # before the other's turn
+        """The gram has become a copy of that of another inverse of the same samples and ridge."""
+        self._anchor, self._first, self._next = other.anchor().copy(), other._first, None
+        self._life = (other._age + other._life + 1) // 2  # before the other's turn
 
     def map(self, arms: np.ndarray) -> np.ndarray:
         anchor = self.anchor()
@@ -154,35 +154,42 @@ class Anchored:
         if self._next is not None:
             self._kept *= rate
 
-    def added(self, features: np.ndarray, sign: float, turned: np.ndarray | None = None) -> None:
-        """The gram has become `Λ ± φφᵀ`; who has `φ` in the anchor's coordinates may say so."""
+    def added(self, features: np.ndarray, sign: float) -> None:
         if self._anchor is None:
-            return
-        row = self._anchor.turned(features) if turned is None else turned
-        self._anchor.add(row[None], 1.0, sign)
-        self._samples[self._num] = features
-        self._num += 1
+            self._anchor = self._new_anchor(None)
+        self._anchor.add(self._anchor.turned(features)[None], 1.0, sign)
+        self._recent.add(features)
+
+    def added_forecast(self) -> None:
+        """The gram has become `Λ + φφᵀ` of the sample that the anchor forecast last, the last recent one."""
+        assert self._anchor is not None
+        self._anchor.add_forecast()
 
     def settle(self) -> None:
-        if self._anchor is None:
-            return
-        if self._num >= self._life:
+        if self._age >= self._life:
             self._anchor = self._new_anchor(self._anchor)
-        elif self._next is None and self._num >= self._life - self._lead:
-            self._next, self._begun, self._kept = Ahead(self._gram.later()), self._num, 1.0
+        elif self._next is None and self._age >= self._life - self._lead:
+            self._begin()
+
+    @property
+    def _age(self) -> int:
+        """Changes since the anchor."""
+        return self._recent.num - self._first
+
+    def _begin(self) -> Ahead:
+        """Let a thread make the next anchor, of the gram as it is."""
+        self._begun, self._kept = self._recent.num, 1.0
+        self._next = made = Ahead(self._gram.later())
+        return made
 
     def _new_anchor(self, old: Anchor | None) -> Anchor:
-        """The one that was made ahead, with all that has come since then; else one of the gram as it is."""
-        told = self._ridge, self._rough, len(self._samples)
-        if old is None or self._next is None:
-            made, since = Anchor(eigen(self._gram.now()), *told), self._samples[:0]
-        else:
-            sums, found = self._next.result()
-            self._gram.take(sums)
-            made, since = Anchor(found, *told), self._samples[self._begun : self._num]
-            made.shrink(self._kept)
-            made.add(made.turned(since), *old.samples_since(self._begun))
-        self._num = len(since)
-        self._samples[: self._num] = since
-        self._next, self._life = None, next(self._lives)
+        """The one that was begun, with all that has come since then; else one of the gram as it is."""
+        sums, found = (self._next or self._begin()).result()
+        self._gram.take(sums, self._begun)
+        made = Anchor(found, self._ridge, self._rough, room(self._recent.dim))
+        made.shrink(self._kept)
+        if old is not None:
+            since = made.turned(self._recent.since(self._begun))
+            made.add(since, *old.samples_since(self._begun - self._first))
+        self._next, self._first, self._life = None, self._begun, next(self._lives)
         return made

@@ -8,9 +8,10 @@ import numpy as np
 
 from driftwise.online.bandits.ahead import Work
 from driftwise.online.bandits.anchor import Anchor
-from driftwise.online.bandits.anchored import Anchored, life
+from driftwise.online.bandits.anchored import Anchored, room
 from driftwise.online.bandits.fading import Fading
 from driftwise.online.bandits.memories import Pair, Sums
+from driftwise.online.bandits.recent import Recent
 
 ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, enough to weigh memories
 
@@ -22,18 +23,29 @@ class Apart:
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
-        grams = zip(*(each for each in sums[:2] if each is not None), strict=True)
-        turns = np.arange(1, len(rates) + 1) / len(rates)
-        told = zip(grams, sums.cross.copy(), rates.tolist(), ridges.tolist(), turns.tolist(), strict=True)
-        self._memories = [Memory(*each) for each in told]
+        num, dim = sums.cross.shape
+        self._rates, self._recent = rates[:, None], Recent(room(dim), dim)
+        self._cross = sums.cross.copy()
+        self._turned_cross, self._turned = np.empty((2, num, dim))  # b and φ, in coordinates of the anchors
+        turns = np.arange(1, num + 1) / num
+        self._memories = [
+            Memory(
+                [each[j] for each in sums[:2] if each is not None],
+                (self._cross[j], self._turned_cross[j], self._turned[j]),
+                rates.item(j),
+                ridges.item(j),
+                self._recent,
+                turns.item(j),
+            )
+            for j in range(num)
+        ]
 
     @property
     def sums(self) -> Sums:
         gram, *squared = (
             np.stack(each) for each in zip(*(memory.sums() for memory in self._memories), strict=True)
         )
-        cross = np.stack([memory.cross for memory in self._memories])
-        return Sums(gram, squared[0] if squared else None, cross)
+        return Sums(gram, squared[0] if squared else None, self._cross)
 
     def gram(self, j: int) -> np.ndarray:
         return self._memories[j].now()
@@ -43,31 +55,40 @@ class Apart:
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         self._sample = features, reward
-        found = [memory.forecast(features) for memory in self._memories]
-        means, variances = np.array(found).T
+        means, variances = np.array([memory.forecast(features) for memory in self._memories]).T
         return reward - means, variances
 
     def absorb(self) -> None:
+        features, reward = self._sample
+        self._recent.add(features)
+        for cross, new in ((self._cross, features), (self._turned_cross, self._turned)):
+            cross *= self._rates
+            cross += reward * new
         for memory in self._memories:
-            memory.absorb(*self._sample)
+            memory.absorb()
 
     def renew(self, source: int) -> None:
         self._memories[-1].follow(self._memories[source])
 
 
 class Memory:
-    """A regression, and the gram of its own inverse."""
+    """A regression of one rate, and the gram of its own inverse."""
 
     def __init__(
-        self, grams: Sequence[np.ndarray], cross: np.ndarray, rate: float, ridge: float, turn: float
+        self,
+        grams: Sequence[np.ndarray],
+        crosses: Sequence[np.ndarray],
+        rate: float,
+        ridge: float,
+        recent: Recent,
+        turn: float,
     ) -> None:
-        """A regression from `Λ` and any `Λ̃`, and from `b`, which is written in place."""
-        powers, room = enumerate(grams, start=1), life(len(cross))
-        self._sums = [Fading(gram, rate**power, ridge, room) for power, gram in powers]
-        self.cross, self._rate = cross, rate
-        self._inverse = Anchored(self, len(cross), ridge, rough=ROUGH, first=turn)
-        self._anchor: Anchor | None = None  # whose coordinates the next two are in
-        self._turned_cross = self._turned = cross  # b, and the features that were forecast last
+        """A regression from `Λ` and any `Λ̃`, and from places for `b`, for `Qᵀb` and for `Qᵀφ`."""
+        self._sums = [Fading(gram, rate**power, ridge, recent) for power, gram in enumerate(grams, start=1)]
+        (self._cross, self._turned_cross, self._turned), self._rate = crosses, rate
+        self._recent, self._anchor = recent, None  # whose coordinates are those of the places
+        self._inverse = Anchored(self, recent, ridge, rough=ROUGH, first=turn)
+        self._inverse.reset()
 
     def sums(self) -> list[np.ndarray]:
         """`Λ` and any `Λ̃`."""
@@ -80,40 +101,42 @@ class Memory:
         works = [each.later() for each in self._sums]
         return lambda: [work() for work in works]
 
-    def take(self, sums: list[np.ndarray]) -> None:
+    def take(self, sums: list[np.ndarray], number: int) -> None:
         for each, made in zip(self._sums, sums, strict=True):
-            each.take(made)
+            each.take(made, number)
 
     def follow(self, other: Memory) -> None:
         """Go on from a copy of another memory."""
-        for own, matrix in zip(self._sums, other.sums(), strict=True):
-            own.set(matrix)
-        self.cross[:] = other.cross
+        self.take(other.sums(), self._recent.num)
+        self._cross[:] = other._cross
         self._inverse.follow(other._inverse)
 
     def estimate(self, arms: np.ndarray) -> Pair:
-        mapped = self._inverse.map(arms)
-        others = arms if len(self._sums) == 1 else self._sums[1].times(mapped)
-        return mapped.dot(self.cross), np.vecdot(mapped, others)
+        anchor = self._now_anchored()
+        turned = anchor.turned(arms)
+        solved = anchor.solve(turned)
+        if len(self._sums) == 1:
+            return solved.dot(self._turned_cross), np.vecdot(solved, turned)
+        mapped = solved.dot(anchor.vectors.T)
+        return mapped.dot(self._cross), np.vecdot(mapped, self._sums[1].times(mapped))
 
     def forecast(self, features: np.ndarray) -> tuple[float, float]:
         """The mean and the variance of a sample, with one product by a matrix `[d, d]`."""
-        anchor = self._inverse.anchor()
-        if anchor is not self._anchor:
-            self._anchor, self._turned_cross = anchor, anchor.turned(self.cross)
-        self._turned = anchor.turned(features)
-        (solved,) = anchor.solve(self._turned[None])
-        return solved.dot(self._turned_cross).item(), solved.dot(self._turned).item()
+        anchor = self._now_anchored()
+        np.dot(features, anchor.vectors, self._turned)
+        return anchor.forecast(self._turned, self._turned_cross)
 
-    def absorb(self, features: np.ndarray, reward: float) -> None:
+    def absorb(self) -> None:
         """Learn from the sample that was forecast last."""
-        for each in self._sums:
-            each.add(features)
-        self.cross *= self._rate
-        self.cross += reward * features
-        self._turned_cross *= self._rate
-        self._turned_cross += reward * self._turned
         if self._rate != 1:
             self._inverse.shrunk(self._rate)
-        self._inverse.added(features, 1.0, self._turned)
+        self._inverse.added_forecast()
         self._inverse.settle()
+
+    def _now_anchored(self) -> Anchor:
+        """The anchor to take now, with `b` in its coordinates."""
+        anchor = self._inverse.anchor()
+        if anchor is not self._anchor:
+            self._anchor = anchor
+            np.dot(self._cross, anchor.vectors, self._turned_cross)
+        return anchor

@@ -8,8 +8,9 @@ import numpy as np
 
 from driftwise.base.arrays import map_tree, mapped_or_nan
 from driftwise.base.types import FeatureTable, Moments, Radius, Sample
-from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh, Written
+from driftwise.online.bandits.anchored import LARGE, Anchored, Fresh, Written, room
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, best_arms, sample_of
+from driftwise.online.bandits.recent import Recent
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import (
@@ -45,7 +46,7 @@ class Direct:
         self._large = dim >= LARGE
         followed = self._large and isinstance(agent.forgetting, FOLLOWED)
         gram = Written(self._now)
-        self._inverse = Anchored(gram, dim, agent.ridge) if followed else Fresh(gram)
+        self._inverse = Anchored(gram, Recent(room(dim), dim), agent.ridge) if followed else Fresh(gram)
         num = 1 if state.gram_sq is None else 2
         self._rate, self._rates = rate, np.array([rate, rate * rate])[:num, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
@@ -133,6 +134,7 @@ class Direct:
         self._take(self.agent.forgetting.update(self.state, sample))
         if self._state.epoch != epoch:
             self._inverse.reset()
+            return
         self._inverse.added(_enlarged(sample), 1.0)
         if leaving is not None:
             self._inverse.added(_enlarged(leaving), -1.0)
