@@ -37,6 +37,7 @@ class MdpRounds(Rounds):
         self.starts = random.choose(self.world.cumulative_initial, self._luck[:, 0])
         self.mixture = environment.at(numbers)
         features = self._features = self.world.features
+        features.setflags(write=False)  # policies are shown them
         self._cumulative = np.einsum("sad,jhdn->jhsan", features, self.world.cumulative_mu)
         self.means = np.einsum("tj,jhd,sad->thsa", self.mixture, self.world.theta, features, optimize=True)
         self.q = self._action_values(lambda q, h: q.max(axis=-1), numbers)  # of the best policy
