@@ -18,6 +18,7 @@ import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_wlsvi
 from driftwise.base.part import from_config
 from driftwise.environments.drift import Abrupt
+from driftwise.simulation import simulator
 from driftwise.simulation.program import play_chunk
 from driftwise.simulation.results import Result
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
@@ -108,6 +109,14 @@ def test_cumulative_regret_is_exact_at_the_kept_points(base, record_every):
         np.cumsum(base.returns, axis=-1)[:, np.array(expected) - 1],
         rtol=1e-12,
     )
+
+
+def test_episodes_to_a_turn_change_no_byte(base, monkeypatch):
+    """GPUs play several episodes to a turn."""
+    monkeypatch.setattr(simulator, "turn_of", lambda split, count: 4 if count % 4 == 0 else 1)
+    in_turns = dw.simulate(AGENT, ENVIRONMENT, **OPTIONS)
+    np.testing.assert_array_equal(base.values, in_turns.values)
+    np.testing.assert_array_equal(base.returns, in_turns.returns)
 
 
 def test_points_are_episodes_unless_told_otherwise(base):

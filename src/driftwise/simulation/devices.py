@@ -60,6 +60,14 @@ def find_devices(name: str | None) -> tuple[Any, ...]:
         raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
+def host_of(device: Any) -> Any:
+    """The CPU beside a device, or the device itself where JAX has no other."""
+    try:
+        return device if device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
+    except RuntimeError:  # JAX was told of accelerators alone
+        return device
+
+
 class Split(NamedTuple):
     """Runs over devices, each with as many blocks of as many runs; in the last blocks may be runs too many.
 

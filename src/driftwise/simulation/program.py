@@ -29,7 +29,9 @@ with needed_by("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
 
-Recorded = tuple[Record, dict[str, Array]]  # the outcome of an episode, and the agent's diagnostics
+Recorded = tuple[Record, dict[str, Array]]  # outcomes of episodes, and the agent's diagnostics
+
+TURN = 8  # episodes that a GPU plays without asking the host whether there are more
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
@@ -92,10 +94,23 @@ def run_keys(root: Array, runs: Array) -> Array:
     return jax.vmap(lambda run: random.fold(root, run))(runs)
 
 
+class Playing(NamedTuple):
+    """What a run carries from episode to episode."""
+
+    carry: Any  # of the world: the agent's state, and the world's own
+    point: Recorded  # sums over the episodes so far of the point that is recorded next, in float64
+
+
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
-def init_states(agents: Agent, world: World, grid_size: int) -> Any:
+def init_states(agents: Agent, world: World, grid_size: int) -> Playing:
     """First states of all agents, the same in every run: `[grid, ...]`."""
-    return jax.vmap(world.begin, axis_size=grid_size)(agents)
+
+    def begin(agent: Agent) -> Playing:
+        first, nothing = world.begin(agent), jnp.zeros((), np.float64)
+        named = dict.fromkeys(agent.diagnostics(first.state), nothing)
+        return Playing(first, (Record(nothing, nothing, nothing), named))
+
+    return jax.vmap(begin, axis_size=grid_size)(agents)
 
 
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
@@ -124,71 +139,86 @@ class Shared(NamedTuple):
     begin: Array  # its first episode
     first: Array
     stop: Array
+    every: Array  # episodes to a point
 
 
 @functools.partial(
     jax.jit,
-    static_argnames=("grid_size", "dtype", "split"),
+    static_argnames=("grid_size", "turn", "split"),
     donate_argnames="state",
     compiler_options=_OPTIONS,
 )
 def play_chunk(
-    shared: Shared, state: Any, keys: Array, grid_size: int, dtype: np.dtype, split: Split
-) -> tuple[Any, Recorded]:
-    """States after the episodes, and records `[chunk, grid, runs]`, valid from `first` to `stop`."""
-    play = functools.partial(_play_block, grid_size=grid_size, dtype=dtype)
+    shared: Shared, state: Playing, keys: Array, grid_size: int, turn: int, split: Split
+) -> tuple[Playing, Recorded]:
+    """What runs carry after the episodes, a multiple of `turn`, and points `[chunk, grid, runs]` of records.
+
+    The first row is the point of the first episode, with what earlier calls have played of it.
+    """
+    play = functools.partial(_play_block, grid_size=grid_size, turn=turn)
     return split.spread(play)(shared, state, keys)
 
 
 def _play_block(
-    shared: Shared, state: Any, keys: Array, *, grid_size: int, dtype: np.dtype
-) -> tuple[Any, Recorded]:
+    shared: Shared, state: Playing, keys: Array, *, grid_size: int, turn: int
+) -> tuple[Playing, Recorded]:
     """The same for the runs of one block."""
-    agents, world, inputs, begin, first, stop = shared
+    agents, world, inputs, begin, first, stop, every = shared
     grid, runs = (-2, -1) if on_gpu() else (0, 0)  # axes of states: GPUs want runs to be neighbours in memory
 
     def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
         over_runs = jax.vmap(one, in_axes=(None, runs, 0), out_axes=runs)
         return jax.vmap(over_runs, in_axes=(0, grid, None), out_axes=grid, axis_size=grid_size)
 
-    def episode(i: Array, carry: tuple[Any, Recorded]) -> tuple[Any, Recorded]:
+    def episode(i: Array, carry: tuple[Playing, Recorded]) -> tuple[Playing, Recorded]:
         state, recorded = carry
+        number = begin + i
 
-        def one(agent: Agent, state: Any, key: Array) -> tuple[Any, Recorded]:
+        def one(agent: Agent, before: Playing, key: Array) -> Playing:
             here = jax.tree.map(lambda leaf: leaf[i], inputs)
-            played = world.advance(agent, state, here, key, begin + i)
-            return played.carry, (played.record, agent.diagnostics(played.carry.state))
+            played = world.advance(agent, before.carry, here, key, number)
+            new = played.record, agent.diagnostics(played.carry.state)
+            is_first = number % every == 0
+            return Playing(
+                played.carry,
+                jax.tree.map(lambda sums, each: jnp.where(is_first, 0, sums) + each, before.point, new),
+            )
 
-        state, new = over_all(one)(agents, state, keys)
-        return state, jax.tree.map(lambda kept, each: kept.at[i].set(each), recorded, new)
+        state = over_all(one)(agents, state, keys)
+        row = number // every - (begin + first) // every
+        return state, jax.tree.map(lambda rows, point: rows.at[row].set(point), recorded, state.point)
+
+    def episodes(number: Array, carry: tuple[Playing, Recorded]) -> tuple[Playing, Recorded]:
+        return jax.lax.fori_loop(0, turn, lambda i, kept: episode(first + turn * number + i, kept), carry)
 
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1)), state)
-    empty = jnp.zeros((len(jax.tree.leaves(inputs)[0]), grid_size, len(keys)), dtype)
-    named = jax.eval_shape(
-        over_all(lambda agent, carry, _: agent.diagnostics(carry.state)), agents, state, keys
-    )
-    recorded = Record(empty, empty, empty), dict.fromkeys(named, empty)
-    state, recorded = jax.lax.fori_loop(first, stop, episode, (state, recorded))
+    room = len(jax.tree.leaves(inputs)[0])
+    recorded = jax.tree.map(lambda sums: jnp.zeros((room, *sums.shape), sums.dtype), state.point)
+    state, recorded = jax.lax.fori_loop(0, (stop - first) // turn, episodes, (state, recorded))
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (-2, -1), (0, 1)), state)
     return state, recorded
 
 
-def rows_of(recorded: Recorded, played: slice) -> Recorded:
-    """The records of the episodes that were played, on the host; at most twice as many leave a GPU."""
-    if not on_gpu():  # the host has them
-        return jax.tree.map(lambda leaf: leaf[played], jax.device_get(recorded))
-    room = len(recorded[0].value)
-    size = min(room, 1 << (played.stop - played.start - 1).bit_length())  # few sizes: each is a program
-    begin = min(played.start, room - size)
-    fetched = jax.device_get(_rows(recorded, begin, size))
-    return jax.tree.map(lambda leaf: leaf[played.start - begin : played.stop - begin], fetched)
+def rows_of(recorded: Recorded, count: int) -> Recorded:
+    """The first rows, on the host; at most twice as many leave a GPU."""
+    if on_gpu():
+        room = len(recorded[0].value)
+        recorded = _first_rows(
+            recorded, min(room, 1 << (count - 1).bit_length())
+        )  # few sizes: each is a program
+    return jax.tree.map(lambda leaf: leaf[:count], jax.device_get(recorded))
 
 
 @functools.partial(jax.jit, static_argnames="size")
-def _rows(recorded: Recorded, begin: Array, size: int) -> Recorded:
-    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, begin, size), recorded)
+def _first_rows(recorded: Recorded, size: int) -> Recorded:
+    return jax.tree.map(lambda leaf: leaf[:size], recorded)
+
+
+def turn_of(split: Split, count: int) -> int:
+    """Episodes of a turn where so many are to be played."""
+    return 1 if split.devices[0].platform == "cpu" or count % TURN else TURN
 
 
 def program_of(task: Task, split: Split) -> Any:
@@ -205,11 +235,11 @@ def program_of(task: Task, split: Split) -> Any:
         shapes = jax.eval_shape(lambda each: each, tree)
         return jax.tree.map(lambda leaf: leaf.update(sharding=place), shapes)
 
-    shared = Shared(
-        agents, placed(world), placed(chunk_inputs.eval_shape(world, path)), 0, 0, task.chunk_size
-    )
+    inputs = placed(chunk_inputs.eval_shape(world, path))
+    shared = Shared(agents, placed(world), inputs, 0, 0, task.chunk_size, task.record_every)
     state = placed(of_all_runs.eval_shape(states, split), 1)
-    return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), dtype, split)
+    turn = turn_of(split, task.chunk_size)
+    return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), turn, split)
 
 
 def split_of(task: Task) -> Split:

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.agent import Agent
 from driftwise.base.extras import needed_by
 from driftwise.base.memory import free_memory, in_words, require_room, size_of
 from driftwise.simulation.devices import Split, find_devices
 from driftwise.simulation.program import init_states, lower, own_settings, program_of
-from driftwise.simulation.results import CURVES
 from driftwise.simulation.tasks import RUNS_OF_A_TASK, Task
 
 with needed_by("simulate", "simulate"):
@@ -82,17 +80,14 @@ def footprint(task: Task) -> Footprint:
     size, points = math.prod(grid), -(-task.num_episodes // task.record_every)
     world = task.environment.world(dtype, needs=task.agent.needs)
 
-    def told(agent: Agent, carry: Any) -> dict[str, Any]:
-        return agent.diagnostics(carry.state)
-
     with own_settings(find_devices(task.device)[0]):
         states = init_states.eval_shape(agents, world, size)
-        num_curves = len(CURVES) + len(jax.eval_shape(jax.vmap(told, axis_size=size), agents, states))
+        num_curves = len(jax.tree.leaves(states.point))
         plan = 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
         return Footprint(
             shared=_bytes(world),
             state=_bytes(states),
-            records=size_of((size, num_curves, task.chunk_size), itemsize=dtype.itemsize),
+            records=size_of((size, num_curves, task.chunk_size)),
             plan=size_of((size, *plan), itemsize=dtype.itemsize),
             curves=size_of((size, num_curves, points)),
         )

@@ -26,7 +26,7 @@ from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.chunks import Chunks, OnChunk
 from driftwise.simulation.compilation import keep_compiled
-from driftwise.simulation.devices import collect, find_devices
+from driftwise.simulation.devices import collect, find_devices, host_of
 from driftwise.simulation.program import (
     Shared,
     chunk_inputs,
@@ -38,6 +38,7 @@ from driftwise.simulation.program import (
     rows_of,
     run_keys,
     split_of,
+    turn_of,
 )
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, joint_origin, result_curves
 from driftwise.simulation.room import require_room_for, telling_of_memory
@@ -167,6 +168,10 @@ class Simulation:
     def _device(self) -> Any:
         return find_devices(self.task.device)[0]
 
+    @functools.cached_property
+    def _host(self) -> Any:
+        return host_of(self._device)
+
     def _begin(self) -> None:
         """Put the world and the agents' first states on the device, unless they are there."""
         if self._state is not None:
@@ -174,12 +179,13 @@ class Simulation:
         keep_compiled()
         task = self.task
         self._split = split_of(task)
-        with own_settings(self._device), telling_of_memory(task):
+        with own_settings(self._host):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
-            self._everywhere = jax.device_put(self._world, self._split.place())
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
-            self._keys = jax.device_put(keys, self._split.place(0))
             states = init_states(self._lowered, self._world, self._grid_size)
+        with own_settings(self._device), telling_of_memory(task):
+            self._everywhere, states = jax.device_put((self._world, states), self._split.place())
+            self._keys = jax.device_put(keys, self._split.place(0))
             self._state = of_all_runs(states, self._split)
 
     def advance(self, seconds: float | None = None) -> None:
@@ -193,20 +199,24 @@ class Simulation:
         first = self.done % task.chunk_size
         begin = self.done - first
         count = min(task.chunk_size, task.num_episodes - begin) - first
+        turn = turn_of(self._split, count)
         if seconds is not None:
-            count = min(count, max(1, int(seconds / self._pace)))
-        played = slice(first, first + count)
-        episodes = begin + np.arange(task.chunk_size)
+            count = min(count, turn * max(1, int(seconds / self._pace / turn)))
         if first == 0 or self._inputs is None:
-            path = task.environment.at(np.minimum(episodes, task.num_episodes - 1)).astype(self._dtype)
+            episodes = np.minimum(begin + np.arange(task.chunk_size), task.num_episodes - 1)
+            path = task.environment.at(episodes).astype(self._dtype)
+            with own_settings(self._host):
+                inputs = chunk_inputs(self._world, path)
             with own_settings(self._device), telling_of_memory(task):
-                self._inputs = jax.device_put(chunk_inputs(self._world, path), self._split.place())
+                self._inputs = jax.device_put(inputs, self._split.place())
         with own_settings(self._device), telling_of_memory(task):
-            bounds = begin, played.start, played.stop
+            bounds = begin, first, first + count, task.record_every
             shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
             given = shared, self._state, self._keys
-            self._state, recorded = play_chunk(*given, self._grid_size, self._dtype, self._split)
-            record, diagnostics = collect(rows_of(recorded, played), task.num_runs, axis=2)
+            self._state, recorded = play_chunk(*given, self._grid_size, turn, self._split)
+            points = slice(self.done // task.record_every, self._shape(self.done + count)[0])
+            rows = rows_of(recorded, points.stop - points.start)
+            record, diagnostics = collect(rows, task.num_runs, axis=2)
         if not np.isfinite(np.sum(record.value)):
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
@@ -216,7 +226,7 @@ class Simulation:
         curves = dict(zip(CURVES, record, strict=True))
         curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
         for name, values in curves.items():
-            add_points(self.sums[name], episodes[played], values, task.record_every)
+            self.sums[name][points] = values
         elapsed = time.perf_counter() - started
         self.done += count
         self.seconds += elapsed
@@ -290,7 +300,7 @@ class Simulation:
         played = {name: sums[:count] for name, sums in self.sums.items()}
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
-        state = collect(self._state.state, task.num_runs, axis=1) if keep_state else None
+        state = collect(self._state.carry.state, task.num_runs, axis=1) if keep_state else None
         return Result(
             **result_curves(played, lengths, self._grid),
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
@@ -323,16 +333,3 @@ def _require_array(
         own, expected = (f"{dtype}{list(shape)}" for dtype, shape in (found, kind))
         got = f"{name} of {own} where {expected} was expected"
         raise ArgumentError("checkpoint", OF_SAME, checkpoint, got)
-
-
-def add_points(sums: np.ndarray, episodes: np.ndarray, values: np.ndarray, record_every: int) -> None:
-    """Add values of successive episodes `[T, ...]` to the points they belong to, in their order.
-
-    The order makes sums the same whatever the chunks. A turn adds one episode to each point: the first ones
-    of all points, then the second ones, and so on.
-    """
-    turns = range(min(record_every, len(episodes)))
-    for turn in sorted(turns, key=lambda turn: episodes[turn] % record_every):
-        chosen = values[turn::record_every]
-        point = episodes[turn] // record_every
-        sums[point : point + len(chosen)] += chosen
