@@ -18,7 +18,7 @@ from driftwise.analysis.adaptation import (
 )
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios import Scenario, bandit_policy, play_policy
-from driftwise.scenarios.contestants import RADIUS
+from driftwise.scenarios.ours import RADIUS
 from tests.reference import adaptation as reference
 
 

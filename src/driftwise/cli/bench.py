@@ -27,6 +27,8 @@ from driftwise.cli.stopping import held_signals
 if TYPE_CHECKING:
     from driftwise.analysis.bench.places import Place
 
+ALL = "all"  # of --agents
+
 EXAMPLES = """\b
 Examples:
   driftwise bench
@@ -39,7 +41,7 @@ Examples:
 def _bench(
     suite: Annotated[str, word("SIZE", "The sizes: small or full.")] = "small",
     agents: Annotated[
-        str | None, word("A,B", "Policies to judge.  [default: all of ours, and those of --import]")
+        str | None, word("A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]")
     ] = None,
     having: Annotated[str | None, word("TEXT", "Only scenarios whose name has this.", "--with")] = None,
     workers: Annotated[int | None, integer("--workers", "Processes.  [default: one for each core]")] = None,
@@ -58,7 +60,7 @@ def _bench(
     fails a verdict. What the folder has is not played again: take a new one for a policy that has changed.
     """
     from driftwise.analysis.bench.cells import FILE, play_cells
-    from driftwise.analysis.bench.page import html_page, lead, scores_table, verdicts_table
+    from driftwise.analysis.bench.page import html_page, lead, tables
     from driftwise.analysis.bench.verdicts import bench_of
     from driftwise.scenarios.contestants import FIELDS
     from driftwise.scenarios.scenario import SUITES
@@ -66,15 +68,16 @@ def _bench(
     from driftwise.simulation.files import locked, output_folder
 
     check(require_choice, "--suite", suite, list(SUITES))
-    known = [*dict.fromkeys(name for field in FIELDS.values() for name in field.policies)]
-    chosen = known if agents is None else [*dict.fromkeys(listed(agents))]
+    known = [*dict.fromkeys(name for field in FIELDS.values() for name in field.contestants)]
+    first = [name for name in known if any(name in field.policies for field in FIELDS.values())]
+    chosen = {None: first, ALL: known}.get(agents) or [*dict.fromkeys(listed(agents or ""))]
     for each in chosen:
         check(require_choice, "--agents", each, known)
     if not chosen:
         raise InputError(f"--agents must name at least one of {', '.join(known)}, got {agents!r}")
     players, names = {}, {}  # by kind
     for kind, field in FIELDS.items():
-        own = [each for each in chosen if each in field.policies]
+        own = [each for each in chosen if each in (field.policies if agents is None else field.contestants)]
         found = [name for name, each in scenarios_of(suite).items() if each.kind == kind]
         found = [name for name in found if having is None or having in name]
         if own and found:
@@ -100,8 +103,8 @@ def _bench(
             print(text)
         for bench in benches:
             if not as_json:
-                print_table(scores_table(bench))
-                print_table(verdicts_table(bench))
+                for table in tables(bench):
+                    print_table(table)
                 print(lead(bench))
             for agent, error in bench.errors.items():
                 typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)

@@ -5,63 +5,56 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from driftwise.base.validation import ArgumentError, require_choice
+from driftwise.scenarios import ours
 from driftwise.scenarios.policies import bandit_policy, mdp_policy
 from driftwise.scenarios.problems import KINDS
 from driftwise.scenarios.protocols import Make
 
-RADIUS = 0.5  # of the confidence ellipsoids of all fixed memories of bandits
 CHANCE = "uniform"
-LENGTHS = (30, 100, 300)
+BASELINES = frozenset({CHANCE, "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "random_restart"})
 
 
 class Field(NamedTuple):
     """All who play the problems of one kind, by their names; a name may be in both fields."""
 
-    baselines: dict[str, Make]
     fixed: dict[str, Make]  # memories, of which the best in hindsight is the yardstick
-    policies: dict[str, Make]  # those that are judged
+    yardsticks: dict[str, Make]  # played with whatever else is played: those memories and two baselines
+    policies: dict[str, Make]  # played where none are named, and all that others register
+    others: dict[str, Make]  # played where they are named
+
+    @classmethod
+    def of(
+        cls, baselines: dict[str, Make], fixed: dict[str, Make], ours: dict[str, Make], *first: str
+    ) -> Field:
+        """Of our own, the `first` are played where none are named."""
+        rest = {name: make for name, make in ours.items() if name not in first}
+        return cls(fixed, baselines | fixed, {name: ours[name] for name in first}, rest)
 
     @property
-    def yardsticks(self) -> dict[str, Make]:
-        """Those that nobody judges."""
-        return self.baselines | self.fixed
+    def contestants(self) -> dict[str, Make]:
+        return self.policies | self.others
 
     @property
     def everyone(self) -> dict[str, Make]:
-        return self.yardsticks | self.policies
+        return self.yardsticks | self.contestants
+
+    def judges(self, name: str) -> bool:
+        """Whether verdicts are passed on it: nobody judges yardsticks and baselines."""
+        return name not in self.yardsticks and name not in BASELINES
 
 
 FIELDS = {
-    "bandits": Field(
-        baselines={CHANCE: bandit_policy("uniform"), "greedy": bandit_policy("greedy")},
-        fixed={
-            **{
-                f"memory_{length}": bandit_policy("d_lin_ucb", rate=1 - 1 / length, radius=RADIUS)
-                for length in LENGTHS
-            },
-            "memory_all": bandit_policy("lin_ucb", radius=RADIUS),
-        },
-        policies={
-            "adaptive_lin_ucb": bandit_policy("adaptive_lin_ucb"),
-            "d_lin_ts": bandit_policy("d_lin_ts", rate=0.99, scale=0.2),
-            "detect_and_restart": bandit_policy(
-                "change_detection", base={"algorithm": "lin_ucb", "radius": RADIUS}
-            ),
-            "epsilon_greedy": bandit_policy("epsilon_greedy", epsilon=0.05, rate=0.99),
-        },
+    "bandits": Field.of(
+        {CHANCE: bandit_policy("uniform"), "greedy": bandit_policy("greedy")},
+        ours.BANDIT_MEMORIES,
+        ours.BANDITS,
+        *("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy"),
     ),
-    "mdps": Field(
-        baselines={CHANCE: mdp_policy("uniform"), "greedy": mdp_policy("lsvi_ucb", radius=0.0)},
-        fixed={
-            **{f"memory_{length}": mdp_policy("opt_wlsvi", rate=1 - 1 / length) for length in LENGTHS},
-            "memory_all": mdp_policy("lsvi_ucb"),
-        },
-        policies={
-            "adaptive_opt_wlsvi": mdp_policy("adaptive_opt_wlsvi"),
-            "opt_rlsvi": mdp_policy("opt_rlsvi", scale=0.3, upper=3.0, ridge=0.01, rate=0.99),
-            "detect_and_restart": mdp_policy("change_detection", base={"algorithm": "lsvi_ucb"}),
-            "ucrl_vtr": mdp_policy("ucrl_vtr", radius=0.3, rate=0.99),
-        },
+    "mdps": Field.of(
+        {CHANCE: mdp_policy("uniform"), "greedy": mdp_policy("lsvi_ucb", radius=0.0)},
+        ours.MDP_MEMORIES,
+        ours.MDPS,
+        *("adaptive_opt_wlsvi", "opt_rlsvi", "change_detection", "ucrl_vtr"),
     ),
 }
 

@@ -24,7 +24,8 @@ class BanditPolicy:
         self.bandit, self.detects = bandit, "alarms" in bandit.diagnostics()
 
     def decide(self, context: Context) -> int:
-        return self.bandit.decide(context.arms, id=context.number).arm
+        time = float(context.number)  # a round is a second
+        return self.bandit.decide(context.arms, id=context.number, time=time).arm
 
     def learn(self, reward: Reward) -> bool | None:
         self.bandit.learn(reward.number, reward.value)

@@ -111,6 +111,11 @@ class Scenario:
         return self.rounds // 2 if self.start == "restarted" else None
 
     @property
+    def rests(self) -> bool:
+        """Whether the world stays as it is between its jumps, if it has any."""
+        return self.move == "none" or bool(self.changes)
+
+    @property
     def changes(self) -> tuple[int, ...]:
         """The rounds in which the world jumps, counted from the first that counts."""
         changes = self.environment().changes(self.warm_up + self.rounds)

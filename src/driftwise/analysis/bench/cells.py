@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise import __version__
-from driftwise.analysis.adaptation import adaptation, performance
+from driftwise.analysis.adaptation import adaptation, alarm_scores, decision_lag, performance
 from driftwise.analysis.bench.places import Place
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
-from driftwise.scenarios.playing import play_policy
-from driftwise.scenarios.scenario import SUITES, find_scenario
+from driftwise.scenarios.playing import Played, play_policy, rounds_of
+from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario
 from driftwise.simulation.files import compact_json
 
 FILE = "cells.jsonl"
@@ -32,6 +32,8 @@ class Cell(NamedTuple):
     regret: tuple[float, ...] = ()
     share: tuple[float, ...] = ()  # of the best value
     changes: tuple[Mapping[str, Any], ...] = ()  # scores at each change of each run
+    lag: tuple[int, ...] = ()  # in worlds that never rest
+    alarms: tuple[Mapping[str, Any], ...] = ()  # scores of them, in worlds that do, of who raises any
 
 
 def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
@@ -53,7 +55,19 @@ def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
         regret=tuple(run.regret for run in runs),
         share=tuple(performance(run.values, run.optimal).share for run in runs),
         changes=tuple(each._asdict() for each in at),
+        lag=tuple(_lag(scenario, number, run) for number, run in enumerate(runs) if not scenario.rests),
+        alarms=tuple(
+            alarm_scores(np.flatnonzero(run.alarms).tolist(), scenario.changes, scenario.rounds)._asdict()
+            for run in runs
+            if scenario.rests and run.alarms is not None
+        ),
     )
+
+
+def _lag(scenario: Scenario, number: int, run: Played) -> int:
+    """How many rounds decisions are behind, in steps of a 500th of the run, up to an eighth of it."""
+    lags = range(0, scenario.rounds // 8 + 1, max(1, scenario.rounds // 500))
+    return decision_lag(*rounds_of(scenario, number).behind(run.taken, lags), lags)
 
 
 def play_cells(

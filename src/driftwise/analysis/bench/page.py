@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from driftwise.analysis.bench.verdicts import FACTORS, Bench
@@ -14,31 +15,52 @@ from driftwise.analysis.table import Cell, Table, numbers, words
 LABELS = {"bandits": "bandits", "mdps": "MDPs"}
 READING = (
     "Share: mean of value over best value. Ratio: median of its regret over that of the best fixed memory in "
-    "hindsight. Rank: mean over scenarios, 1 the best, with a 95 % interval for scenarios drawn anew. Drop, "
-    "resilience, recovery (median rounds, with censoring), area and adaptability are of worlds that jump."
+    "hindsight. Rank: mean over scenarios, 1 the best, with a 95 % interval for scenarios drawn anew."
 )
+VERDICTS = (
+    "Of plays and restarts the share of scenarios is measured, and has to be 1. Of the others it is the mean "
+    "ratio of regrets to a yardstick's, with its 95 % interval, which has to lie below 1: to chance; without "
+    "drift to the shortest memory (remembers); with drift to the memory of all (forgets)."
+)
+ADAPTATION = (
+    "Drop, resilience, recovery (median rounds, with censoring), area and adaptability are of worlds that "
+    "jump. Lag is of worlds that never rest: by how many rounds decisions are behind, in the median."
+)
+ALARMS = (
+    "Found: share of the changes with an alarm before the next. Delay: median rounds to it, infinite where "
+    "there is none. False alarms: all others in worlds that rest between their jumps, in 1,000 rounds."
+)
+HEADINGS = {"rank_low": "from", "rank_high": "to", "false_alarms": "false alarms"}
 PROFILE = "Shares of the scenarios in which an agent's regret is within a factor of the best agent's there."
 
 
 def scores_table(bench: Bench) -> Table:
-    """The scores of all agents, the best rank first."""
-    headings = (
-        "share",
-        "ratio",
-        "rank",
-        "from",
-        "to",
-        "drop",
-        "resilience",
-        "recovery",
-        "area",
-        "adaptability",
+    """How good all agents are, the best rank first."""
+    return _scores(bench, "scores", "share", "ratio", "rank", "rank_low", "rank_high")
+
+
+def adaptation_table(bench: Bench) -> Table:
+    """How agents follow a world that moves, in the same order."""
+    names = ("drop", "resilience", "recovery", "area", "adaptability", "lag")
+    return _scores(bench, "adaptation", *names)
+
+
+def alarms_table(bench: Bench) -> Table:
+    """The alarms of agents that raise any."""
+    table = _scores(bench, "alarms", "found", "delay", "false_alarms")
+    raising = {each.agent for each in bench.scores if each.false_alarms is not None}
+    return replace(table, rows=tuple(row for row in table.rows if row[0].text in raising))
+
+
+def _scores(bench: Bench, name: str, *fields: str) -> Table:
+    ranked = sorted(bench.scores, key=lambda each: each.rank)
+    rows = [(each.agent, *(_cell(each._asdict()[field]) for field in fields)) for each in ranked]
+    return Table.of(
+        name,
+        words("agent") + numbers(*(HEADINGS.get(each, each) for each in fields)),
+        rows,
+        LABELS[bench.kind],
     )
-    rows = [
-        (agent, *(_cell(number) for number in scores))
-        for agent, *scores in sorted(bench.scores, key=lambda each: each.rank)
-    ]
-    return Table.of("scores", words("agent") + numbers(*headings), rows, LABELS[bench.kind])
 
 
 def profiles_table(bench: Bench) -> Table:
@@ -50,10 +72,10 @@ def profiles_table(bench: Bench) -> Table:
 def verdicts_table(bench: Bench) -> Table:
     """What passes, and what does not."""
     rows = [
-        (each.agent, each.test, _cell(each.share), _cell(each.needed), "pass" if each.passed else "fail")
+        (each.agent, each.test, *map(_cell, each[2:5]), "pass" if each.passed else "fail")
         for each in bench.verdicts
     ]
-    columns = words("agent", "test") + numbers("share of scenarios", "needed") + words("verdict")
+    columns = words("agent", "test") + numbers("measured", "from", "to") + words("verdict")
     return Table.of("verdicts", columns, rows, LABELS[bench.kind])
 
 
@@ -71,6 +93,12 @@ def html_page(benches: Sequence[Bench]) -> str:
     )
 
 
+def tables(bench: Bench) -> list[Table]:
+    """All tables for a terminal, as far as they have rows."""
+    made = (scores_table(bench), adaptation_table(bench), alarms_table(bench), verdicts_table(bench))
+    return [table for table in made if table.rows]
+
+
 def _article(bench: Bench) -> Article:
     rows = [
         (scenario, memory, *(_cell(bench.regret[agent][place]) for agent in bench.agents))
@@ -79,8 +107,10 @@ def _article(bench: Bench) -> Article:
     columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
     failed = [Table.of("errors", words("agent", "what it raised first"), bench.errors.items())]
     sections = [
-        Section("Verdicts", [verdicts_table(bench), *(failed if bench.errors else [])]),
+        Section("Verdicts", [verdicts_table(bench), VERDICTS, *(failed if bench.errors else [])]),
         Section("Scores", [scores_table(bench)]),
+        Section("Adaptation", [adaptation_table(bench), ADAPTATION]),
+        *([Section("Alarms", [alarms_table(bench), ALARMS])] if alarms_table(bench).rows else []),
         Section("Regret over that of the best fixed memory", [_heat_map(bench)]),
         Section("Profiles", [profiles_table(bench), PROFILE]),
         Section("Regret", [Table.of("regret", columns, rows)]),

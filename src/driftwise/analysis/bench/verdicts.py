@@ -10,27 +10,17 @@ import numpy as np
 
 from driftwise.analysis.adaptation import Recovery, median_recovery
 from driftwise.analysis.bench.cells import Cell, Pair
+from driftwise.analysis.bench.judging import Verdict, distinct, verdicts_on
 from driftwise.analysis.statistics import rank_table
 from driftwise.scenarios.contestants import CHANCE, FIELDS
 from driftwise.scenarios.scenario import SUITES
 
 FACTORS = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
 FLOOR = 0.001  # regret of a round that counts as none
-WITHIN, MOST, HALF = 2.0, 0.9, 0.5
-
-
-class Verdict(NamedTuple):
-    """Whether an agent passes a test: the share of scenarios in which it holds, and the least that passes."""
-
-    agent: str
-    test: str
-    share: float
-    needed: float
-    passed: bool
 
 
 class Scores(NamedTuple):
-    """An agent over all scenarios; means, where nothing else is said."""
+    """An agent over all scenarios, of copies one; means, where nothing else is said."""
 
     agent: str
     share: float
@@ -43,6 +33,10 @@ class Scores(NamedTuple):
     recovery: float | None  # Kaplan and Meier's median
     area: float | None
     adaptability: float | None
+    lag: float | None  # median
+    found: float | None  # share of the changes that an alarm followed
+    delay: float | None  # median rounds to it, infinite where there was none
+    false_alarms: float | None  # in 1,000 rounds
 
 
 @dataclass(frozen=True)
@@ -77,20 +71,24 @@ def bench_of(
     ratio = floored / fixed.min(axis=0)
     worst = np.where(np.isnan(floored), np.inf, floored)
     best = worst.min(axis=0)
-    near = [{f"{each:g}": float(np.mean(own <= each * best)) for each in FACTORS} for own in worst]
+    counted = distinct(scenarios)
+    within = [own[counted] / best[counted] for own in worst]
+    near = [{f"{each:g}": float(np.mean(own <= each)) for each in FACTORS} for own in within]
     last = np.where(np.isinf(worst), 1e300, worst)  # who could not play ranks behind all who could
-    ranks = rank_table(dict(zip(agents, last, strict=True)))
+    ranks = rank_table(dict(zip(agents, last[:, counted], strict=True)))
     ends = zip(ranks.overall.low.tolist(), ranks.overall.high.tolist(), strict=True)
     scores = [
-        _scores(agent, [cells[agent, each] for each in scenarios], own, float(rank), *end)
+        _scores(agent, [cells[agent, scenarios[each]] for each in counted], own[counted], float(rank), *end)
         for agent, own, rank, end in zip(agents, ratio, ranks.overall.estimate, ends, strict=True)
     ]
-    contestants = [agent for agent in agents if agent not in field.yardsticks]
+    contestants = [agent for agent in agents if field.judges(agent)]
     by_name = dict(zip(agents, worst, strict=True))
     judged = [
         verdict
         for agent in contestants
-        for verdict in _verdicts(agent, scenarios, by_name[agent], by_name[CHANCE], fixed.min(axis=0))
+        for verdict in verdicts_on(
+            agent, scenarios, by_name[agent], chance=by_name[CHANCE], shortest=fixed[0], longest=fixed[-1]
+        )
     ]
     errors = {
         agent: next(cells[agent, each].error for each in scenarios if cells[agent, each].error)
@@ -112,34 +110,14 @@ def bench_of(
     )
 
 
-def _verdicts(
-    agent: str, scenarios: Sequence[str], regret: np.ndarray, chance: np.ndarray, best: np.ndarray
-) -> list[Verdict]:
-    """The tests of an agent: shares of scenarios; one that no scenario is for is left out."""
-    places = {name: place for place, name in enumerate(scenarios)}
-    cold = {name: name.replace("/restarted", "/cold") for name in scenarios if name.endswith("/restarted")}
-    kept = [regret[places[name]] == regret[places[twin]] for name, twin in cold.items() if twin in places]
-    still = np.array(["/none/" in name for name in scenarios])
-    near = regret <= WITHIN * best
-    tests = {
-        "plays": (np.isfinite(regret), 1.0),
-        "keeps its state over a restart": (np.array(kept), 1.0),
-        "beats chance": (regret < chance, MOST),
-        f"within {WITHIN:g} × the best fixed memory, no drift": (near[still], HALF),
-        f"within {WITHIN:g} × the best fixed memory, drift": (near[~still], HALF),
-    }
-    return [
-        Verdict(agent, test, float(np.mean(held)), needed, passed=bool(np.mean(held) >= needed))
-        for test, (held, needed) in tests.items()
-        if len(held)
-    ]
-
-
 def _scores(
     agent: str, cells: Sequence[Cell], ratio: np.ndarray, rank: float, low: float, high: float
 ) -> Scores:
     changes = [change for cell in cells for change in cell.changes]
     share = [number for cell in cells for number in cell.share]
+    lags = [number for cell in cells for number in cell.lag]
+    alarms = [each for cell in cells for each in cell.alarms]
+    delays = [delay for each in alarms for delay in (*each["delays"], *[np.inf] * each["misses"])]
 
     def mean(name: str) -> float | None:
         return float(np.mean([change[name] for change in changes])) if changes else None
@@ -156,6 +134,10 @@ def _scores(
         median_recovery([Recovery(*change["recovery"]) for change in changes]) if changes else None,
         mean("area"),
         mean("adaptability"),
+        lag=float(np.median(lags)) if lags else None,
+        found=float(np.mean(np.isfinite(delays))) if delays else None,
+        delay=float(np.median(delays)) if delays else None,
+        false_alarms=_mean([each["false_per_1000"] for each in alarms]) if alarms else None,
     )
 
 
