@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where `driftwise` is
 
 from tools.site import source_digest  # noqa: E402
 from tools.site.mathml import FONTS  # noqa: E402
@@ -36,6 +38,7 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 nb_execution_mode = "cache"
+nb_execution_in_temp = True
 nb_execution_cache_path = str(ROOT / "build" / "notebooks" / source_digest())
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300

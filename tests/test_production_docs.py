@@ -76,7 +76,11 @@ def test_limits_and_defaults_are_as_bandits_online_says():
 
 
 def test_links_between_pages_reach_a_page_and_a_heading():
-    for page in (*DOCS.glob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("examples/**/README.md")):
+    for page in (
+        *DOCS.glob("**/*.md"),
+        *DOCS.parent.glob("*.md"),
+        *DOCS.parent.glob("examples/**/README.md"),
+    ):
         for link, anchor in re.findall(
             r"\]\(((?!http)[^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")
         ):
