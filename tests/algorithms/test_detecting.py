@@ -13,6 +13,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import (
     covering_restart,
+    d_glb_omd,
     detect_and_restart,
     lin_ucb,
     lsvi_ucb,
@@ -25,6 +26,7 @@ from driftwise.base.types import FeatureTable
 from driftwise.environments import LinearBandit
 from driftwise.environments.arms import FixedArms, orthogonal_arms
 from driftwise.environments.drift import Abrupt
+from driftwise.environments.models.linear_bandit import linear_bandit
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.paths import abrupt_path
 from driftwise.online import Bandit
@@ -382,6 +384,19 @@ def test_false_alarms_are_as_rare_as_promised(recipe):
     """200 runs without a change at δ = 0.2: at most 40 in the mean, and 40 + 3√32 = 57 but for bad luck."""
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 10**6, noise_scale=0.3)
     agent = recipe(lin_ucb(environment.spec, noise_scale=0.3), **QUIET, delta=0.2)
+    result = dw.simulate(agent, environment, num_episodes=1000, num_runs=200)
+    assert (result.diagnostics["alarms"].sum(axis=-1) > 0).sum() <= 57
+
+
+@pytest.mark.slow
+def test_clicks_through_a_link_raise_no_more_false_alarms_of_means():
+    environment = linear_bandit(
+        arms=FixedArms(CIRCLE.tolist()),
+        path=abrupt_path(((3.0, 0.0),), ()),
+        rewards="bernoulli",
+        link="logistic",
+    )
+    agent = covering_restart(d_glb_omd(environment.spec, rate=1.0), num_episodes=1000, delta=0.2, forcing=0.5)
     result = dw.simulate(agent, environment, num_episodes=1000, num_runs=200)
     assert (result.diagnostics["alarms"].sum(axis=-1) > 0).sum() <= 57
 

@@ -93,6 +93,8 @@ def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noi
     rows = rng.normal(size=(60, DIM)) * [1.0, 0.1, 1e-3]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
     moments = learnt(DirectionalForgetting(rate, threshold=1e-2), rows)
+    before = learnt(DirectionalForgetting(rate, threshold=1e-2), rows[:-1]).gram[0]
+    assert np.linalg.eigvalsh(moments.gram[0] - rate * before)[0] >= -1e-9  # no direction is lost faster
     gram, gram_sq = moments.gram[0], moments.gram_sq[0]  # pyright: ignore[reportOptionalSubscript]
     eigenvalues = np.linalg.eigvalsh(gram)
     assert eigenvalues[0] >= min(0.7, 1e-2 / (1 - rate)) - 1e-9
