@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import build
+from driftwise.base import random
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import LinearMdp, planning
 from driftwise.scenarios import MdpContext, Scenario, Trajectory, bandit_policy, mdp_policy, play_policy
 from driftwise.scenarios.contestants import FIELDS
+from driftwise.scenarios.feedback import FEEDBACKS
+from driftwise.scenarios.mdp_rounds import MdpRounds
 from driftwise.scenarios.problems import MDPS
 from driftwise.simulation.play import play
 
@@ -104,6 +107,19 @@ def test_trajectories_come_late_or_never_and_are_otherwise_the_same():
     for _, other in [*delayed, *lost]:
         for first, second in zip(other.episode, at_once[other.number].episode, strict=True):
             np.testing.assert_array_equal(first, second)
+
+
+def test_an_agent_learns_from_what_is_not_lost_with_the_plan_of_its_own_episode():
+    here = scenario("lost", problem="linear_mdp")
+    rounds = MdpRounds(here, 0)
+    agent = build(rounds.spec, "ucrl_vtr", **OPTIONS)
+    state = agent.init(rounds.shown(0).table)
+    for t, taken in enumerate(play_policy(mdp_policy("ucrl_vtr", **OPTIONS), here).taken):
+        table, (_, for_plan, _) = rounds.shown(t).table, random.keys_of(random.fold(random.key(0), 0), t)
+        plan = agent.plan(state, table, for_plan)
+        np.testing.assert_array_equal(taken, plan.policy)
+        if rounds.fate.loss[t] >= FEEDBACKS["lost"].lost:
+            state = agent.update(state, table, plan, rounds.told(t, taken).episode)
 
 
 def test_poison_mirrors_some_rewards_of_best_actions_alone():
