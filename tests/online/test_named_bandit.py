@@ -219,6 +219,20 @@ def test_what_is_learnt_from_is_the_same_from_rows_columns_frames_and_one_by_one
     assert shared.arms == []
 
 
+def test_rows_of_weight_0_leave_everything_as_it_was():
+    bandit, table = named(max_arms=2, when_full="refuse"), rows(4)
+    bandit.learn_from(table[0], "red", 1.0)
+    before = bandit.to_bytes()
+    bandit.learn_from(table, ["blue", "green", "red", "grey"], [1.0] * 4, weight=0)
+    assert bandit.to_bytes() == before
+    bandit.learn_from(table[:3], ["green", "blue", "grey"], [0.2, 0.4, 0.6], weight=[0, 3, 0])
+    assert bandit.arms == ["red", "blue"]
+    alone = named(max_arms=2, when_full="refuse")
+    alone.learn_from(table[0], "red", 1.0)
+    alone.learn_from(table[1], "blue", 0.4, weight=3)
+    assert bits(bandit.bandit.state) == bits(alone.bandit.state)
+
+
 def test_without_a_context_arms_have_a_mean_each():
     bandit = NamedBandit("greedy", own=Encoder(), max_arms=3)
     bandit.learn_from(None, ["red", "blue", "red"], [1.0, 0.0, 0.0])

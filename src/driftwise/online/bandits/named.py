@@ -18,7 +18,7 @@ from driftwise.online.bandits.bandit import Bandit
 from driftwise.online.bandits.decision import ArmBlocks, NamedDecision
 from driftwise.online.bandits.pending import Outcome, Waiting, as_id
 from driftwise.online.bandits.renewal import keeps_samples
-from driftwise.online.bandits.samples import samples_of
+from driftwise.online.bandits.samples import Samples, samples_of
 from driftwise.online.bandits.slots import ArmSettings, Slots
 from driftwise.online.encoding import Encoder
 from driftwise.online.encoding.pilots import rows_of
@@ -147,7 +147,7 @@ class NamedBandit:
 
         Many are a list of names, and a data frame, lists by the names of columns, or a list of rows; columns
         of arms are among theirs. Where nothing depends on a context it is None, as for `decide`. `weight` and
-        `time` are as of `Bandit.learn_from`.
+        `time` are as of `Bandit.learn_from`: at weight 0 nothing happens, and no arm takes a slot.
         """
         single = isinstance(arms, (str, Integral))
         names = _names([arms] if single else arms)
@@ -164,6 +164,12 @@ class NamedBandit:
         samples = samples_of(like[0] if single else like, rewards, weight, time, 1)
         with self.bandit._lock:
             earnings = self.bandit._earnings(samples, timed=time is not None)  # before any arm retires
+            counted = np.flatnonzero(samples.weights)
+            if not len(counted):
+                return
+            names, earnings = [names[i] for i in counted], [earnings[i] for i in counted]
+            own, shared = (None if each is None else each[counted] for each in (own, shared))
+            samples = Samples(*(each[counted] for each in samples))
             for part in self._stretches(names):
                 inner, common = (None if each is None else each[part] for each in (own, shared))
                 blocks = self._blocks(names[part], common, inner)
