@@ -64,7 +64,8 @@ def renewed(state: Any, block: np.ndarray) -> Any:
     name = AROUND[type(state)]
     made = state._replace(**{name: renewed(getattr(state, name), block)})
     if isinstance(made, DetectingState):  # whose test would take the new weights for a change
-        made = made._replace(test=made.test.again(), age=0 * made.age)
+        since = None if made.since is None else renewed(made.since, block)
+        made = made._replace(since=since, test=made.test.again())
     if isinstance(made, MixtureState):
         made = made._replace(origin=_cleared(made.origin, block))
     return made
@@ -121,7 +122,8 @@ def _renewed_memory(moments: Moments, block: np.ndarray, shared: np.ndarray) -> 
     if len(shared) or not isinstance(memory, (WindowMemory, Likelihood)):
         raise _refused(memory, "one that keeps samples, which have these weights and others")
     if isinstance(memory, Likelihood):
-        return Likelihood(*(_cleared(each, block) for each in memory))
+        cleared = {name: _cleared(getattr(memory, name), block) for name in ("features", "estimate", "theta")}
+        return memory._replace(**cleared)
     samples = memory.samples._replace(features=_cleared(memory.samples.features, block))
     cross = memory.recent_cross.copy()
     cross[..., block, :] = 0
