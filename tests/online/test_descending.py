@@ -21,7 +21,8 @@ SPEC = Spec.bandit(dim=3, num_arms=1)
 
 
 def led_alike(agent: Any, kind: type, *, jump: float = 0.0) -> Any:
-    """The state after rounds in which both deciders chose the same, with rewards that come late."""
+    """The state after rounds in which both deciders chose the same, with rewards that come late, some of them
+    means of several."""
     fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
     assert isinstance(fast, kind)
     waiting = []
@@ -32,8 +33,8 @@ def led_alike(agent: Any, kind: type, *, jump: float = 0.0) -> Any:
         waiting.append((*pair, reward + jump * (t > 40)))
         if t % 3:
             one, other, late = waiting.pop(0)
-            fast.learn(one, late)
-            slow.learn(other, late)
+            for decider, choice in ((fast, one), (slow, other)):
+                decider.learn(choice, late, weight=(1.0, 2.5)[t % 2])
     map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-8, atol=1e-10), fast.state, slow.state)
     return fast.state
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+from driftwise.algorithms import d_glb_omd, glb_weight_ucb
 from driftwise.algorithms.bandits.agent import bandit_agent
 from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base.agent import Agent
@@ -264,3 +265,35 @@ def test_a_count_of_many_rewards_widens_the_radius_as_they_would():
     once.learn_from(np.eye(3)[0], 0.5, weight=1000)
     many.learn_from(np.tile(np.eye(3)[0], (1000, 1)), np.full(1000, 0.5))
     np.testing.assert_allclose(once.scores(np.eye(3)), many.scores(np.eye(3)), rtol=1e-9)
+
+
+CLICKS = Spec.bandit(dim=DIM, num_arms=1)
+
+
+def clicks() -> list[tuple[np.ndarray, list[float]]]:
+    return [(features, [float(each > 0) for each in rewards]) for features, rewards in groups()]
+
+
+def test_the_mean_of_n_clicks_is_n_clicks_in_the_likelihood():
+    agent = glb_weight_ucb(CLICKS, rate=1.0, num_episodes=100)
+    once, apart = Planned(agent, Draws(3)), Planned(agent, Draws(3))
+    for features, rewards in clicks():
+        learn(once, features, float(np.mean(rewards)), 0.0, float(len(rewards)))
+        for click in rewards:
+            learn(apart, features, click, 0.0, 1.0)
+    for name in ("gram", "cross", "weight"):
+        np.testing.assert_allclose(getattr(once.state, name), getattr(apart.state, name), rtol=1e-12)
+    np.testing.assert_allclose(once.state.memory.theta, apart.state.memory.theta, rtol=1e-9)
+    assert once.state.memory.counts.sum() == apart.state.tick
+
+
+def test_means_of_n_clicks_have_a_dispersion_that_is_n_times_as_small():
+    agent = d_glb_omd(CLICKS, rate=0.9, norm_bound=2.0, ridge=0.5)
+    weighed = decider_of(agent, 3)
+    sharper = decider_of(dataclasses.replace(agent, dispersion=agent.dispersion / 3), 3)
+    for features, rewards in clicks():
+        for decider, weight in ((weighed, 3.0), (sharper, 1.0)):
+            learn(decider, features, float(np.mean(rewards)), 0.0, weight)
+    for name in ("gram", "cross", "memory"):
+        np.testing.assert_allclose(getattr(weighed.state, name), getattr(sharper.state, name), rtol=1e-12)
+    np.testing.assert_allclose(weighed.state.weight, 3 * sharper.state.weight, rtol=1e-12)

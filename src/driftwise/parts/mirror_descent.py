@@ -42,7 +42,8 @@ class MirrorDescent(Forecaster):
     $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts on $x^\top\theta$ and the perturbation;
     index and bonus are in units of rewards, behind the link.
 
-    `step_size` is $\zeta$, `dispersion` $g$, `norm_bound` $S$.
+    `step_size` is $\zeta$, `dispersion` $g$, `norm_bound` $S$. The mean of $n$ rewards that came at once has
+    the dispersion $g/n$: one step on all their losses.
     """
 
     spec: Spec = member(Spec)
@@ -85,20 +86,23 @@ class MirrorDescent(Forecaster):
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         x, reward = episode.features, episode.rewards  # [1, d] and [1]
-        decayed = self.forgetting.update(state, _nothing(x, self.spec.dim))  # A and ηHθ
+        dispersion, nothing = self.dispersion, _nothing(x, self.spec.dim)
+        if episode.counts is not None:
+            dispersion, nothing = dispersion / episode.counts, nothing._replace(count=episode.counts)
+        decayed = self.forgetting.update(state, nothing)  # A and ηHθ
         xp, inverse = namespace(x), spd_inverse(decayed.gram)
         centre = matvec(inverse, decayed.cross[..., 0])  # c
         along = matvec(inverse, x)  # A⁻¹x
         z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
         outer = x[..., :, None] * x[..., None, :]
 
-        curvature = self.step_size * self.link.slope(z) / self.dispersion
-        pull = self.step_size * (self.link.mean(z) - reward) / self.dispersion
+        curvature = self.step_size * self.link.slope(z) / dispersion
+        pull = self.step_size * (self.link.mean(z) - reward) / dispersion
         moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
         metric = decayed.gram + curvature[..., None, None] * outer
         theta = in_ball(metric, moved, self.norm_bound)
 
-        slope = self.link.slope(xp.sum(x * theta, axis=-1)) / self.dispersion
+        slope = self.link.slope(xp.sum(x * theta, axis=-1)) / dispersion
         gram = decayed.gram + slope[..., None, None] * outer
         return decayed._replace(
             gram=gram,
@@ -112,7 +116,8 @@ class MirrorDescent(Forecaster):
         z = xp.sum(x * matvec(inverse, state.cross[..., 0]), axis=-1)
         width = xp.sum(x * matvec(inverse, x), axis=-1)
         doubt = self.link.slope(z) * width / self.dispersion  # of the mean, in variances gμ' of the reward
-        return Forecast(episode.rewards - self.link.mean(z), doubt)
+        found = Forecast(episode.rewards - self.link.mean(z), doubt)
+        return found if episode.counts is None else found.of_means(episode.counts)
 
     def policy(self, q: Array) -> Array:
         return self.exploration.policy(q)

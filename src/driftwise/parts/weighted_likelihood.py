@@ -25,6 +25,7 @@ class Likelihood(NamedTuple):
     """The samples that still count, and the estimates."""
 
     features: Array  # [W, d], a ring
+    counts: Array  # [W] rewards that each sample is the mean of
     estimate: Array  # [d] θ̂, of maximum likelihood
     theta: Array  # [d] θ̂, or its projection
 
@@ -34,10 +35,11 @@ class WeightedLikelihood(Agent):
     r"""A bandit's parameter by weighted maximum likelihood, kept in or out of a ball.
 
     $\hat\theta$ solves $\kappa\theta + \sum_s \eta^{t-1-s}(\mu(x_s^\top\theta) - r_s)x_s = 0$, by Newton's
-    method from the estimate before. The sums over $s$ have the newest `capacity` samples. With
-    `within="ball"` an estimate longer than $S$ gives way to the point of the ball nearest to it in
-    $\|G(\hat\theta) - G(\theta)\|_{\Lambda^{-1}}$, where $G(\theta) = \kappa\theta +
-    \sum_s\eta^{t-1-s}\mu(x_s^\top\theta)x_s$. The index is $\mu(x^\top\theta)$ and the perturbation.
+    method from the estimate before. The mean of $n$ rewards that came at once counts $n$ times. The sums over
+    $s$ have the newest `capacity` samples. With `within="ball"` an estimate longer than $S$ gives way to the
+    point of the ball nearest to it in $\|G(\hat\theta) - G(\theta)\|_{\Lambda^{-1}}$, where $G(\theta) =
+    \kappa\theta + \sum_s\eta^{t-1-s}\mu(x_s^\top\theta)x_s$. The index is $\mu(x^\top\theta)$ and the
+    perturbation.
 
     `ridge` is that of $\Lambda$, `likelihood_ridge` $\kappa$, `norm_bound` $S$.
     """
@@ -66,7 +68,8 @@ class WeightedLikelihood(Agent):
         sample = Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), zeros[:, 0])
         moments = empty_moments(sample, 0, self.ridge, gram_sq=False)
         ring = xp.zeros((self.capacity, dim), dtype=dtype)
-        return moments._replace(memory=Likelihood(ring, zeros[0], zeros[0]))
+        counts = xp.zeros(self.capacity, dtype=dtype)
+        return moments._replace(memory=Likelihood(ring, counts, zeros[0], zeros[0]))
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         theta = state.memory.theta[None]
@@ -76,12 +79,13 @@ class WeightedLikelihood(Agent):
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         xp, x = namespace(episode.features), episode.features
-        sample = Sample(x, episode.rewards, episode.successors, xp.ones_like(episode.rewards))
-        learnt = self.forgetting.update(state, sample)
-        ring = write(state.memory.features, state.tick % self.capacity, x[0])
+        count = xp.ones_like(episode.rewards) if episode.counts is None else episode.counts
+        learnt = self.forgetting.update(state, Sample(x, episode.rewards, episode.successors, count))
+        slot = state.tick % self.capacity
+        ring, counts = write(state.memory.features, slot, x[0]), write(state.memory.counts, slot, count[0])
         ages = (state.tick - xp.arange(self.capacity)) % self.capacity
         decayed = xp.asarray(self.forgetting.rate, dtype=x.dtype) ** xp.astype(ages, x.dtype)
-        weights = xp.where(ages <= state.tick, decayed, xp.zeros_like(decayed))
+        weights = counts * xp.where(ages <= state.tick, decayed, xp.zeros_like(decayed))
 
         def sums(theta: Array) -> tuple[Array, Array]:
             """`G(θ)` and its Jacobian."""
@@ -95,7 +99,7 @@ class WeightedLikelihood(Agent):
         if self.within == "ball":
             inverse = spd_inverse(after(learnt.gram[0], estimate[:, None]))
             theta = in_ball_of_sums(sums, inverse, estimate, self.norm_bound)
-        return learnt._replace(memory=Likelihood(ring, estimate, theta))
+        return learnt._replace(memory=Likelihood(ring, counts, estimate, theta))
 
     def moments(self, state: Moments) -> Moments:
         return state

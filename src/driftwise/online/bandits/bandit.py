@@ -221,8 +221,8 @@ class Bandit:
         It is as if an arm with these features had been the only one and had been rewarded; no decision is
         counted. A reward of `weight` w, one for all or `[n]`, is the mean of w rewards that came at once: all
         sums are those of w rewards, in one step of forgetting. At weight 0 nothing happens. Only least
-        squares, and mixtures of them, have weights. The `time` is one for all or `[n]`, now unless given;
-        only agents that forget by the clock have times.
+        squares, likelihoods through a link, and mixtures of them have weights. The `time` is one for all or
+        `[n]`, now unless given; only agents that forget by the clock have times.
         """
         samples = samples_of(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:

@@ -54,37 +54,38 @@ class Descents:
         radius = radius_at(exploration.radius, map_tree(lambda leaf: leaf[j], moments))
         return z, z + radius[..., 0] * np.sqrt(np.abs(squared))  # it may round to a little less than 0
 
-    def forecast(self, moments: Moments, x: np.ndarray, reward: float) -> Forecast:
-        """The forecasts for a reward, before it is learnt from: `[J, 1]` each."""
+    def forecast(self, moments: Moments, x: np.ndarray, reward: float, weight: float) -> Forecast:
+        """The forecasts for the mean of so many rewards, before it is learnt from: `[J, 1]` each."""
         inverse = inverse_or_nan(moments.gram[:, 0])
         along = inverse.dot(x)
         z, width = np.vecdot(along, moments.cross[:, 0, :, 0]), along.dot(x)
         doubt = self.link.slope(z) * width / self._dispersion
-        return Forecast((reward - self.link.mean(z))[:, None], doubt[:, None])
+        found = Forecast((reward - self.link.mean(z))[:, None], doubt[:, None])
+        return found if weight == 1 else found.of_means(np.array(weight))
 
-    def learnt(self, moments: Moments, x: np.ndarray, reward: float) -> Moments:
-        """The moments after a reward."""
-        rate, outer = self._rate, x[:, None] * x
+    def learnt(self, moments: Moments, x: np.ndarray, reward: float, weight: float) -> Moments:
+        """The moments after the mean of so many rewards."""
+        rate, outer, dispersion = self._rate, x[:, None] * x, self._dispersion / weight
         gram = rate[:, None, None] * moments.gram[:, 0] + self._refill  # A
         inverse = inverse_or_nan(gram)
         along = inverse.dot(x)
         centre = np.vecdot(inverse, (rate[:, None] * moments.cross[:, 0, :, 0])[:, None])  # A⁻¹ηHθ
         z, width = centre.dot(x), along.dot(x)
-        curvature = self._step_size * self.link.slope(z) / self._dispersion
-        pull = self._step_size * (self.link.mean(z) - reward) / self._dispersion
+        curvature = self._step_size * self.link.slope(z) / dispersion
+        pull = self._step_size * (self.link.mean(z) - reward) / dispersion
         theta = centre - (pull / (1 + curvature * width))[:, None] * along
         outside = np.vecdot(theta, theta) > self._bound**2
         if outside.any():  # an eigendecomposition
             metric = gram[outside] + curvature[outside, None, None] * outer
             theta[outside] = in_ball(metric, theta[outside], self._bound[outside, None])
-        slope = self.link.slope(theta.dot(x)) / self._dispersion
+        slope = self.link.slope(theta.dot(x)) / dispersion
         gram += slope[:, None, None] * outer
         return moments._replace(
             gram=gram[:, None],
             cross=np.vecdot(gram, theta[:, None])[:, None, :, None],
             tick=moments.tick + 1,
-            weight=rate * moments.weight + 1,
-            weight_sq=rate * rate * moments.weight_sq + 1,
+            weight=rate * moments.weight + weight,
+            weight_sq=rate * rate * moments.weight_sq + weight,
             memory=rate[:, None] * moments.memory + np.log1p(slope * width)[:, None],
         )
 
@@ -121,7 +122,7 @@ class Descending:
         return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        self._moments = self._descents.learnt(self._moments, choice.features, reward)
+        self._moments = self._descents.learnt(self._moments, choice.features, reward, weight)
 
 
 class DescendingMixture:
@@ -143,6 +144,7 @@ class DescendingMixture:
         return offer.taken(arm)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        forecast = self._descents.forecast(self.state.base, choice.features, reward)
-        learnt = self._descents.learnt(self.state.base, choice.features, reward)
+        sample = choice.features, reward, weight
+        forecast = self._descents.forecast(self.state.base, *sample)
+        learnt = self._descents.learnt(self.state.base, *sample)
         self.state = self.agent.weighed(self.state, forecast, learnt, learnt.weight)

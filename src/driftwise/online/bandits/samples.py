@@ -12,6 +12,8 @@ from driftwise.base.times import moment_of, moments_of
 from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, as_numbers, require_within
 from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.mirror_descent import MirrorDescent
+from driftwise.parts.weighted_likelihood import WeightedLikelihood
 
 LARGEST_WEIGHT = 1e6
 LARGEST_SQUARE = LARGEST_FEATURE**2
@@ -63,4 +65,5 @@ def samples_of(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> 
 
 def takes_weights(agent: Agent) -> bool:
     """Whether a sample may be the mean of many rewards."""
-    return isinstance(agent.base if isinstance(agent, MixtureOfMemories) else agent, LeastSquares)
+    base = agent.base if isinstance(agent, MixtureOfMemories) else agent
+    return isinstance(base, LeastSquares | MirrorDescent | WeightedLikelihood)
