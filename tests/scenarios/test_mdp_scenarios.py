@@ -142,7 +142,7 @@ def test_poison_mirrors_some_rewards_of_best_actions_alone():
     assert 0.15 * best < changed < 0.45 * best  # of 0.3 in the mean, by more than three deviations
 
 
-@pytest.mark.parametrize("name", ["adaptive_opt_wlsvi", "detect_and_restart", "ucrl_vtr"])
+@pytest.mark.parametrize("name", ["adaptive_opt_wlsvi", "change_detection", "ucrl_vtr"])
 def test_policies_of_ours_survive_a_restart_while_trajectories_are_on_their_way(name):
     make = FIELDS["mdps"].policies[name]
     cold, restarted = (
