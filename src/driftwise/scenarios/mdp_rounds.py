@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from driftwise.scenarios.protocols import MdpContext, Trajectory
 from driftwise.scenarios.rounds import Rounds, run_key
 from driftwise.scenarios.scenario import Scenario
 
-Summary = Callable[[np.ndarray, int], np.ndarray]  # of Q [N, S, A] in a step to values [N, S]
 KNOWN = ("rewards", "measures", "initial")  # to agents that need them
 TOLERANCE = 1e-9  # by which values that are equal may differ
 
@@ -42,21 +40,17 @@ class MdpRounds(Rounds):
         features.setflags(write=False)  # policies are shown them
         self._cumulative = np.einsum("sad,jhdn->jhsan", features, self.world.cumulative_mu)
         self.means = np.einsum("tj,jhd,sad->thsa", self.mixture, self.world.theta, features, optimize=True)
-        backward = [*self._backward(lambda q, h: q.max(axis=-1), numbers)]
-        self.q = np.stack(backward[::-1], axis=1)  # of the best policy
+        self.q = self._action_values(lambda q, h: q.max(axis=-1), numbers)  # of the best policy
 
-    def _backward(self, summarise: Summary, worlds: np.ndarray) -> Iterator[np.ndarray]:
-        """`Q_h = r_h + P_h V_{h+1}` in the models of rounds `[N]`, the last step first: `[N, S, A]` each."""
-        mu, mixture = self.world.mu, self.mixture[worlds]
-        (num_anchors, horizon, dim, num_states), num = mu.shape, len(worlds)
-        values = np.zeros((num, num_states))
-        for h in reversed(range(horizon)):
-            ahead = (values @ mu[:, h].reshape(-1, num_states).T).reshape(num, num_anchors, dim)
-            backed = np.sum(mixture[..., None] * ahead, axis=1)  # μ_h V_{h+1}
-            means = self.means[worlds, h]
-            q = means + (backed @ self.world.table.values.T).reshape(means.shape)
-            values = summarise(q, h)
-            yield q
+    def _action_values(self, summarise: Any, worlds: np.ndarray) -> np.ndarray:
+        """`Q_h = r_h + P_h V_{h+1}` in the models of rounds `[N]`, by backward induction: `[N, H, S, A]`."""
+        mixture, q = self.mixture[worlds], np.empty((len(worlds), *self.means.shape[1:]))
+        values = np.zeros((len(worlds), self.spec.num_states))
+        for h in reversed(range(self.spec.horizon)):
+            ahead = np.einsum("tj,jds,ts->td", mixture, self.world.mu[:, h], values, optimize=True)
+            q[:, h] = self.means[worlds, h] + np.einsum("sad,td->tsa", self._features, ahead)
+            values = summarise(q[:, h], h)
+        return q
 
     def shown(self, number: int) -> MdpContext:
         rewards = self.means[number].reshape(self.spec.horizon, -1)
@@ -90,8 +84,8 @@ class MdpRounds(Rounds):
         def expected(q: np.ndarray, h: int) -> np.ndarray:
             return np.sum(decisions[:, h] * q, axis=-1)
 
-        *_, first = self._backward(expected, worlds)
-        values = expected(first, 0)[np.arange(len(at)), self.starts[at]]
+        first, rows = self._action_values(expected, worlds)[:, 0], np.arange(len(at))
+        values = expected(first, 0)[rows, self.starts[at]]
         return values, self.q[worlds, 0, self.starts[at]].max(axis=-1)
 
     def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
