@@ -7,7 +7,6 @@ imported. `python -m examples.dutch_prices [FILE]` says what was found in the fi
 from __future__ import annotations
 
 import csv
-import functools
 import re
 import sys
 from pathlib import Path
@@ -19,9 +18,15 @@ from examples.packaged import data_folder
 from driftwise.base.validation import ArgumentError
 
 UTC, LOCAL, PRICE = "Datetime (UTC)", "Datetime (Local)", "Price (EUR/MWhe)"  # columns
+YEAR, MONTH, DAY, HOUR = (
+    r"(?P<y>\d{4})",
+    r"(?P<m>0[1-9]|1[0-2])",
+    r"(?P<d>[0-2]\d|3[01])",
+    r"(?P<h>[01]\d|2[0-3])",
+)
 WRITTEN = {  # times on the hour, by an example; no text fits both, and days above 12 tell where the day is
-    "2015-01-31 23:00:00": re.compile(r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d) (?P<h>\d\d):00:00"),
-    "31/01/2015 23:00": re.compile(r"(?P<d>\d\d)/(?P<m>\d\d)/(?P<y>\d{4}) (?P<h>\d\d):00"),
+    "2015-01-31 23:00:00": re.compile(f"{YEAR}-{MONTH}-{DAY} {HOUR}:00:00"),
+    "31/01/2015 23:00": re.compile(f"{DAY}/{MONTH}/{YEAR} {HOUR}:00"),
 }
 BLOCKS = 8  # of a day, three hours each
 YEARS = range(2015, 2025)
@@ -73,15 +78,11 @@ def dutch_file() -> Path:
     return data_folder("ev2gym", "data") / "Netherlands_day-ahead-2015-2024.csv"
 
 
-@functools.cache  # most hours come twice, in both columns
-def time_of(text: str) -> tuple[np.datetime64, str]:
-    """An hour, and the example of how it is written."""
+def hour_of(text: str) -> tuple[str, str]:
+    """An hour as NumPy reads it, and the example of how it is written."""
     for example, pattern in WRITTEN.items():
         if found := pattern.fullmatch(text):
-            try:
-                return np.datetime64("{y}-{m}-{d}T{h}".format(**found.groupdict()), "h"), example
-            except ValueError:  # a month above 12, say
-                break
+            return "{y}-{m}-{d}T{h}".format(**found.groupdict()), example
     raise ArgumentError("time", f"be an hour, written as {' or '.join(WRITTEN)}", text)
 
 
@@ -92,13 +93,15 @@ def hours_of(file: Path) -> tuple[Hours, Cleaning]:
     timed = [row for row in rows if row[UTC] and row[LOCAL]]
     told, written = {}, dict.fromkeys(WRITTEN, 0)
     for row in timed:
-        utc, example = time_of(row[UTC])
+        utc, example = hour_of(row[UTC])
         written[example] += 1
-        news = time_of(row[LOCAL])[0], float(row[PRICE])
+        news = hour_of(row[LOCAL])[0], float(row[PRICE])
         if told.setdefault(utc, news) != news:
             raise ArgumentError(f"hour {utc} UTC", "have one local time and one price", [told[utc], news])
-    utc = np.array(sorted(told))
-    local, prices = (np.array([told[each][k] for each in utc]) for k in range(2))
+    ordered = sorted(told)  # as written by ISO 8601, which is their order in time
+    utc = np.array(ordered, dtype="datetime64[h]")
+    local = np.array([told[hour][0] for hour in ordered], dtype="datetime64[h]")
+    prices = np.array([told[hour][1] for hour in ordered])
     clock = np.diff(local - utc).astype(int)  # hours by which it was put forward
     missing = np.setdiff1d(np.arange(utc[0], utc[-1]), utc)
     return Hours(utc, local, prices), Cleaning(
