@@ -44,15 +44,15 @@ class Study(NamedTuple):
     bills: dict[str, np.ndarray]  # [runs, days], of agents that learn from their own bills
 
 
-def forecaster(memory: float) -> Bandit:
-    """A regression with a weight for each block of a day, which remembers about so many days; 0: adapts."""
+def forecaster(memory: float | None) -> Bandit:
+    """A regression with a weight for each block of a day; it remembers so many days, or tunes itself."""
     greedy: dict[str, Any] = dict(epsilon=0.0, ridge=RIDGE)
-    if memory == 0:
+    if memory is None:
         return Bandit("adaptive", dim=BLOCKS, base=dict(algorithm="epsilon_greedy", **greedy))
     return Bandit("epsilon_greedy", dim=BLOCKS, rate=(1 - 1 / memory) ** (1 / BLOCKS), **greedy)
 
 
-def forecasts(prices: np.ndarray, memory: float) -> np.ndarray:
+def forecasts(prices: np.ndarray, memory: float | None) -> np.ndarray:
     """The prices that are expected in the morning of each day; in the evening the day's are public."""
     regression, blocks = forecaster(memory), np.eye(BLOCKS)
     expected = np.zeros_like(prices)
@@ -107,7 +107,7 @@ def study(days: Days, num_runs: int = 16) -> Study:
         "best fixed": np.broadcast_to(prices.mean(axis=0), prices.shape),
         **{label: recent_means(prices, num) for label, num in zip(BASELINES, (1, 7), strict=True)},
         **{label: forecasts(prices, memory) for label, memory in MEMORIES.items()},
-        "adaptive": forecasts(prices, 0),
+        "adaptive": forecasts(prices, None),
     }
     known = {label: planned(env, given, prices) for label, given in expected.items()}
     return Study(known, from_bills(env, prices, num_runs))

@@ -287,10 +287,10 @@ def test_memories_earn_more_than_yesterdays_best_as_the_page_says() -> None:
     days = dutch_prices.dutch_days()
     env = battery_years.battery(days.prices)
     expected = {"yesterday": battery_years.recent_means(days.prices, 1)}
-    expected |= {str(memory): battery_years.forecasts(days.prices, memory) for memory in (np.inf, 14, 0)}
+    expected |= {str(memory): battery_years.forecasts(days.prices, memory) for memory in (np.inf, 14, None)}
     cents = {label: battery_years.planned(env, each, days.prices) for label, each in expected.items()}
     more = functools.partial(battery_years.against, baseline=cents["yesterday"])
-    for memory in ("14", "0"):
+    for memory in ("14", "None"):
         mean, half = more(cents[memory])
         assert mean > half
-    assert cents["14"].mean() > cents["0"].mean() > cents["inf"].mean()
+    assert cents["14"].mean() > cents["None"].mean() > cents["inf"].mean()
