@@ -182,19 +182,21 @@ def test_a_base_that_weighs_by_its_own_chances_learns_from_its_own_plays_alone()
 def test_it_equals_its_definition_round_by_round_through_alarms(keep):
     """Chances of all arms, with force that becomes likelier, and a base that begins anew or with a window."""
     environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
-    told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.1, delta=0.1, ridge=0.5, forcing=0.2)
+    told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.25, delta=0.1, ridge=0.5, forcing=0.2)
     agent = detect_and_restart(lin_ucb(environment.spec, radius=0.3), keep=keep, **told)
-    test = textbook.Ellipsoids(8, noises=[0.1], norm_bound=1.0, delta=0.1, ridge=0.5)
+    test = textbook.Ellipsoids(8, noises=[0.25], norm_bound=1.0, delta=0.1, ridge=0.5)
     loop = DetectAndRestartLoop(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
-    alarms = []
+    alarms, kept = [], 0
     for t, one in enumerate(play(agent, environment, 80)):
         np.testing.assert_allclose(one.plan.policy[0, 0], loop.policy(luck_of(0, t)), rtol=0, atol=1e-8)
         alarm = loop.learn(int(one.episode.actions[0]), float(one.episode.rewards[0]))
         assert bool(one.carry.state.alarm) == alarm
         alarms += [t] * alarm
+        kept += alarm * len(loop.learnt)
         assert one.carry.state.base.tick == len(loop.learnt)
     (found,) = alarms
-    assert 60 <= found < 70
+    assert 60 <= found < 75
+    assert (kept > 1) == (keep == "window")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
