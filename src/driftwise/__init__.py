@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import driftwise.simulation  # to be told of every fork from here on  # noqa: F401
 from driftwise.base.extras import needed_by
+from driftwise.base.version import __version__
 
 if TYPE_CHECKING:
     from driftwise import algorithms, checks, environments, online, scenarios, theory
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from driftwise.simulation.play import play
     from driftwise.simulation.results import Result
     from driftwise.simulation.simulator import simulate
-
-__version__ = "0.2.0"
 
 __all__ = [
     "LeastSquares",

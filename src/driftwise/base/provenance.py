@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise.base.plugins import plugin_versions
+from driftwise.base.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
 MAIN = {"__mp_main__": "__main__"}  # the program itself, as its worker processes call it
@@ -41,8 +42,8 @@ def _of_process() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that numbers depend on."""
-    found = {"python": platform.python_version()}
-    for name in ("driftwise", "jax", "jaxlib", "numpy"):
+    found = {"python": platform.python_version(), "driftwise": __version__}
+    for name in ("jax", "jaxlib", "numpy"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
