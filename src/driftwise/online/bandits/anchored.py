@@ -15,7 +15,7 @@ from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.recent import Recent
 
 LARGE = 150  # dimensions from which on an anchor is faster
-AHEAD = 0.14  # of an anchor's life: for so long the next one is in the making
+AHEAD = 0.12  # of an anchor's life: for so long the next one is in the making
 CHANGES = 2  # of the gram until it settles, at most: one sample comes, one leaves
 STRETCH = 1e5  # growth of the gram, as the anchor measures it, up to which it is taken
 ROUGH = 200.0  # growth up to which no refinement is needed for eleven digits
@@ -53,7 +53,7 @@ class Written:
 
 def life(dim: int) -> int:
     """Changes of the gram that an anchor lives through: `n` of the least cost `O(d³/n + n²d)` of each."""
-    return math.ceil(1.5 * dim ** (2 / 3))
+    return math.ceil(1.4 * dim ** (2 / 3))
 
 
 def room(dim: int) -> int:
@@ -144,8 +144,8 @@ class Anchored:
 
     def anchor(self) -> Anchor:
         """The anchor to take now."""
-        while self._anchor is None or self._anchor.growth > STRETCH:
-            self._anchor = self._new_anchor(self._anchor)
+        if self._anchor is None:
+            self._anchor = self._new_anchor(None)
         return self._anchor
 
     def shrunk(self, rate: float) -> None:
@@ -155,20 +155,19 @@ class Anchored:
             self._kept *= rate
 
     def added(self, features: np.ndarray, sign: float) -> None:
-        if self._anchor is None:
-            self._anchor = self._new_anchor(None)
-        self._anchor.add(self._anchor.turned(features)[None], 1.0, sign)
+        anchor = self.anchor()
+        anchor.add(anchor.turned(features)[None], 1.0, sign)
         self._recent.add(features)
 
     def added_forecast(self) -> None:
         """The gram has become `Λ + φφᵀ` of the sample that the anchor forecast last, the last recent one."""
-        assert self._anchor is not None
-        self._anchor.add_forecast()
+        self.anchor().add_forecast()
 
     def settle(self) -> None:
-        if self._age >= self._life:
-            self._anchor = self._new_anchor(self._anchor)
-        elif self._next is None and self._age >= self._life - self._lead:
+        anchor = self.anchor()
+        while self._age >= self._life or anchor.growth > STRETCH:
+            self._anchor = anchor = self._new_anchor(anchor)
+        if self._next is None and self._age >= self._life - self._lead:
             self._begin()
 
     @property
