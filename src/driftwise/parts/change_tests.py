@@ -38,10 +38,6 @@ class ChangeTest(ABC):
         return 0
 
     @abstractmethod
-    def num_places(self, spec: Spec) -> int:
-        """How many things there are to play by force; each of them is a place."""
-
-    @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:
         """Before anything was seen, in the array library and the precision of `like`.
 
@@ -50,7 +46,7 @@ class ChangeTest(ABC):
 
     @abstractmethod
     def worth(self, state: Any, features: FeatureTable) -> Array:
-        """How much every pair has to teach at each place, `[P, H, N]`: by force the best are played."""
+        """How much every pair has to teach, `[P, H, N]`: by force the best are played, at one of P places."""
 
     @abstractmethod
     def observe(
@@ -87,9 +83,6 @@ class MeansTest(ChangeTest):
     noise_scale: Numeric = number(above=0, default=0.5)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     window: int = count(at_least=2, default=256)
-
-    def num_places(self, spec: Spec) -> int:
-        return spec.dim
 
     def init(self, spec: Spec, like: Array) -> MeansState:
         xp = namespace(like)
@@ -197,9 +190,6 @@ class EllipsoidTest(ChangeTest):
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     ridge: Numeric = number(above=0, default=1.0)
     num_functions: int = count(at_least=0, default=4)
-
-    def num_places(self, spec: Spec) -> int:
-        return 1
 
     @property
     def num_windows(self) -> int:
