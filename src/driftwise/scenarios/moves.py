@@ -38,12 +38,13 @@ MOVES = {
     "periodic": Move("it swings to and fro four times", lambda rounds, _: Periodic(rounds / 4)),
     "random_walk": Move("it wanders by chance", lambda rounds, _: RandomWalk(3 / math.sqrt(rounds))),
     "one_arm": Move(
-        "the best arm alone becomes the worst after a third, and the best again after two thirds",
+        "the best arm, or direction of the features, alone becomes the worst after a third, and is back "
+        "after two thirds",
         lambda rounds, _: Abrupt(_jumps(rounds, 3), num_anchors=2),
         "one",
     ),
     "rotating": Move(
-        "every arm is the best in turn, twice",
+        "every arm, or direction of the features, is the best in turn, twice",
         lambda rounds, directions: Periodic(rounds / 2, directions),
         "turns",
     ),
