@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from driftwise import algorithms, environments
 from driftwise.analysis.catalogue import algorithms_table
 from driftwise.analysis.table import markdown_text
+from tools.benchmark import benchmark_parts, figure
 from tools.command_line import command_line_reference
 
 ROOT = Path(__file__).parent.parent
@@ -21,18 +23,24 @@ def generated() -> dict[Path, str]:
     """All generated files with their contents."""
     packages: tuple[Any, ...] = (algorithms, environments)
     stubs = {Path(each.__file__).with_suffix(".pyi"): stub(each) for each in packages}
+    docs = ROOT / "docs"
     pages = {
-        ROOT / "docs" / "algorithms.md": ("table", markdown_text(algorithms_table())),
-        ROOT / "docs" / "cli.md": ("commands", command_line_reference()),
+        docs / "algorithms.md": {"table": markdown_text(algorithms_table())},
+        docs / "benchmark.md": benchmark_parts(),
+        docs / "cli.md": {"commands": command_line_reference()},
     }
-    return {page: with_part(page, *part) for page, part in pages.items()} | stubs
+    figures = {docs / "images" / "benchmark.svg": figure()}
+    return {page: with_parts(page, parts) for page, parts in pages.items()} | figures | stubs
 
 
-def with_part(page: Path, name: str, text: str) -> str:
-    """A page with the text between its markers."""
-    begin, end = f"<!-- the {name}, written by `make generated` -->\n", f"<!-- end of the {name} -->"
+def with_parts(page: Path, parts: Mapping[str, str]) -> str:
+    """A page with texts between their markers."""
     written = page.read_text(encoding="utf-8")
-    return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}{text}{end}", written, flags=re.DOTALL)
+    for name, text in parts.items():
+        begin, end = f"<!-- the {name}, written by `make generated` -->\n", f"<!-- end of the {name} -->"
+        filled = f"{begin}{text}{end}"
+        written = re.sub(f"{begin}.*?{end}", lambda _, filled=filled: filled, written, flags=re.DOTALL)
+    return written
 
 
 def stub(package: Any) -> str:

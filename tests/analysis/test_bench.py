@@ -153,7 +153,7 @@ def test_a_strangers_policies_of_both_kinds_are_judged_and_two_runs_give_the_sam
     register_policy("mine", lambda spec, seed: First())
     register_policy("mine", lambda spec, seed: Still(spec.horizon), kind="mdps")
     try:
-        call = ["bench", "--with", "none/lost/cold", "--agents", "mine", "--workers", "1", "--json"]
+        call = ["bench", "--with", "none,lost/cold", "--agents", "mine", "--workers", "1", "--json"]
         codes = [main([*call, "--out", str(tmp_path / folder)]) for folder in "ab"]
     finally:
         for field in FIELDS.values():

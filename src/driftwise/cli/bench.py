@@ -43,7 +43,9 @@ def _bench(
     agents: Annotated[
         str | None, word("A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]")
     ] = None,
-    having: Annotated[str | None, word("TEXT", "Only scenarios whose name has this.", "--with")] = None,
+    having: Annotated[
+        str | None, word("A,B", "Only scenarios whose name has all of these.", "--with")
+    ] = None,
     workers: Annotated[int | None, integer("--workers", "Processes.  [default: one for each core]")] = None,
     engine: Engines = "processes",
     address: Address = None,
@@ -79,7 +81,7 @@ def _bench(
     for kind, field in FIELDS.items():
         own = [each for each in chosen if each in (field.policies if agents is None else field.contestants)]
         found = [name for name, each in scenarios_of(suite).items() if each.kind == kind]
-        found = [name for name in found if having is None or having in name]
+        found = [name for name in found if all(each in name for each in listed(having or ""))]
         if own and found:
             players[kind], names[kind] = [*field.yardsticks, *own], found
     if not names:
