@@ -17,5 +17,10 @@ from driftwise.parts.least_squares import LeastSquares
     paper="baseline",
 )
 def uniform(spec: Spec) -> LeastSquares:
-    """Draw every action uniformly, whatever was seen."""
+    """Draw every action uniformly, whatever was seen.
+
+    When to use: you want the baseline of no learning, or a pilot whose log covers all actions evenly.
+
+    When not: anything depends on its choices.
+    """
     return LeastSquares(spec, NoForgetting(), Uniform())

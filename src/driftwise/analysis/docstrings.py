@@ -10,6 +10,7 @@ from typing import Any
 
 from driftwise.analysis.formulas import plain_formula, readable
 
+HEADINGS = {"When to use": "use", "When not": "avoid", "Deviations": "deviations"}  # of one paragraph each
 FORMULA = re.compile(r"(\$\$.+?\$\$)", re.DOTALL)
 
 
@@ -20,6 +21,8 @@ class Docstring:
     summary: str
     body: list[str] = field(default_factory=list)
     arguments: dict[str, str] = field(default_factory=dict)  # several may have one text
+    use: str = ""
+    avoid: str = ""
     reference: str = ""
     deviations: str = ""
 
@@ -32,8 +35,8 @@ class Docstring:
             before, reference, after = paragraph.partition("Reference: ")
             if paragraph.startswith("Args:"):
                 made.arguments = _arguments(paragraph)
-            elif paragraph.startswith("Deviations"):
-                made.deviations = paragraph.partition(":")[2].strip()
+            elif heading := next((each for each in HEADINGS if paragraph.startswith(each)), None):
+                setattr(made, HEADINGS[heading], paragraph.partition(":")[2].strip())
             else:
                 made.body += [before] if before.strip() else []
                 made.reference = after if reference else made.reference

@@ -143,11 +143,13 @@ def _of_maker(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> l
     return [
         Section("Signature", "\n".join(filled(each, inner, subsequent_indent="    ") for each in calls)),
         Section("Definition", doc.written(inner)),
+        Section("When to use", filled(doc.use, inner)),
+        Section("When not", filled(doc.avoid, inner)),
         Section("Parameters", _parameters(maker, doc, inner)),
         *facts,
         Section("Deviations from the paper", filled(doc.deviations, inner)),
         Section("Reference", "\n\n".join(filter(None, reference))),
-        Section("Example", examples.example(kind, maker)),
+        Section("Example", "\n\n".join(examples.example(kind, maker))),
     ]
 
 

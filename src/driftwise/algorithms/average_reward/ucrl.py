@@ -53,6 +53,10 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
       scale: what both radii are multiplied with; 1 is theory's, far smaller ones do better in practice.
       max_iterations: of value iteration in an epoch, after which the policy it has is taken.
 
+    When to use: the problem has no episodes and does not drift; it is the yardstick of this family.
+
+    When not: the problem drifts. Samples of the old world stay in the means for ever.
+
     Reference: Jaksch, Ortner & Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR 2010,
     Figure 1 (the algorithm) and Figure 2 (the inner maximum).
 
@@ -111,6 +115,10 @@ def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> Opt
       length: $W$, steps in the window.
       delta, scale, max_iterations: as of `ucrl2`.
 
+    When to use: the problem has no episodes, and you know roughly how many steps it stays the same.
+
+    When not: rewards or transitions move in every step; `swucrl2_cw` has a bound for that.
+
     Reference: Gajane, Ortner & Auer, "A Sliding-Window Algorithm for Markov Decision Processes with
     Arbitrarily Changing Rewards and Transitions", 2018, Algorithm 1 [likely: the radii, which are those of
     UCRL2].
@@ -155,6 +163,11 @@ def swucrl2_cw(
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
       num_episodes: $T$, the number of steps.
       delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
+
+    When to use: the problem has no episodes and its transitions move slowly, so that a window mixes
+    several of them.
+
+    When not: it is the rewards alone that move; widening then only makes the agent explore more.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
     Processes: The Blessing of (More) Optimism", ICML 2020, Algorithm 1 and Theorem 1.
@@ -243,6 +256,10 @@ def variation_ucrl(
     $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for
     $V = V_r + V_p$, unless told otherwise: a phase of θ steps loses $DS\sqrt{A\theta}$, and $\theta D$ times
     its own variation at most; both sum to the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
+
+    When to use: the problem has no episodes, and you know how much it varies in all.
+
+    When not: the variation is unknown. Phases and radii are made from it.
 
     Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019,
     Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) - \sum_t r_t$, against the best policy for all

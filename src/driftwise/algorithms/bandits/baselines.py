@@ -28,6 +28,10 @@ def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
     Args:
       ridge: $\lambda > 0$.
 
+    When to use: you want the baseline that neither explores nor forgets.
+
+    When not: anything depends on its choices. It can stay with a bad arm for ever.
+
     There is no paper.
     """
     return bandit_agent(spec, NoForgetting(), Greedy(), ridge)
@@ -59,6 +63,11 @@ def epsilon_greedy(
       epsilon: $\varepsilon \in [0, 1]$.
       rate: $\eta \in (0, 1]$; 1 never forgets.
       ridge: $\lambda > 0$.
+
+    When to use: you want the simplest baseline that explores and forgets; every arm has a probability
+    above zero, so that its log can be replayed.
+
+    When not: exploration costs much. It tries bad arms as often at the end as at the start.
 
     There is no paper.
     """

@@ -49,6 +49,10 @@ def clock_lin_ucb(
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
       ridge: $\lambda > 0$.
 
+    When to use: rewards come at uneven times, and what you know is how many hours a reward stays of use.
+
+    When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
+
     There is no paper. Where nothing changes and times do not depend on rewards, the radius of `prior="zero"`
     holds at each time: weights are then numbers known beforehand, as in `weight_ucb`.
     """

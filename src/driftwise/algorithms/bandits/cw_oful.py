@@ -94,6 +94,10 @@ def cw_oful(
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
       noise_scale, radius, norm_bound, delta, information, radius_scale, ridge: as of `lin_ucb`.
 
+    When to use: nothing drifts, but some rewards may be wrong, and you can bound by how much in all.
+
+    When not: rewards can be trusted, or the world drifts; see `lin_ucb` and `robust_weight_ucb`.
+
     Reference: He, Zhou, Zhang & Gu, "Nearly Optimal Algorithms for Linear Contextual Bandits with Adversarial
     Corruptions", NeurIPS 2022, CW-OFUL. We had its abstract and, at second hand, its algorithm: the values
     of $\alpha$ and of the tuned $\lambda$ may be printed with other constants.
@@ -162,6 +166,10 @@ def robust_weight_ucb(
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
       ridge: $\lambda > 0$.
+
+    When to use: the world drifts and some rewards may be wrong.
+
+    When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
 
     Reference: the weights are those of He, Zhou, Zhang & Gu 2022; that they go with forgetting is our
     derivation, see `driftwise.parts.caution.Caution`. No bound on the regret is known.

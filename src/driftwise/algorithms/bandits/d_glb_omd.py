@@ -74,6 +74,11 @@ def d_glb_omd(
       radius_scale: a factor of $\beta_t$. Theory's constants are large: a tenth, with $\lambda = d$, often
         does better.
 
+    When to use: rewards are clicks or counts that drift, and a round must cost the same however long it
+    runs.
+
+    When not: rewards are numbers with a linear mean; `d_lin_ucb` needs no link.
+
     Reference: Zhang, Xu, Zhao & Sugiyama, "Generalized Linear Bandits: Almost Optimal Regret with One-Pass
     Update", 2025, GLB-OMD, which it is for $\eta = 1$.
 

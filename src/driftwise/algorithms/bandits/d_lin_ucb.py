@@ -50,6 +50,10 @@ def d_lin_ucb(
       ridge: $\lambda > 0$.
       norm: `"sandwich"` as above; `"single"` is the norm of WeightUCB.
 
+    When to use: the parameter drifts, and you can say roughly for how many rounds a reward stays of use.
+
+    When not: you cannot say that; `adaptive_lin_ucb` weighs memories by itself.
+
     Reference: Russac, Vernade & Cappé, "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS
     2019, Algorithm 1 and Theorem 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
 
@@ -97,6 +101,11 @@ def weight_ucb(
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
       ridge: $\lambda > 0$; the paper's is $d$.
 
+    When to use: you want the smallest proven bound among bandits that forget smoothly, with one matrix
+    instead of two.
+
+    When not: exploration costs much. Its width is never below that of `d_lin_ucb`.
+
     Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
     2023, Algorithm 1.
 
@@ -132,6 +141,11 @@ def d_rand_lin_ucb(
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
       ridge: $\lambda > 0$.
       sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
+
+    When to use: you want random choices and the radius of `d_lin_ucb`. There is one draw a round,
+    whatever the dimension.
+
+    When not: you need the same choice from the same data; `d_lin_ucb` gives that.
 
     Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
     (corrected version), D-RandLinUCB.

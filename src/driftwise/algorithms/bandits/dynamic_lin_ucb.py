@@ -216,6 +216,11 @@ def dynamic_lin_ucb(
       badness_delta: $\delta_2 \in (0, 1]$.
       capacity: models that the pool can hold.
 
+    When to use: the world jumps rarely and stays the same in between. A model is dropped when it predicts
+    wrongly too often.
+
+    When not: it drifts slowly. A model is found wrong only when it is far off.
+
     Reference: Wu, Iyer & Wang, "Learning Contextual Bandits in a Non-stationary Environment", SIGIR 2018,
     Algorithm 1. The defaults of $\tau, \delta_1, \tilde\delta_1, \delta_2$ are those with which Russac,
     Vernade & Cappé (NeurIPS 2019) published their code of it.

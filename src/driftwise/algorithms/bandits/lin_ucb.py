@@ -52,6 +52,10 @@ def lin_ucb(
       radius_scale: a factor of $\beta_t$.
       ridge: $\lambda > 0$.
 
+    When to use: nothing drifts; it is the yardstick that does not forget.
+
+    When not: the world changes. Old rewards outweigh new ones for as long as they were right.
+
     Reference: Abbasi-Yadkori, Pál & Szepesvári, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS
     2011, Figure 1 and Theorem 2.
 
@@ -86,6 +90,10 @@ def sw_lin_ucb(
       confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all
         rounds at once.
       ridge: $\lambda > 0$.
+
+    When to use: a reward is of full use for a known number of rounds and of none after that.
+
+    When not: memory is scarce. A long window keeps all its samples; `d_lin_ucb` keeps sums.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
     Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
@@ -127,6 +135,10 @@ def restart_lin_ucb(
         which does not cover all epochs at once; `information` does not count then.
       information: as of `lin_ucb`; the rounds that are counted are those of the epoch.
 
+    When to use: starting afresh on a schedule suits you, with a season or a release.
+
+    When not: changes come at unknown times. Each restart also throws away what is still true.
+
     Reference: Zhao, Zhang, Jiang & Zhou, "A Simple Approach for Non-stationary Linear Bandits", AISTATS 2020,
     Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
 
@@ -160,6 +172,10 @@ def oracle_restart(
       noise_scale, radius, norm_bound, radius_scale, ridge: as of `lin_ucb`.
       delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
       information: as of `lin_ucb`, of the rounds since the last change.
+
+    When to use: you want to know what forgetting could reach. It is told the changes.
+
+    When not: you do not know the changes, which is always the case outside of simulations.
 
     There is no paper.
     """

@@ -143,6 +143,10 @@ def restart_adv(
       reward_bound: rewards lie within $\pm$ this; online others are refused. Noise that goes beyond leaves
         estimates without bias, but not the bound.
 
+    When to use: arms are fixed, and an adversary may choose the rewards.
+
+    When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
+
     Reference: Cheung, Simchi-Levi & Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
     Management Science 2022, for blocks of an adversarial linear bandit; that bandit and its constants are
     EXP2 with John's or a G-optimal exploration (Bubeck, Cesa-Bianchi & Kakade 2012).

@@ -61,6 +61,11 @@ def sift_lin_ucb(
         $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
       ridge: $\lambda > 0$.
 
+    When to use: some arms are played rarely, and what is known of them should last until they are played
+    again.
+
+    When not: an arm may become better while nobody plays it, or you need a bound. There is none.
+
     Reference: the forgetting is SIFt, of Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting
     Recursive Least Squares", 2024. The bandit and $\tilde V_t$, the covariance of
     $b_t - V_t\theta$ in units of the noise, are ours. No deviation bound is known where arms are chosen by

@@ -43,6 +43,10 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
       rate: $\eta \in (0, 1]$; 1 never forgets.
       ridge: $\lambda > 0$.
 
+    When to use: every arm needs a probability above zero, so that the log can evaluate other policies.
+
+    When not: there are many arms. All of them are explored, and the bound grows with their number.
+
     Reference: Foster & Rakhlin, "Beyond UCB: Optimal and Efficient Contextual Bandits with Regression
     Oracles", ICML 2020, Algorithm 1 and Theorem 1.
 

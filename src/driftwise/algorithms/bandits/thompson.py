@@ -29,6 +29,11 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
       ridge: $\lambda > 0$.
 
+    When to use: nothing drifts, and you want random choices. Many decisions before the first reward
+    differ from each other.
+
+    When not: the world changes; `d_lin_ts` and `adaptive_lin_ts` forget.
+
     Reference: Agrawal & Goyal, "Thompson Sampling for Contextual Bandits with Linear Payoffs", ICML 2013,
     Algorithm 1.
 
@@ -58,6 +63,10 @@ def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0)
       rate: $\eta \in (0, 1]$; $\gamma$ in the paper.
       scale: $a \ge 0$, which theory leaves open; the noise's deviation is a usual choice.
       ridge: $\lambda > 0$.
+
+    When to use: the parameter drifts at a pace you can guess, and you want random choices.
+
+    When not: you cannot guess the pace; `adaptive_lin_ts` weighs memories by itself.
 
     Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
     (corrected version), D-LinTS.

@@ -86,6 +86,11 @@ def glb_weight_ucb(
       radius: in the place of $2k_\mu\beta_t/c_\mu$.
       norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
 
+    When to use: rewards are clicks that drift, and you want maximum likelihood with a proven bound.
+
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
+    has one step.
+
     Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
     2023, GLB-WeightUCB.
 
@@ -156,6 +161,12 @@ def sc_d_glucb(
       delta: $\delta$, the chance of failure.
       radius: in the place of $\beta_t/\sqrt{c_\mu}$.
       radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
+
+    When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends
+    least on the slope.
+
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
+    has one step.
 
     Reference: Russac, Faury, Cappé & Garivier, "Self-Concordant Analysis of Generalized Linear Bandits with
     Forgetting", AISTATS 2021, SC-D-GLUCB.

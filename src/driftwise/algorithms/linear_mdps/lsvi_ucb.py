@@ -60,6 +60,10 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the bound is about: its proof
         needs values that are not negative.
 
+    When to use: nothing drifts; it is the yardstick that does not forget.
+
+    When not: the world changes. Old episodes outweigh new ones for as long as they were right.
+
     Reference: Jin, Yang, Wang & Jordan, "Provably Efficient Reinforcement Learning with Linear Function
     Approximation", COLT 2020, Algorithm 1.
 
@@ -93,6 +97,10 @@ def sw_lsvi_ucb(
     Args:
       length: $W$, episodes in the window.
       radius, ridge, clip: as of `lsvi_ucb`.
+
+    When to use: an episode is of full use for a known number of episodes and of none after that.
+
+    When not: memory is scarce. A long window keeps all its samples; `opt_wlsvi` keeps sums.
 
     Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu,
     AISTATS 2019). Zhong, Yang, Wang & Szepesvári, "Optimistic Policy Optimization is Provably Efficient in
@@ -144,6 +152,10 @@ def lsvi_ucb_restart(
       radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
         $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
       ridge, clip: as of `lsvi_ucb`.
+
+    When to use: changes are rare, or starting afresh on a schedule suits you.
+
+    When not: changes come at unknown times. Each restart also throws away what is still true.
 
     Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
     Approximation", 2020, Algorithm 1.

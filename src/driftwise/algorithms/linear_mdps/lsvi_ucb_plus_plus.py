@@ -236,6 +236,11 @@ def lsvi_ucb_plus_plus(
       rewards: `"learnt"` estimates them by the same weighted regression.
       reward_radius: what $\beta$ and $\bar\beta$ then gain in $Q$ and $\check Q$.
 
+    When to use: you study the minimax rate in linear MDPs that stand still, with known rewards.
+
+    When not: anything drifts. Its tables only fall, so that what has become better is not seen. With the
+    constants of the proof nothing is learnt in any run.
+
     Reference: He, Zhao, Zhou & Gu, "Nearly Minimax Optimal Reinforcement Learning for Linear Markov Decision
     Processes", ICML 2023, Algorithm 1.
 

@@ -58,6 +58,11 @@ def matrix_rl(
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
       rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
+    When to use: rewards and features of successors are known, so that a small matrix is all there is to
+    learn.
+
+    When not: rewards have to be learnt, or nobody knows the features of successors.
+
     Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
     Bound", ICML 2020, Algorithm 1.
 

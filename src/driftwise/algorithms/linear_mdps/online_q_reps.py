@@ -260,6 +260,11 @@ def online_q_reps(
       num_samples: $M$, simulated episodes for a resampled one.
       period: episodes after which everything starts anew, 0 for never.
 
+    When to use: transitions are known and stay the same, while rewards may be chosen by an adversary.
+
+    When not: transitions drift or are unknown. It needs them. Its bound compares with one policy for the
+    whole run.
+
     Reference: Neu & Olkhovskaya, "Online Learning in MDPs with Linear Function Approximation and Bandit
     Feedback", 2021, Algorithms 1 and 2.
 

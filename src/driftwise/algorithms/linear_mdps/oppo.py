@@ -172,6 +172,11 @@ def oppo(
       policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
         0 without one.
 
+    When to use: the policy should change gradually, and transitions are a mixture of kernels that you
+    know.
+
+    When not: the world jumps and the policy is never restarted, or you know no kernels.
+
     Reference: Cai, Yang, Jin & Wang, "Provably Efficient Exploration in Policy Optimization", 2019,
     Algorithm 1.
 

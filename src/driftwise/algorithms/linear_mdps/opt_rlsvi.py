@@ -67,6 +67,10 @@ def opt_rlsvi(
       ridge: $\lambda > 0$.
       rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
+    When to use: you want exploration by drawn parameters instead of a bonus, in values of many steps.
+
+    When not: you want the smaller bound. That of `lsvi_ucb` has a lower power of the dimension.
+
     Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric, "Frequentist Regret Bounds for
     Randomized Least-Squares Value Iteration", AISTATS 2020, Algorithm 1.
 

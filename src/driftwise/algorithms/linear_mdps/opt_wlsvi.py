@@ -64,6 +64,10 @@ def opt_wlsvi(
         $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller and needs one matrix less.
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.
 
+    When to use: the MDP drifts, and you can say roughly for how many episodes one stays of use.
+
+    When not: you cannot say that; `adaptive_opt_wlsvi` weighs memories by itself.
+
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Algorithm 1 and Equations (6) and (7).
 
@@ -104,5 +108,9 @@ def epsilon_greedy_lsvi(
       ridge, clip: as of `lsvi_ucb`.
 
     Deviations from the paper: none; the value iteration backs up the greedy value, not the ε-greedy one.
+
+    When to use: you want the simplest baseline that explores and forgets.
+
+    When not: reward lies behind several right actions in a row. Chance rarely finds them all.
     """
     return LeastSquares(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), **regression)

@@ -94,6 +94,10 @@ def ucrl_vtr(
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
       rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
+    When to use: transitions are an unknown mixture of a few kernels that you know, and rewards are known.
+
+    When not: you know no kernels, or rewards have to be learnt.
+
     Reference: Ayoub, Jia, Szepesvári, Wang & Yang, "Model-Based Reinforcement Learning with Value-Targeted
     Regression", ICML 2020, Algorithm 3 of the supplement, for linear mixtures: each pair has the mixture of
     the confidence set that is best for it, which adds the bonus above. Algorithm 1 plans with one for all.

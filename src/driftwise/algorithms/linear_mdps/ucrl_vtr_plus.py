@@ -85,6 +85,11 @@ def ucrl_vtr_plus(
       clip: as of `ucrl_vtr`.
       rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
+    When to use: transitions are an unknown mixture of known kernels, and the horizon is long. Variances
+    are then far below their worst case.
+
+    When not: runs are short. Three radii have to be right, and `ucrl_vtr` has one.
+
     Reference: Zhou, Gu & Szepesvári, "Nearly Minimax Optimal Reinforcement Learning for Linear Mixture Markov
     Decision Processes", COLT 2021, Algorithm 1.
 

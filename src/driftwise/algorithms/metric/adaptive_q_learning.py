@@ -133,6 +133,11 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
       radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
       period: episodes after which everything starts anew; never, unless given.
 
+    When to use: states and actions are points of an interval, near ones are alike, and a table of all
+    pairs would be too fine.
+
+    When not: the world drifts within an epoch. Squares keep what they learnt until the next restart.
+
     Reference: Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement Learning in Metric
     Spaces", 2019, Algorithm 1.
 

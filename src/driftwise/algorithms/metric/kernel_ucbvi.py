@@ -206,6 +206,11 @@ def kernel_ucbvi(
       rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI.
         `directional` is refused: it forgets as much for a visit far away as for one nearby.
 
+    When to use: states and actions are points with a distance, and what is learnt at one should count at
+    its neighbours.
+
+    When not: there is no meaningful distance. A wrong one mixes pairs that have nothing in common.
+
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko, "A Kernel-Based Approach to Non-Stationary
     Reinforcement Learning in Metric Spaces", 2021, Algorithms 1 and 3; without forgetting their
     "Kernel-Based Reinforcement Learning: A Finite-Time Analysis", 2021.

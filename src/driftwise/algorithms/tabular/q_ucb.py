@@ -167,6 +167,10 @@ def q_ucb(
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` as above; `"tight"` has $H-h+1$ in the place of $H$.
 
+    When to use: states and actions are few, nothing drifts, and no model should be kept.
+
+    When not: the world changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
+
     Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
     Algorithm 1.
 
@@ -207,6 +211,10 @@ def q_ucb_bernstein(
       variance_scale: $c_1 \ge 0$, another one.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` or `"tight"`, see `q_ucb`.
+
+    When to use: you compare bonuses of Q-learning in a world that stands still.
+
+    When not: the run is short. Its bonus is the smaller one only after many visits.
 
     Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
     Algorithm 2 and Theorem 2 [from memory, as one public summary has it; not checked against the print].

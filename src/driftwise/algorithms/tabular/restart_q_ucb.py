@@ -151,6 +151,10 @@ def restart_q_ucb(
       drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
         that is unknown.
 
+    When to use: states and actions are few, no model should be kept, and the world drifts.
+
+    When not: the period is short. Q-learning needs many visits, and each restart throws them away.
+
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1; its Theorem 2 is the bound without
     knowledge of the variation within epochs, $b_\Delta = 0$ [likely; constants were not checked against the
@@ -202,6 +206,10 @@ def restart_q_ucb_freedman(
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
+
+    When to use: you study the rate of model-free learning under drift.
+
+    When not: the run is short. Its bonus is below that of `restart_q_ucb` only after very many visits.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2, from memory: the print was not at hand. Stages,

@@ -255,6 +255,11 @@ def ucbvi(
         not depend on the step (other environments are refused).
       monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.
 
+    When to use: states and actions are few; with `rate`, `length` or `period` it forgets.
+
+    When not: states are many. A pair that was not visited is unknown; least squares on features share
+    what they learn.
+
     Reference: Azar, Osband & Munos, "Minimax Regret Bounds for Reinforcement Learning", ICML 2017,
     Algorithms 1 to 4, with their constants.
 

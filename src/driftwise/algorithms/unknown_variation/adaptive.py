@@ -114,6 +114,10 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
       favour: the prior weight of the last candidate beyond that of the others.
       decision, weighing, fresh: as in `MixtureOfMemories`.
 
+    When to use: an agent should find its memory by itself; the candidates are a grid of memories.
+
+    When not: you know the memory, or need a bound on regret. There is one on forecasts alone.
+
     There is no paper.
     """
     candidates = base if isinstance(base, Sequence) and base else [base]
@@ -149,6 +153,12 @@ def adaptive_lin_ucb(
       ridge: $\lambda > 0$, in units of the noise.
       shortest, longest, share, favour, decision, weighing, fresh: as of `adaptive`.
 
+    When to use: you do not know how fast the world drifts, or how large the noise is. Start here with a
+    bandit.
+
+    When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
+    of the others.
+
     There is no paper.
     """
     factor = RADII[require_choice("exploration", exploration, list(RADII))]
@@ -177,6 +187,10 @@ def adaptive_lin_ts(
       ridge, shortest, longest, share, favour, weighing, fresh: as of `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
 
+    When to use: you know neither the pace of the drift nor the noise, and want random choices.
+
+    When not: you need a bound on regret, or the same choice from the same data.
+
     There is no paper.
     """
     agent = _in_noise(bandit_agent(spec, NoForgetting(), Thompson(scale), ridge))
@@ -202,6 +216,11 @@ def adaptive_opt_wlsvi(
       radius: $\beta \ge 0$, for rewards in [0, 1].
       ridge: $\lambda > 0$.
       shortest, longest, share, favour, decision, weighing, fresh: as of `adaptive`.
+
+    When to use: you do not know how fast the MDP drifts. Start here with episodes.
+
+    When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
+    of the others.
 
     There is no paper.
     """

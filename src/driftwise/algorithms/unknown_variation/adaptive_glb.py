@@ -42,6 +42,11 @@ def adaptive_glb_omd(
         than most streams have use for.
       shortest, longest, share, favour, decision, weighing, fresh: as of `adaptive`.
 
+    When to use: rewards are clicks or counts, and you do not know how fast they drift.
+
+    When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` needs no link and learns the
+    noise.
+
     There is no paper.
     """
     base = d_glb_omd(

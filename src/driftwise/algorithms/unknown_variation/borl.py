@@ -65,6 +65,10 @@ def borl(
       low: the mean reward of a step that counts as no gain.
       high: the mean reward of a step that counts as a gain of one.
 
+    When to use: any agent's numbers should be chosen while it runs, with a bound.
+
+    When not: the run is short. Every block begins anew, and trying costs whole blocks.
+
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Section 5.1.
 
@@ -134,6 +138,11 @@ def opt_wlsvi_borl(
       norm, clip: as of `opt_wlsvi`.
       mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
 
+    When to use: you want a bound for OPT-WLSVI without knowing the variation.
+
+    When not: you want low regret in a run of usual length; `adaptive_opt_wlsvi` tries all memories on the
+    same data.
+
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Section 5.1.
 
@@ -178,6 +187,10 @@ def ada_lsvi_ucb_restart(
       clip: of values, as in `lsvi_ucb_restart`.
       mu_bound: as of `opt_wlsvi_borl`.
 
+    When to use: you want a bound for restarts without knowing the variation.
+
+    When not: you want low regret in a run of usual length; every block begins anew.
+
     Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
     Approximation", 2020, Algorithm 2.
 
@@ -219,6 +232,11 @@ def bob(
       num_episodes: $K$, rounds of the run.
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
       block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.
+
+    When to use: you want a bound for a sliding window without knowing the variation.
+
+    When not: you want low regret in a run of usual length; `adaptive_lin_ucb` tries all memories on the
+    same data.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
     Algorithm 2.

@@ -198,6 +198,11 @@ def detect_and_restart(
     The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
     abstracts. Everything else here is ours, and no bound on the regret is known.
+
+    When to use: the world jumps, false alarms must be rare with a promise, and any agent should be the
+    base.
+
+    When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
     """
     spec = base.spec
     if norm_bound is None:
@@ -244,6 +249,11 @@ def covering_restart(
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
         $\alpha\sqrt k$, and each of the $d$ arms is as likely.
       window: the newest forced plays of an arm among which a split is looked for.
+
+    When to use: arms are the same in every round, the world jumps, and false alarms must be rare with a
+    promise.
+
+    When not: arms change from round to round, which it refuses, or the drift is slow.
 
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
     for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for

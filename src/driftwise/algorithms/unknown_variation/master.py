@@ -54,6 +54,11 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
       low: the mean reward of a step that counts as 0.
       high: the mean reward of a step that counts as 1.
 
+    When to use: you want the best known rate without knowing the variation, for any optimistic base.
+
+    When not: the run is of usual length. With the published constants its tests never fail in it. Bases
+    that are not optimistic are refused.
+
     Reference: Wei & Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
     Approach", COLT 2021, Algorithms 1, 2 and 3.
 
@@ -89,6 +94,11 @@ def master_lin_ucb(
       radius_scale: a factor of $\beta$.
       delta, test_scale, first_order, low, high: as of `master`.
 
+    When to use: you want the best known rate of a linear bandit without knowing the variation, for fixed
+    arms.
+
+    When not: the run is of usual length. With the published constants its tests never fail in it.
+
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     num_episodes = require_count("num_episodes", num_episodes)
@@ -121,6 +131,11 @@ def master_lsvi_ucb(
       clip: of values, as in `lsvi_ucb`.
       mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
       delta, test_scale, first_order, low, high: as of `master`; $\delta$ is that of the radius, too.
+
+    When to use: you want the best known rate of a linear MDP without knowing the variation, from one
+    first state.
+
+    When not: the run is of usual length. With the published constants its tests never fail in it.
 
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """

@@ -129,6 +129,11 @@ def change_detection(
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
 
+    When to use: the world jumps, and rewards or errors show it where the agent looks.
+
+    When not: it drifts slowly, or something improves where the agent does not look. It plays nothing by
+    force.
+
     Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms,
     with one detector an arm.
 
@@ -150,5 +155,9 @@ def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     Args:
       base: any agent.
       probability: of a restart, in every episode.
+
+    When to use: you want to know whether a detector does better than chance.
+
+    When not: you want to profit from restarts. Those of chance fall anywhere.
     """
     return Restarting(base, RandomRestart(probability), "rewards")  # it looks at nothing
