@@ -9,6 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where `driftwise` is
+# Tutorials and figures of the next build need not compile again what these compile.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / "build" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 from tools.site import source_digest  # noqa: E402
 from tools.site.mathml import FONTS  # noqa: E402
@@ -28,8 +32,9 @@ extensions = [
     "tools.site.mathml",
     "tools.site.docstrings",
     "tools.site.links",
+    "tools.site.registries",
 ]
-exclude_patterns = ["_static"]
+exclude_patterns = ["_static", "runs"]
 suppress_warnings = ["ref.python"]  # types are looked up by their last word, which several may have
 
 # Pages are Markdown that GitHub shows as well. Tutorials are notebooks as text, executed when the site is
@@ -60,6 +65,7 @@ html_theme = "furo"
 html_title = f"driftwise {release}"
 html_math_renderer = "mathml"
 html_static_path = ["_static", str(FONTS)]
+html_extra_path = [str(ROOT / "build" / "extra")]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False

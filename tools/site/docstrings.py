@@ -8,6 +8,8 @@ from typing import Any
 
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
+from driftwise.algorithms import Algorithm
+
 PIECES = re.compile(
     r"```(?P<language>\w*)\n(?P<code>.*?)```|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$|`(?P<literal>[^`]+)`",
     re.DOTALL,
@@ -34,6 +36,8 @@ def restructured(text: str) -> str:
 
 
 def _rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    if isinstance(thing, Algorithm):  # whose page has all of it
+        lines.clear()
     lines[:] = restructured("\n".join(lines)).split("\n")
     if what in SECTIONS:
         lines[:] = GoogleDocstring(lines, what=what, name=name, obj=thing).lines()

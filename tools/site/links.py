@@ -1,18 +1,45 @@
-"""Links of pages to files beside the documentation: the site carries those files along."""
+"""Links that pages need not write: to the page of a name, and to files beside the documentation."""
 
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from typing import Any
 
-BESIDE = re.compile(r"\]\((?=\.\./(?:\.\./)*(?:examples|src|tests|benchmarks|tools)/)")
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Mark such links when a page is read."""
-    app.connect("source-read", _mark)
+    """Mark links to files when a page is read, and names once it was."""
+    app.connect("source-read", _mark_files)
+    app.connect("doctree-read", _link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _mark(app: Any, page: str, source: list[str]) -> None:
-    source[0] = BESIDE.sub("](path:", source[0])
+def _mark_files(app: Any, page: str, source: list[str]) -> None:
+    """The site carries along the files beside it that its pages link to."""
+    out = r"\.\./" * (page.count("/") + 1)
+    source[0] = re.sub(rf"\]\((?={out})", "](path:", source[0])
+
+
+def _link_names(app: Any, document: nodes.document) -> None:
+    """A name in the type of code leads to its page, unless it stands there, in a heading or in a link."""
+    env = app.env
+    found = {PurePosixPath(page).name: page for page in env.found_docs if page.startswith("algorithms/")}
+    for literal in list(document.findall(nodes.literal)):
+        page = found.get(literal.astext())
+        if page in (None, env.docname) or _within(literal, nodes.title, nodes.reference, pending_xref):
+            continue
+        link = pending_xref(
+            "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True, refdoc=env.docname
+        )
+        literal.replace_self(link)
+        link += literal
+
+
+def _within(node: nodes.Node, *kinds: type[nodes.Node]) -> bool:
+    while (node := node.parent) is not None:
+        if isinstance(node, kinds):
+            return True
+    return False

@@ -30,6 +30,7 @@ OF_THE_PAGE = {
     **{colour.lower(): f"--c-{number}" for number, colour in enumerate(COLOURS)},
 }
 SIZE = 5.4, 3.3  # inches
+LINE_OF_WORDS, HANDLE = 66, 7  # letters across a figure, and as many as a sample of a curve takes
 STYLE: dict[Any, Any] = {
     "font.size": 10,
     "font.family": "DejaVu Sans",  # widths are those of it, whatever font the reader has
@@ -87,7 +88,8 @@ class Drawing:
             axes.set(xlabel=self.x_label, ylabel=self.y_label)
             axes.xaxis.set_major_formatter("{x:,.0f}")
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            figure.legend(loc="outside upper left", ncols=4)
+            widest = max(len(curve.name) for curve in self.curves)
+            figure.legend(loc="outside upper left", ncols=max(1, LINE_OF_WORDS // (widest + HANDLE)))
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         return Markup(_for_a_page(file.getvalue()))
 

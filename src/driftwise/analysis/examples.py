@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from driftwise.algorithms import Algorithm
 from driftwise.analysis.catalogue import singular
@@ -75,8 +75,15 @@ ARMS = {"algorithm": "opt_wlsvi", "rate": [0.9, 0.99, 1.0], "radius": 0.4}  # fo
 WIDTH = 76  # of a line of Python
 
 
-def example(kind: str, maker: Any) -> str:
-    """Lines of Python, and below them what an experiment file says instead."""
+class Example(NamedTuple):
+    """How something is used in Python, and what an experiment file says instead."""
+
+    python: str
+    file: str
+
+
+def example(kind: str, maker: Any) -> Example:
+    """An example of something by the kind of things that it is listed with."""
     if isinstance(maker, Algorithm):
         lines, table = _of_algorithm(maker)
     elif kind == "environments":
@@ -89,7 +96,7 @@ def example(kind: str, maker: Any) -> str:
         part = {"type": maker.__name__, **values}
         lines = [*_imports(part), "", _fitting(f"{key} = {maker.__name__}", _keywords(values))]
         table = _in_a_file(key, part)
-    return "\n".join([*lines, "", _toml(table)])
+    return Example("\n".join(lines), _toml(table))
 
 
 def _of_algorithm(algorithm: Algorithm) -> tuple[list[str], dict[str, Any]]:
