@@ -19,7 +19,8 @@ ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, e
 class Apart:
     r"""Memories that each have their inverse from an anchor, with a relative error below $10^{-8}$.
 
-    Anchors are set in turns. The thread that makes one brings the sums up to date for it.
+    Anchors are set in turns. The thread that makes one brings the sums up to date for it. Their eigenvectors
+    lie side by side, so that one product turns a sample into the coordinates of all.
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
@@ -27,11 +28,13 @@ class Apart:
         self._rates, self._recent = rates[:, None], Recent(room(dim), dim)
         self._cross = sums.cross.copy()
         self._turned_cross, self._turned = np.empty((2, num, dim))  # b and φ, in coordinates of the anchors
+        self._vectors = np.empty((dim, num * dim))
+        places = np.split(self._vectors, num, axis=1)
         turns = np.arange(1, num + 1) / num
         self._memories = [
             Memory(
                 [each[j] for each in sums[:2] if each is not None],
-                (self._cross[j], self._turned_cross[j], self._turned[j]),
+                (self._cross[j], self._turned_cross[j], places[j]),
                 rates.item(j),
                 ridges.item(j),
                 self._recent,
@@ -55,7 +58,10 @@ class Apart:
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         self._sample = features, reward
-        means, variances = np.array([memory.forecast(features) for memory in self._memories]).T
+        anchors = [memory.anchor() for memory in self._memories]
+        np.dot(features, self._vectors, self._turned.reshape(-1))
+        samples = zip(anchors, self._turned, self._turned_cross, strict=True)
+        means, variances = np.array([anchor.forecast(*turned) for anchor, *turned in samples]).T
         return reward - means, variances
 
     def absorb(self) -> None:
@@ -77,16 +83,16 @@ class Memory:
     def __init__(
         self,
         grams: Sequence[np.ndarray],
-        crosses: Sequence[np.ndarray],
+        places: Sequence[np.ndarray],
         rate: float,
         ridge: float,
         recent: Recent,
         turn: float,
     ) -> None:
-        """A regression from `Λ` and any `Λ̃`, and from places for `b`, for `Qᵀb` and for `Qᵀφ`."""
+        """A regression from `Λ` and any `Λ̃`, and from places of `b`, of `Qᵀb` and of the eigenvectors `Q`."""
         self._sums = [Fading(gram, rate**power, ridge, recent) for power, gram in enumerate(grams, start=1)]
-        (self._cross, self._turned_cross, self._turned), self._rate = crosses, rate
-        self._recent, self._anchor = recent, None  # whose coordinates are those of the places
+        (self._cross, self._turned_cross, self._vectors), self._rate = places, rate
+        self._recent, self._anchor = recent, None  # whose eigenvectors are in their place
         self._inverse = Anchored(self, recent, ridge, rough=ROUGH, first=turn)
         self._inverse.reset()
 
@@ -111,8 +117,16 @@ class Memory:
         self._cross[:] = other._cross
         self._inverse.follow(other._inverse)
 
+    def anchor(self) -> Anchor:
+        """The anchor to take now, and `b` in its coordinates."""
+        anchor = self._inverse.anchor()
+        if anchor is not self._anchor:
+            self._anchor, self._vectors[:] = anchor, anchor.vectors
+            np.dot(self._cross, anchor.vectors, self._turned_cross)
+        return anchor
+
     def estimate(self, arms: np.ndarray) -> Pair:
-        anchor = self._now_anchored()
+        anchor = self.anchor()
         turned = anchor.turned(arms)
         solved = anchor.solve(turned)
         if len(self._sums) == 1:
@@ -120,23 +134,9 @@ class Memory:
         mapped = solved.dot(anchor.vectors.T)
         return mapped.dot(self._cross), np.vecdot(mapped, self._sums[1].times(mapped))
 
-    def forecast(self, features: np.ndarray) -> tuple[float, float]:
-        """The mean and the variance of a sample, with one product by a matrix `[d, d]`."""
-        anchor = self._now_anchored()
-        np.dot(features, anchor.vectors, self._turned)
-        return anchor.forecast(self._turned, self._turned_cross)
-
     def absorb(self) -> None:
         """Learn from the sample that was forecast last."""
         if self._rate != 1:
             self._inverse.shrunk(self._rate)
         self._inverse.added_forecast()
         self._inverse.settle()
-
-    def _now_anchored(self) -> Anchor:
-        """The anchor to take now, with `b` in its coordinates."""
-        anchor = self._inverse.anchor()
-        if anchor is not self._anchor:
-            self._anchor = anchor
-            np.dot(self._cross, anchor.vectors, self._turned_cross)
-        return anchor
