@@ -45,12 +45,12 @@ def _name(parameter: Any) -> str:
 
 
 def _help(parameter: Any) -> str:
-    """Help and default, be the default told by us or by the parser."""
+    """Help and default, whether the default stands in the help or is the parser's."""
     text = parameter.help
     if found := DEFAULT.search(text):
         return f"{DEFAULT.sub('', text)} Default: {found[1]}."
     default = parameter.default
-    return text if default in (None, False) else f"{text} Default: `{default}`."
+    return text if default is None or default is False else f"{text} Default: `{default}`."
 
 
 def _prose(text: str) -> str:

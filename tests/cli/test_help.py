@@ -34,7 +34,9 @@ def test_the_page_has_every_sentence_of_a_commands_help(name: str) -> None:
     for paragraph in inspect.cleandoc(commands()[name].help).split("\n\n"):
         assert " ".join(paragraph.split()) in told
     for parameter in commands()[name].params:
-        assert parameter.help.partition("  [default")[0] in told
+        sentence = parameter.help.partition("  [default")[0]
+        shown = parameter.default is not None and parameter.default is not False
+        assert sentence + f" Default: `{parameter.default}`." * shown in told
 
 
 def test_examples_of_quick_commands_run(
