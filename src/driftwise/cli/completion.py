@@ -1,28 +1,24 @@
-"""What a shell may complete a word to; imports are those of the command that takes the word."""
+"""Words that shells complete; Typer keeps those that begin as the word on the command line does."""
 
 from __future__ import annotations
 
 
-def experiments(incomplete: str) -> list[str]:
-    """Names of built-in experiments; files are the shell's own affair."""
+def experiments() -> list[str]:
+    """Names of built-in experiments; files are completed by the shell itself."""
     from driftwise.experiments import EXPERIMENTS
 
-    return _beginning(incomplete, list(EXPERIMENTS))
+    return list(EXPERIMENTS)
 
 
-def kinds(incomplete: str) -> list[str]:
+def kinds() -> list[str]:
     """Kinds of things that there are lists of."""
     from driftwise.analysis.catalogue import KINDS
 
-    return _beginning(incomplete, list(KINDS))
+    return list(KINDS)
 
 
-def entries(incomplete: str) -> list[str]:
+def entries() -> list[str]:
     """Names of all that can be shown."""
     from driftwise.analysis.entries import entry_names
 
-    return _beginning(incomplete, entry_names())
-
-
-def _beginning(incomplete: str, names: list[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+    return entry_names()

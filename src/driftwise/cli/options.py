@@ -53,7 +53,7 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help)
 
 
-def argument(metavar: str, help: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+def argument(metavar: str, help: str, complete: Callable[[], list[str]] | None = None) -> Any:
     """An argument, required unless the command has a default for it; shells ask `complete` for its values."""
     return typer.Argument(metavar=metavar, help=help, show_default=False, autocompletion=complete)
 
