@@ -13,11 +13,13 @@ from sphinx.util import logging
 
 # STIX Two Math, which has what MathML asks of a font; nothing of the package itself is needed.
 FONTS = Path(str(find_spec("ziamath").origin)).parent / "fonts"  # pyright: ignore[reportOptionalMemberAccess]
-SPELT = {  # what the converter does not know, as it knows it
-    r"\\arg\s*\\(max|min)": r"\\operatorname{arg\1}",
-    r"\\langle\b": "⟨",
-    r"\\rangle\b": "⟩",
-}
+SIZED = {
+    "{": "{",
+    "}": "}",
+    "|": "‖",
+    "langle": "⟨",
+    "rangle": "⟩",
+}  # raw after \big and its kin
 LOGGER = logging.getLogger(__name__)
 
 
@@ -29,10 +31,9 @@ def setup(app: Any) -> dict[str, Any]:
 
 def mathml(latex: str, display: str = "inline") -> str:
     """A formula as an element of HTML; refused where a part of it is not understood."""
-    for pattern, known in SPELT.items():
-        latex = re.sub(pattern, known, latex)
-    made = convert(latex, display=display)
-    if unknown := re.findall(r"\\[A-Za-z]+", made):
+    made = convert(re.sub(r"\\arg\s*\\(max|min)", r"\\operatorname{arg\1}", latex), display=display)
+    made = re.sub(r">\\(\W|\w+)<", lambda found: f">{SIZED.get(found[1], found[0][1:-1])}<", made)
+    if unknown := re.findall(r"\\\w*", made):
         raise ValueError(f"{unknown[0]} is not known")
     return made
 
