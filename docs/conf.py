@@ -58,7 +58,8 @@ autodoc_type_aliases = {
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 
-bibtex_bibfiles = ["../src/driftwise/analysis/references.bib"]
+# Papers of registered names, which `driftwise show` prints as well, and those that others cite.
+bibtex_bibfiles = ["../src/driftwise/analysis/references.bib", "references.bib"]
 bibtex_default_style = "plain"
 
 html_theme = "furo"
