@@ -16,6 +16,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.validation import ArgumentError
 from driftwise.online import Bandit, EpisodicAgent, files, load
 from driftwise.online.sizes import least_numbers
+from driftwise.online.tensors import to_tensors
 from driftwise.parts.detectors import Glr
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
@@ -397,5 +398,5 @@ def test_sums_that_no_rewards_could_have_made_are_refused(how, path):
     name, field, value = NO_SUMS[how]
     saved(path, name)
     state = spoilt(load(path).state, field, value)
-    resealed(path, lambda _, tensors: tensors.update(files.to_tensors("state", state)))
+    resealed(path, lambda _, tensors: tensors.update(to_tensors("state", state)))
     refused(path, "the agent in it cannot be made .*state: ")

@@ -14,7 +14,7 @@ from driftwise.base.times import LATEST
 from driftwise.base.validation import ArgumentError, require_array, require_kind, require_number
 from driftwise.online.bandits.deciders import Choice
 from driftwise.online.bandits.pending import Entry, Frozen, Outcome, Pending, as_id
-from driftwise.online.files import Tensors, leaves, pack, require_sound, unpack, with_leaves
+from driftwise.online.tensors import Tensors, leaves, pack, require_sound, unpack, with_leaves
 
 T = TypeVar("T")
 AT_ONCE = 500  # decisions that are copied before other threads may run

@@ -19,12 +19,13 @@ from driftwise.online.bandits.settings import BanditSettings
 from driftwise.online.limits import require_within
 from driftwise.online.sizes import least_numbers
 from driftwise.online.summary import Gauge
+from driftwise.online.tensors import Tensors, checked_tensor, from_tensors, require_numbers, to_tensors
 
 if TYPE_CHECKING:
     from driftwise.online.bandits.bandit import Bandit
 
 
-def content_of(bandit: Bandit, kind: str, more: Callable[[], files.Tensors] = dict) -> files.AgentFile:
+def content_of(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict) -> files.AgentFile:
     """All that is needed to go on; one thread asks for it at a time, and holds `_writing`.
 
     `more` of the same moment comes from whoever holds the bandit.
@@ -32,7 +33,7 @@ def content_of(bandit: Bandit, kind: str, more: Callable[[], files.Tensors] = di
     metadata = files.require_plain("metadata", bandit.metadata)
     description = {"kind": kind, **bandit.settings.described(), "metadata": metadata}
     with bandit._lock:
-        state = files.to_tensors("state", bandit._decider.state)
+        state = to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
         others = {"gauge": gauge, "samples": np.array(bandit._num_samples), **more()}
     try:
@@ -48,14 +49,14 @@ def restore(bandit: Bandit, file: files.AgentFile) -> None:
     given, tensors = dict(file.description), file.tensors
     del given["kind"]
     metadata, agent = given.pop("metadata"), require_kind("agent", from_config(given.pop("agent")), Agent)
-    files.require_numbers(tensors, least_numbers(agent))
+    require_numbers(tensors, least_numbers(agent))
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.choice(bandit._decider.offer(np.zeros((1, bandit._dim)), 0), 0)
     pending_files.restore(bandit._pending, tensors, like)
-    state = files.from_tensors("state", bandit._decider.state, tensors)
+    state = from_tensors("state", bandit._decider.state, tensors)
     if uses_clock(agent):
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST)
     bandit._decider.state = state
-    bandit._num_samples = int(files.checked_tensor(tensors, "samples", np.array(0)))
+    bandit._num_samples = int(checked_tensor(tensors, "samples", np.array(0)))
     bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen

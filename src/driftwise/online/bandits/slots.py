@@ -13,7 +13,7 @@ from driftwise.base.part import choice, count, member, record
 from driftwise.base.validation import ArgumentError, nearest, require_kind
 from driftwise.online.bandits.pending import as_id
 from driftwise.online.encoding import Encoder
-from driftwise.online.files import Tensors, require_sound
+from driftwise.online.tensors import Tensors, require_sound
 
 
 @record

@@ -27,6 +27,7 @@ from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
 from driftwise.online.sizes import least_numbers
 from driftwise.online.summary import EpisodicSummary, Gauge, watched
+from driftwise.online.tensors import COUNTED_BITS, from_tensors, require_numbers, to_tensors
 from driftwise.parts.least_squares import LeastSquares
 
 KIND = "episodic agent"  # in files
@@ -240,10 +241,10 @@ class EpisodicAgent:
             **self.states.tensors,
             **{f"known.{name}": each for name, each in self._known.items()},
             "gauge": self._gauge.to_array(),
-            **files.to_tensors("state", self._state),
+            **to_tensors("state", self._state),
         }
         if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
-            tensors |= files.to_tensors("plan", _plan_of(None, self.plan))
+            tensors |= to_tensors("plan", _plan_of(None, self.plan))
         return files.AgentFile(description, tensors, self._seen)
 
     @classmethod
@@ -260,17 +261,17 @@ class EpisodicAgent:
         num = (spec.num_states - 1) * spec.num_actions * spec.dim
         if isinstance(agent, (RememberedLeastSquares, RememberedMixture)):
             num = agent.memory * spec.horizon * spec.num_actions * spec.dim
-        files.require_numbers(tensors, max(num, least_numbers(agent)))
+        require_numbers(tensors, max(num, least_numbers(agent)))
         states = states_in(file, features, agent.spec)
         known = {name[6:]: each for name, each in tensors.items() if name.startswith("known.")}
         options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
         made._start(agent, states, known, **options)
         num_episodes = description["num_episodes"]
-        made.num_episodes = require_count("num_episodes", num_episodes, at_least=0, bits=files.COUNTED_BITS)
+        made.num_episodes = require_count("num_episodes", num_episodes, at_least=0, bits=COUNTED_BITS)
         if made.num_episodes % made.plan_every:
             like = _plan_of(None, agent.plan(made._state, made._table, random.key(0)))
-            made.plan = _plan_of(agent, files.from_tensors("plan", like, tensors))
-        made._state = files.from_tensors("state", made._state, tensors)
+            made.plan = _plan_of(agent, from_tensors("plan", like, tensors))
+        made._state = from_tensors("state", made._state, tensors)
         made._gauge, made._seen = Gauge.from_array(tensors["gauge"]), seen
         return made
 
