@@ -118,6 +118,14 @@ def _panel(kind: str, rows: dict[str, Any], left: int) -> str:
     scale = (WIDTH - NAMES - 20) / len(rows)
     title = {"bandits": "bandits: mean rank", "mdps": "MDPs: mean rank"}[kind]
     parts = [f'<text x="{left + NAMES}" y="{ROW}" fill="{GREY}" font-weight="bold">{title}</text>\n']
+    bottom = ROW * (len(rows) + 2)
+    for rank in (1, *range(10, len(rows) + 1, 10)):
+        x = left + NAMES + scale * rank
+        line = f'x1="{x:.1f}" x2="{x:.1f}" y1="{1.5 * ROW}" y2="{bottom}" stroke="{GREY}"'
+        parts.append(f'<line {line} stroke-opacity="0.3"/>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{bottom + 11}" fill="{GREY}" text-anchor="middle">{rank}</text>\n'
+        )
     for number, (agent, row) in enumerate(ranked):
         y, colour = ROW * (number + 2.3), BLUE if FIELDS[kind].judges(agent) else GREY
         low, rank, high = (left + NAMES + scale * row[name] for name in ("rank_low", "rank", "rank_high"))

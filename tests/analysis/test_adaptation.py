@@ -95,6 +95,12 @@ def test_who_restarts_at_the_changes_beats_who_restarts_by_chance_in_the_mean_of
     assert (scores["oracle"] > scores["random"]).all()
 
 
+def test_who_earned_nothing_before_a_change_has_nothing_to_retain():
+    (only,) = adaptation([0.0] * 5 + [1.0] * 5, np.ones(10), [5])
+    assert math.isnan(only.retention)
+    assert (only.resilience, only.drop) == (1, -1)
+
+
 def test_a_window_before_a_change_has_nothing_of_the_world_before_the_last_one():
     values = np.array([0.1] * 5 + [0.9] * 5 + [0.5] * 40)
     _, second = adaptation(values, np.ones(50), [5, 10], window=20)

@@ -7,6 +7,7 @@ ends there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -71,7 +72,8 @@ def adaptation(
     With the mean share $\bar g$ of the $w$ rounds before $c$, as far as the world was the same in them:
 
     - drop: $\bar g - g_c$;
-    - retention and resilience: $V_c(\pi_{c-1})/V_{c-1}$ and $V_c(\pi_{c-1})/V^*_c$, of the policy before;
+    - retention and resilience: $V_c(\pi_{c-1})/V_{c-1}$ and $V_c(\pi_{c-1})/V^*_c$, of the policy before; of
+      what earned nothing before, retention is NaN;
     - recovery: the least $n$ for which the mean share of $[c+n, c+n+w)$, within $[c, c')$, is at least
       $\bar g - \epsilon$; where there is none, it is censored at $c' - c$;
     - area: $\sum_{t=c}^{c'-1}(\bar g - g_t)^+$, which needs no tolerance;
@@ -103,7 +105,7 @@ def adaptation(
             Adaptation(
                 change=change,
                 drop=float(before - after[0]),
-                retention=float(own / values[change - 1]),
+                retention=float(own / values[change - 1]) if values[change - 1] else math.nan,
                 resilience=float(own / best[0]),
                 recovery=_recovery(after, before - tolerance, window),
                 area=float(np.maximum(before - after, 0).sum()),

@@ -20,6 +20,7 @@ from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario
 from driftwise.simulation.files import compact_json
 
 FILE = "cells.jsonl"
+KEPT = ("drop", "resilience", "recovery", "area", "adaptability")  # scores at changes that have a mean
 Pair = tuple[str, str]  # an agent and a scenario
 
 
@@ -54,7 +55,7 @@ def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
         scenario_name,
         regret=tuple(run.regret for run in runs),
         share=tuple(performance(run.values, run.optimal).share for run in runs),
-        changes=tuple(each._asdict() for each in at),
+        changes=tuple({name: each._asdict()[name] for name in KEPT} for each in at),
         lag=tuple(_lag(scenario, number, run) for number, run in enumerate(runs) if not scenario.rests),
         alarms=tuple(
             alarm_scores(np.flatnonzero(run.alarms).tolist(), scenario.changes, scenario.rounds)._asdict()
