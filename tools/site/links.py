@@ -20,7 +20,7 @@ def setup(app: Any) -> dict[str, Any]:
 def _mark_files(app: Any, page: str, source: list[str]) -> None:
     """The site carries along the files beside it that its pages link to."""
     out = r"\.\./" * (page.count("/") + 1)
-    source[0] = re.sub(rf"\]\((?={out})", "](path:", source[0])
+    source[0] = re.sub(rf"\]\(({out}[^)#]+)(#[^)]*)?\)", r"](path:\1)", source[0])
 
 
 def _link_names(app: Any, document: nodes.document) -> None:
