@@ -49,7 +49,7 @@ generated: $(VENV)/.dev  ## the table of algorithms, the command line and the ty
 	$(BIN)/python -m tools.generated
 
 docs: $(VENV)/.docs  ## the documentation as a site that needs no network: build/docs/index.html
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --jobs 2 docs build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --jobs 2 -d build/doctrees docs build/docs
 
 docs-serve: docs  ## show it on 127.0.0.1, port 8000 unless PORT says otherwise
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT)

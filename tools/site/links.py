@@ -31,11 +31,10 @@ def _link_names(app: Any, document: nodes.document) -> None:
         page = found.get(literal.astext())
         if page in (None, env.docname) or _within(literal, nodes.title, nodes.reference, pending_xref):
             continue
-        link = pending_xref(
-            "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True, refdoc=env.docname
-        )
+        to = {"refdomain": "doc", "reftype": "myst", "reftarget": page, "reftargetid": None}  # as in Markdown
+        link = pending_xref("", refdoc=env.docname, refexplicit=True, **to)
         literal.replace_self(link)
-        link += literal
+        link += nodes.inline("", "", literal)
 
 
 def _within(node: nodes.Node, *kinds: type[nodes.Node]) -> bool:
