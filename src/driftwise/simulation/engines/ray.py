@@ -301,7 +301,7 @@ def _find(address: str | None) -> str:
         if found is None:
             return "local"
         host, _, port = found.rpartition(":")
-        socket.createconnection((host, int(port)), SECONDS_TO_ANSWER).close()
+        socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
     except (OSError, ValueError):
         asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
         raise EngineError(
