@@ -32,6 +32,7 @@ extensions = [
     "tools.site.mathml",
     "tools.site.docstrings",
     "tools.site.links",
+    "tools.site.streams",
     "tools.site.registries",
 ]
 exclude_patterns = ["_static", "runs"]

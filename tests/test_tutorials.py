@@ -30,3 +30,12 @@ def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(page, tmp_pat
     nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
     assert any("image/png" in output.get("data", {}) for output in last.outputs)
+
+
+def test_what_a_command_prints_is_shown_in_one_piece():
+    pytest.importorskip("myst_nb", reason="needs `docs`")
+    from tools.site.streams import joined
+
+    parts = [("stdout", "a ta"), ("stderr", "late"), ("stdout", "ble\n")]
+    outputs = [{"output_type": "stream", "name": name, "text": text} for name, text in parts]
+    assert [each["text"] for each in joined(outputs)] == ["a table\n", "late"]
