@@ -81,6 +81,7 @@ def check_optimism(name: str, scale: float) -> None:
     check_agent(tuned, still, optimistic=True, num_episodes=300, num_runs=NUM_RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scale"), OPTIMISTIC.items())
 def test_optimism_is_kept_with_a_share_of_the_radius_of_theory(name, scale):
     check_optimism(name, scale)

@@ -154,6 +154,7 @@ def check_optimism(name: str, scale: float) -> None:
     check_agent(agent, environment, optimistic=True, num_episodes=300, num_runs=NUM_RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_gain_is_not_underestimated_with_a_share_of_the_radius_of_theory(name):
     check_optimism(name, 0.05)

@@ -91,6 +91,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_in_every_long_run_the_parameter_leaves_some_set_unless_delta_is_spread(name):
     """One arm, λ = 1, N(0, 1) noise, θ = 0 (so S = 0), δ = 0.05, 400 runs of 20,000 rounds.

@@ -167,6 +167,7 @@ def test_a_grid_is_its_points():
         np.testing.assert_allclose(together.values[i], alone.values, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bonus", "scale"), [("hoeffding", 0.01), ("bernstein", 0.01)])
 def test_it_is_optimistic_with_a_share_of_the_bonus_of_theory(bonus, scale):
     still = make("latent_chains", STATIONARY)

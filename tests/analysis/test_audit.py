@@ -382,6 +382,7 @@ def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
 
 
+@pytest.mark.slow
 def test_builtin_experiments_build_and_hold_in_short() -> None:
     for experiment in builtin_experiments():
         audit = audit_study(prepare(experiment, num_episodes=30, num_runs=1), stride=10)

@@ -299,6 +299,7 @@ def test_a_thousand_points_stay_under_ten_megabytes(tmp_path: Path) -> None:
     assert page.count('data-name="grid-0"') == 1
 
 
+@pytest.mark.slow
 def test_many_environments_of_long_curves_stay_under_ten_megabytes(tmp_path: Path) -> None:
     described = {f"lock {number}": described_lock(500) for number in range(10)}
     labels = tuple(f"agent {number}" for number in range(30))

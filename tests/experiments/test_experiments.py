@@ -172,6 +172,7 @@ def test_quickstart_shows_what_it_claims_of_the_adaptive_memory() -> None:
     assert tuned.max() < chosen.mean()
 
 
+@pytest.mark.slow
 def test_quickstart_shows_what_it_claims() -> None:
     """But for the adaptive memory, which takes longer."""
     told = ("OPT-WLSVI", "SW-LSVI-UCB", "LSVI-UCB", "LSVI-UCB-Restart")

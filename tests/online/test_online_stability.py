@@ -69,6 +69,7 @@ def stays_sound(name: str, num_rounds: int) -> None:
     assert np.isfinite([summary.condition, summary.recent_error, summary.drift]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_five_thousand_rounds(name):
     stays_sound(name, 5_000)

@@ -75,3 +75,15 @@ def test_the_proven_threshold_is_later_than_that_of_experiments_and_hardly_ever_
     assert false["proven"] <= 10 + 9  # 5 % of 200, and three standard deviations
     np.testing.assert_allclose(np.median(delays["experiments"]), 23, atol=4)
     np.testing.assert_allclose(np.median(delays["proven"]), 46, atol=7)
+
+
+def test_a_change_that_leaves_the_window_is_not_promised_and_few_splits_are_looked_at_more_sharply():
+    def until_found(shift: float, window: int | None) -> int | None:
+        return samples_until_found(shift, before=1000, noise_scale=0.5, window=window)
+
+    assert until_found(0.2, None) == 1953
+    assert until_found(0.2, 256) is None
+    found, in_window = until_found(0.5, None), until_found(0.5, 256)
+    assert found is not None
+    assert in_window is not None
+    assert in_window < found < 256

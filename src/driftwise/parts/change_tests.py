@@ -77,7 +77,7 @@ class MeansTest(ChangeTest):
     with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
     alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same. A play
     counts if the arm that was asked for was taken, and was not the only one, as what somebody else chose is.
-    `driftwise.theory.detection.samples_until_found` says how many plays it takes to find a change.
+    `driftwise.theory.detection.samples_until_found` says how many plays it takes to find a change within it.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)

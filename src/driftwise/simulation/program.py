@@ -31,7 +31,7 @@ with needed_by("simulate", "simulate"):
 
 Recorded = tuple[Record, dict[str, Array]]  # outcomes of episodes, and the agent's diagnostics
 
-TURN = 8  # episodes that a GPU plays without asking the host whether there are more
+TURN = 8  # episodes, at most, that a GPU plays without asking the host whether there are more
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
@@ -216,9 +216,9 @@ def _first_rows(recorded: Recorded, size: int) -> Recorded:
     return jax.tree.map(lambda leaf: leaf[:size], recorded)
 
 
-def turn_of(split: Split, count: int) -> int:
-    """Episodes of a turn where so many are to be played."""
-    return 1 if split.devices[0].platform == "cpu" or count % TURN else TURN
+def turn_of(split: Split, *counts: int) -> int:
+    """Episodes of a turn, of which all these counts are multiples."""
+    return 1 if split.devices[0].platform == "cpu" else math.gcd(TURN, *counts)
 
 
 def program_of(task: Task, split: Split) -> Any:
@@ -238,7 +238,7 @@ def program_of(task: Task, split: Split) -> Any:
     inputs = placed(chunk_inputs.eval_shape(world, path))
     shared = Shared(agents, placed(world), inputs, 0, 0, task.chunk_size, task.record_every)
     state = placed(of_all_runs.eval_shape(states, split), 1)
-    turn = turn_of(split, task.chunk_size)
+    turn = turn_of(split, task.chunk_size, task.num_episodes)
     return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), turn, split)
 
 

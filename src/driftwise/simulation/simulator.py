@@ -47,7 +47,7 @@ from driftwise.simulation.tasks import CHUNK, Device, Precision, Task
 with needed_by("simulate", "simulate"):
     import jax
 
-SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless one episode takes longer
+SECONDS_AT_ONCE = 1.0  # that nobody can interrupt, unless an episode, or a turn of a GPU, takes longer
 SMALL = 1 << 24  # bytes of states that are kept when all is played
 STATE = "state."  # begins the names of the arrays of the agents' states
 PROGRESS = {"done": np.int64, "seconds": np.float64}
@@ -199,7 +199,7 @@ class Simulation:
         first = self.done % task.chunk_size
         begin = self.done - first
         count = min(task.chunk_size, task.num_episodes - begin) - first
-        turn = turn_of(self._split, count)
+        turn = turn_of(self._split, task.chunk_size, task.num_episodes, self.done)
         if seconds is not None:
             count = min(count, turn * max(1, int(seconds / self._pace / turn)))
         if first == 0 or self._inputs is None:
