@@ -8,9 +8,10 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 PYTHONS ?= python3.12 python3.13
+SITE ?= build/site
 PORT ?= 8000
 
-.PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve bench dist clean
+.PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve docs-publish bench dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 15
@@ -53,6 +54,9 @@ docs: $(VENV)/.docs  ## the documentation as a site that needs no network: build
 
 docs-serve: docs  ## show it on 127.0.0.1, port 8000 unless PORT says otherwise
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT)
+
+docs-publish: docs  ## put it among the versions in the folder SITE, which a web server can show
+	$(BIN)/python -m tools.site.versions $(SITE)
 
 bench: $(VENV)-bench/.dev  ## all of docs/speed.md in one run: ours, literal algorithms, other libraries, growth, start-up
 	$(VENV)-bench/bin/python -m benchmarks

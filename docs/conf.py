@@ -69,6 +69,7 @@ html_math_renderer = "mathml"
 html_static_path = ["_static", str(FONTS)]
 html_extra_path = [str(ROOT / "build" / "extra")]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
 html_copy_source = False
 html_show_copyright = False
 copybutton_exclude = ".linenos, .gp, .go"

@@ -10,6 +10,7 @@ import pytest
 from tools.site import DOCS, algorithms
 from tools.site.gallery import ROUNDS, made
 from tools.site.runs import FILES, agents, run_of
+from tools.site.versions import publish
 
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.docstrings import Docstring
@@ -100,3 +101,18 @@ def test_docstrings_become_the_markup_that_autodoc_reads() -> None:
 
     assert restructured("`a` times $\\eta^t$: V* of |S|") == "``a`` times :math:`\\eta^t`: V\\* of \\|S\\|"
     assert restructured("So\n$$x$$\nfar") == "So\n\n\n.. math:: \n\n   x\n\n\nfar"
+
+
+def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path: Path) -> None:
+    built, folder = tmp_path / "built", tmp_path / "site"
+    built.mkdir()
+    with pytest.raises(SystemExit, match=r"must be a built site, got none: run `make docs` first$"):
+        publish(built, folder, "0.9.0")
+    assert not folder.exists()
+    for version in ("0.9.0", "0.10.0", "0.9.0"):
+        (built / "index.html").write_text(f"this is {version}")
+        publish(built, folder, version)
+    assert (folder / "0.10.0" / "index.html").read_text() == "this is 0.10.0"
+    assert (folder / "versions.js").read_text() == 'window.versions = ["0.10.0", "0.9.0"];\n'
+    assert "url=0.10.0/index.html" in (folder / "index.html").read_text()
+    assert {path.name for path in folder.iterdir()} == {"0.9.0", "0.10.0", "versions.js", "index.html"}
