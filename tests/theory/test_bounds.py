@@ -251,6 +251,7 @@ def test_a_rate_without_variation_is_about_what_does_not_vary():
         assert (BOUNDS[name].is_about(still), BOUNDS[name].is_about(varying)) == (True, False)
         assert BOUNDS["lower_mixture"].evaluate(still).total <= BOUNDS[name].evaluate(still).total
     assert BOUNDS["lsvi_ucb"].is_about(varying)  # which has a term for it
+    assert BOUNDS["lower_mixture"].is_about(varying)  # nobody can do better where more may happen
     found = BOUNDS["ucrl_vtr_plus"].evaluate(replace(still, num_episodes=100)).total  # Theorem 6, by hand
     assert found == pytest.approx((4 * 3 + 2 * 9 / 3**0.5) * (3 * 100) ** 0.5 + 16 * 27 + 64 * 9)
 

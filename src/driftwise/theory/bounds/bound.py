@@ -187,8 +187,9 @@ class Bound:
         return ", ".join(each for each in (str(self.exponents), self.assumes, *words, self.caveat) if each)
 
     def is_about(self, setting: Setting) -> bool:
-        """Whether it says anything of such a run: a rate without Δ is about what does not vary."""
-        return not (self.rate_only and setting.variation > 0 and not self.exponents.variation)
+        """Whether it says anything of such a run: an upper rate without Δ is about what does not vary."""
+        stationary = self.rate_only and self.side == "upper" and not self.exponents.variation
+        return not (stationary and setting.variation > 0)
 
     def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
         """All terms, at the memory of the bound's tuning or at another one."""
