@@ -253,7 +253,8 @@ def covering_restart(
     When to use: arms are the same in every round, the world jumps, and false alarms must be rare with a
     promise.
 
-    When not: arms change from round to round, which it refuses, or the drift is slow.
+    When not: the drift is slow, or arms change from round to round: its test then compares rewards of arms
+    that differ, and its promise is void.
 
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
     for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
