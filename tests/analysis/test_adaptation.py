@@ -137,6 +137,22 @@ def test_the_lag_of_a_late_copy_is_how_late_it_is(behind):
     assert lag(predictions, truth, at_most=30) == behind == reference.lag(predictions, truth, 30)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lag_of_decisions_is_that_of_plain_loops_and_takes_no_easy_world_for_a_followed_one(seed):
+    rng = np.random.default_rng(seed)
+    lags, easy = [0, 1, 2, 3, 5], rng.random((5, 200))  # how good all decisions are
+    chance, best = easy, easy + 0.1 + rng.random((5, 200))
+    chance[:, :3] = best[:, :3]  # in these rounds nothing can be gained
+    skill = 0.2 + 0.1 * rng.permutation(5)[:, None] + 0.3 * rng.normal(size=(5, 200))
+    values = chance + np.clip(skill, -1, 1) * (best - chance)
+    found = decision_lag(values, best, chance, lags)
+    assert found == reference.decision_lag(values.tolist(), best.tolist(), chance.tolist(), lags)
+    by_chance = chance + 0.3 * rng.choice([-1, 1], size=200) * (best - chance)
+    assert decision_lag(by_chance, best, chance, lags) is None
+    assert decision_lag(chance, best, chance, lags) is None
+    assert decision_lag(values[:, :12], best[:, :12], chance[:, :12], lags) is None  # nine rounds say little
+
+
 @pytest.mark.parametrize(
     ("rung", "changes"),
     [([], []), ([3, 50], []), ([], [10, 60]), ([5, 12, 14, 59, 99], [10, 60]), ([10, 60], [10, 60])],
@@ -160,7 +176,7 @@ def test_the_first_alarm_after_a_change_is_its_delay_and_all_others_are_false():
         (lambda: median_recovery([]), "recoveries must be at least one"),
         (lambda: lag([1.0, 2, 3], [1.0, 2, 3], at_most=2), "at_most must be at most 1, for 3 rounds"),
         (lambda: lag([1.0, 2, 3], [1.0, 1, 1], at_most=1), "truth must move in every stretch"),
-        (lambda: decision_lag([[1.0]], [[0.0]], [0]), "optimal must be values above 0, one for each lag"),
+        (lambda: decision_lag([[1.0]], [[0.5]], [[0.0]], [0]), "optimal must be the best values, one for"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(call, sentence):

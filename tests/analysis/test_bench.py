@@ -81,6 +81,11 @@ def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario_and_copie
         ((15.0, 15.0, 59.0, 59.0, 59.0), []),
         ((15.0, 15.0, 100.0, 100.0, 100.0), ["beats chance, drift", "forgets"]),
         ((None, 15.0, 10.0, 10.0, 10.0), ["plays", "beats chance, no drift", "remembers"]),
+        (
+            (15.0, 15.0, None, 10.0, None),
+            ["plays", "restarts", "beats chance, drift", "forgets"],  # who cannot play cannot restart
+        ),
+        ((15.0, 15.0, 0.1, 0.1, 0.2), ["restarts"]),  # all three are below the floor
     ],
 )
 def test_each_verdict_fails_by_its_own_threshold(regrets, failing):
@@ -123,6 +128,8 @@ def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp
     play_cells(pairs[:2], "small", tmp_path, **options)
     with (tmp_path / FILE).open("a") as file:
         file.write('{"agent": "memory_all", "scen')
+    with (tmp_path / FILE).open("ab") as file:
+        file.write("…".encode()[:1])  # cut within a letter
     played = []
     play = playing.play_cell
     monkeypatch.setattr(playing, "play_cell", lambda *pair: played.append(pair[:2]) or play(*pair))
@@ -132,6 +139,20 @@ def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp
     played.clear()
     assert play_cells(pairs, "small", tmp_path, **options).keys() == whole.keys()
     assert played == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_chance_has_no_lag_in_a_world_that_glides_and_an_agent_has_one_if_most_of_its_runs_do():
+    gliding = "linear_bandit/rotating-strong/at_once/cold"
+    assert playing.play_cell("uniform", gliding, "small").lag == (None,)
+    cells = made({**FIXED_REGRETS, "mine": (15.0, 15.0, 10.0, 10.0, 10.0)})
+    for lags, expected in [((3, 5, 8, None), 5), ((3, 5, None, None), None)]:  # of what is no copy
+        for name, own in zip(NAMES, lags, strict=False):
+            cells["mine", name] = cells["mine", name]._replace(lag=(own,))
+        bench = bench_of("bandits", "small", [*FIXED_REGRETS, "mine"], NAMES, cells)
+        (mine,) = (each for each in bench.scores if each.agent == "mine")
+        assert mine.lag == expected
+    assert "–" in [cell.text for cell in tables(bench)[1].rows[0]]
 
 
 class Still:

@@ -65,6 +65,20 @@ def lag(predictions, truth, at_most):
     return found
 
 
+def decision_lag(values, optimal, chance, lags):
+    """The first lag of the largest mean skill, whether or not it is clearly above 0."""
+    best, found = -math.inf, None
+    for n, lag in enumerate(lags):
+        skills = [
+            (values[n][t] - chance[n][t]) / (optimal[n][t] - chance[n][t])
+            for t in range(len(values[n]))
+            if all(optimal[m][t] > chance[m][t] for m in range(len(lags)))
+        ]
+        if mean(skills) > best + 1e-12:
+            best, found = mean(skills), lag
+    return found
+
+
 def alarms(rung, changes, num_rounds):
     """Delays, misses, and false alarms in 1,000 rounds."""
     delays, misses, true = [], 0, set()

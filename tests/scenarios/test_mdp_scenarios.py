@@ -98,6 +98,27 @@ def test_chance_is_worth_what_every_action_alike_is_worth():
     )
 
 
+def test_chance_is_valued_in_the_world_of_another_round():
+    here = scenario(move="gradual")
+    rounds, environment = MdpRounds(here, 0), world(here)
+    alike = Recorded().decide(rounds.shown(0))
+    expected = [
+        planning.policy_values(environment.features, environment.model(other), alike)[0, rounds.starts[at]]
+        for at, other in ((5, 50), (40, 10))
+    ]
+    found = rounds.chance(np.array([5, 40]), np.array([50, 10]))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_no_policy_can_change_its_world():
+    context = MdpRounds(scenario(move="none"), 0).shown(3)
+    known = context.table
+    for array in (context.features, known.values, known.rewards, known.measures, known.initial):
+        assert array is not None
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
 def test_trajectories_come_late_or_never_and_are_otherwise_the_same():
     at_once = [trajectory for _, trajectory in told("at_once").learnt]
     delayed, lost = told("delayed").learnt, told("lost").learnt

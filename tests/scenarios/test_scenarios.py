@@ -273,11 +273,19 @@ def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
     best = rounds.means(numbers, np.maximum(numbers - behind, 0)).argmax(axis=-1).tolist()
     played = play_policy(lambda spec, seed: Watching(best, ()), here)
     lags = range(13)
-    values, optimal = rounds.behind(played.taken, lags)
-    assert values.shape == optimal.shape == (13, ROUNDS - 12)
-    assert decision_lag(values, optimal, lags) == behind
+    values, optimal, chance = played.rounds.behind(played.taken, lags)
+    assert values.shape == optimal.shape == chance.shape == (13, ROUNDS - 12)
+    assert decision_lag(values, optimal, chance, lags) == behind
     np.testing.assert_allclose(values[behind], optimal[behind], rtol=0, atol=1e-12)
     np.testing.assert_allclose(optimal[0], played.optimal[12:], rtol=0, atol=1e-12)
+    every = [rounds.worth(np.full(len(numbers), arm), numbers, numbers)[0] for arm in range(5)]
+    np.testing.assert_allclose(chance[0], np.mean(every, axis=0)[-ROUNDS + 12 :], rtol=0, atol=1e-12)
+
+
+def test_lags_are_of_rounds_in_which_the_world_has_moved():
+    here = scenario(move="gradual")  # in rounds 30 to 90
+    values, *_ = BanditRounds(here, 0).behind(np.zeros(ROUNDS, dtype=int), [0, 5])
+    assert values.shape == (2, 90 + 5 - 30 - 1)
 
 
 def test_alarms_ring_in_the_round_in_which_their_reward_comes_after_the_warm_up():

@@ -16,6 +16,7 @@ import numpy as np
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
 WINDOW, TOLERANCE = 20, 0.05
+BATCHES, NEAR = 10, 1e-9  # stretches of a run that have means; values that count as equal
 
 
 class Performance(NamedTuple):
@@ -144,7 +145,7 @@ def median_recovery(recoveries: Sequence[Recovery]) -> float:
 
 
 def lag(predictions: Any, truth: Any, *, at_most: int) -> int:
-    r"""How far predictions are behind a world that never rests, in rounds.
+    r"""How far predictions are behind a world that glides, in rounds.
 
     $\arg\max_n$ of the correlation between $x^\top\hat\theta_t$ and $x^\top\theta_{t-n}$ over $t \ge N$, the
     same rounds for every $n = 0 \dots N$; of equals the least.
@@ -169,24 +170,41 @@ def lag(predictions: Any, truth: Any, *, at_most: int) -> int:
     return int(np.flatnonzero(correlations >= correlations.max() - 1e-12)[0])
 
 
-def decision_lag(values: Any, optimal: Any, lags: Sequence[int]) -> int:
-    r"""How far decisions are behind a world that never rests, in rounds.
+def decision_lag(values: Any, optimal: Any, chance: Any, lags: Sequence[int]) -> int | None:
+    r"""How far decisions are behind a world that glides, in rounds; None if they are not better than chance.
 
-    $\arg\max_n \frac1T\sum_t V_{t-n}(\pi_t)/V^*_{t-n}$: the decisions of rounds $t$ are held against earlier
-    worlds, and would have been the best so many rounds before. Of equals it is the least. `lag` needs
-    predictions; this needs none.
+    $$\arg\max_n\ \frac1T\sum_t\frac{V_{t-n}(\pi_t) - U_{t-n}}{V^*_{t-n} - U_{t-n}}$$
+
+    The decisions of rounds $t$ are held against earlier worlds, and would have been the best so many rounds
+    before. $U$ is the value of decisions by chance: worlds in which all decisions are good, or all are bad,
+    say nothing. Of equals it is the least. `lag` needs predictions; this needs none.
+
+    There is none unless the largest mean is above 0 with its 95 % interval: Student's over `BATCHES`
+    stretches of rounds, at a level for all lags together (Bonferroni).
 
     Args:
       values: $V_{t-n}(\pi_t)$, `[N, T]`: the decisions of the same rounds in the world of each of the `lags`.
-      optimal: $V^*_{t-n} > 0$, `[N, T]`.
-      lags: $n$, `[N]`, increasing.
+      optimal: $V^*_{t-n}$, `[N, T]`; rounds in which it is $U_{t-n}$ for one of the lags are left out.
+      chance: $U_{t-n}$, `[N, T]`.
+      lags: $n$, `[N]`, increasing; if the last one is found, decisions are so far behind, or farther.
     """
+    from driftwise.analysis.statistics.intervals import mean_interval  # which needs SciPy
+
     optimal = require_array("optimal", optimal, (len(lags), None))
-    values = require_array("values", values, optimal.shape)
-    if not optimal.size or optimal.min() <= 0:
-        raise ArgumentError("optimal", "be values above 0, one for each lag and round", optimal)
-    shares = (values / optimal).mean(axis=-1)
-    return int(lags[np.flatnonzero(shares >= shares.max() - 1e-12)[0]])
+    values, chance = (
+        require_array(name, each, optimal.shape) for name, each in (("values", values), ("chance", chance))
+    )
+    if not len(lags) or np.any(optimal < np.maximum(values, chance) - NEAR):
+        raise ArgumentError("optimal", "be the best values, one for each lag and round", optimal)
+    telling = (optimal - chance > NEAR).all(axis=0)
+    if telling.sum() < BATCHES:
+        return None
+    skill = (values - chance)[:, telling] / (optimal - chance)[:, telling]
+    stretches = np.array([each.mean(axis=-1) for each in np.array_split(skill, BATCHES, axis=-1)])
+    _, half = mean_interval(stretches, 1 - 0.05 / len(lags))
+    mean = skill.mean(axis=-1)
+    best = np.flatnonzero(mean >= mean.max() - 1e-12)[0]
+    return int(lags[best]) if mean[best] - half[best] > NEAR else None
 
 
 def alarm_scores(alarms: Sequence[int], changes: Sequence[int], num_rounds: int) -> Alarms:

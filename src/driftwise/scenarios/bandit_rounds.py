@@ -25,7 +25,7 @@ class BanditRounds(Rounds):
         self.spec, self.world = environment.spec, environment.world()
         key, numbers = run_key(scenario, run), np.arange(scenario.warm_up + scenario.rounds)
         drawn = self.world.draw(random.fold(random.fold(key, random.ENVIRONMENT), numbers))
-        self.fate, self.theta, self.arms = (
+        self.fate, self.path, self.arms = (
             Fate.of(key, len(numbers), 1),
             environment.at(numbers),
             drawn.arms.values,
@@ -37,7 +37,7 @@ class BanditRounds(Rounds):
 
     def means(self, at: np.ndarray, worlds: np.ndarray) -> np.ndarray:
         """Mean rewards of the arms of rounds `at` in the worlds of others, `[N, A]`."""
-        return self.world.means(FeatureTable(self.arms[at]), self.theta[worlds])
+        return self.world.means(FeatureTable(self.arms[at]), self.path[worlds])
 
     def shown(self, number: int) -> Context:
         return Context(number, self.arms[number].copy())
@@ -59,6 +59,9 @@ class BanditRounds(Rounds):
     ) -> tuple[np.ndarray, np.ndarray]:
         means = self.means(at, worlds)
         return np.take_along_axis(means, decisions[:, None], axis=-1)[:, 0], means.max(axis=-1)
+
+    def chance(self, at: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        return self.means(at, worlds).mean(axis=-1)
 
     def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
         return self.worth(taken[changes], changes, changes)[0]  # arms are new in every round

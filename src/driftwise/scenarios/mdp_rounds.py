@@ -35,16 +35,18 @@ class MdpRounds(Rounds):
         self._luck = random.uniform(for_world, 1 + 2 * horizon, np.float64)
         self._choices = random.uniform(for_actions, horizon, np.float64)
         self.starts = random.choose(self.world.cumulative_initial, self._luck[:, 0])
-        self.mixture = environment.at(numbers)
+        self.path = environment.at(numbers)
         features = self._features = self.world.features
-        features.setflags(write=False)  # policies are shown them
         self._cumulative = np.einsum("sad,jhdn->jhsan", features, self.world.cumulative_mu)
-        self.means = np.einsum("tj,jhd,sad->thsa", self.mixture, self.world.theta, features, optimize=True)
+        self.means = np.einsum("tj,jhd,sad->thsa", self.path, self.world.theta, features, optimize=True)
+        for shown in (features, self.means, *self.world.table):
+            if isinstance(shown, np.ndarray):
+                shown.setflags(write=False)  # a policy cannot change its world
         self.q = self._action_values(lambda q, h: q.max(axis=-1), numbers)  # of the best policy
 
     def _action_values(self, summarise: Any, worlds: np.ndarray) -> np.ndarray:
         """`Q_h = r_h + P_h V_{h+1}` in the models of rounds `[N]`, by backward induction: `[N, H, S, A]`."""
-        mixture, q = self.mixture[worlds], np.empty((len(worlds), *self.means.shape[1:]))
+        mixture, q = self.path[worlds], np.empty((len(worlds), *self.means.shape[1:]))
         values = np.zeros((len(worlds), self.spec.num_states))
         for h in reversed(range(self.spec.horizon)):
             ahead = np.einsum("tj,jds,ts->td", mixture, self.world.mu[:, h], values, optimize=True)
@@ -65,7 +67,7 @@ class MdpRounds(Rounds):
         luck, steps = self._luck[number], np.arange(self.spec.horizon)
         everywhere = random.choose(np.cumsum(decision, axis=-1), self._choices[number][:, None])  # [H, S]
         rows = self._cumulative[:, steps[:, None], np.arange(self.spec.num_states), everywhere]
-        following = random.choose(np.tensordot(self.mixture[number], rows, axes=1), luck[1::2, None])
+        following = random.choose(np.tensordot(self.path[number], rows, axes=1), luck[1::2, None])
         states, state = [], int(self.starts[number])
         for successor in following.tolist():
             states.append(state)
@@ -87,6 +89,10 @@ class MdpRounds(Rounds):
         first, rows = self._action_values(expected, worlds)[:, 0], np.arange(len(at))
         values = expected(first, 0)[rows, self.starts[at]]
         return values, self.q[worlds, 0, self.starts[at]].max(axis=-1)
+
+    def chance(self, at: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        alike = np.full(self.means.shape[1:], 1 / self.spec.num_actions)
+        return self.worth(np.broadcast_to(alike, (len(at), *alike.shape)), at, worlds)[0]
 
     def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
         return self.worth(taken[changes - 1], changes, changes)[0]

@@ -26,7 +26,8 @@ class Played(NamedTuple):
     learnt: np.ndarray  # rewards, or trajectories, that came at the end of the round
     taken: np.ndarray  # arms, or chances of actions [T, H, S, A]
     alarms: np.ndarray | None  # whether the policy raised one; None if it never said so or otherwise
-    frozen: np.ndarray  # at each change, the value of what was decided by all that was known before
+    frozen: np.ndarray  # at each change, the value of the last decision made without it
+    rounds: Rounds  # in which it was played
 
     @property
     def regret(self) -> float:
@@ -72,7 +73,7 @@ def play_policy(make: Make, scenario: Scenario, *, run: int = 0) -> Played:
     values, optimal = rounds.worth(taken[counting], counting, counting)
     rung = alarms[counting].astype(bool) if detects else None
     frozen = rounds.frozen(taken, np.array(scenario.changes, dtype=int) + scenario.warm_up)
-    return Played(values, optimal, learnt[counting], taken[counting], rung, frozen)
+    return Played(values, optimal, learnt[counting], taken[counting], rung, frozen, rounds)
 
 
 def _restored(policy: Any) -> Any:

@@ -23,6 +23,7 @@ class Rounds(ABC):
 
     spec: Spec
     fate: Fate
+    path: np.ndarray  # where the world is in every round, [T, …]
 
     @property
     def num_rounds(self) -> int:
@@ -50,18 +51,27 @@ class Rounds(ABC):
         """
 
     @abstractmethod
+    def chance(self, at: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Exact values `[N]` of decisions by chance, all alike, in the same contexts and worlds."""
+
+    @abstractmethod
     def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Values in rounds `changes` of what was decided by all that was known before each of them."""
+        """Values in rounds `changes` of the last decision made without the change.
 
-    def behind(self, taken: np.ndarray, lags: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the decisions of the last rounds in worlds of some rounds before, and the best there.
-
-        Both are `[lags, T]`, over the same T rounds, whose worlds before are rounds with a decision.
+        Of a bandit that is the round's own, of an MDP the policy of the episode before.
         """
-        last = len(taken) - max(lags)
-        at = np.arange(self.num_rounds - last, self.num_rounds)
-        values, optimal = zip(*(self.worth(taken[-last:], at, at - n) for n in lags), strict=True)
-        return np.array(values), np.array(optimal)
+
+    def behind(self, taken: np.ndarray, lags: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values of decisions in worlds of some rounds before, and those of the best and of chance there.
+
+        All are `[lags, T]`, over the same T rounds: those whose worlds before are of rounds with a decision,
+        and in which the world has moved since the farthest of them.
+        """
+        most, first = max(lags), self.num_rounds - len(taken)
+        at = np.arange(first + most, self.num_rounds)
+        at = at[(self.path[at] != self.path[at - most]).any(axis=-1)]
+        values, optimal = zip(*(self.worth(taken[at - first], at, at - n) for n in lags), strict=True)
+        return np.array(values), np.array(optimal), np.array([self.chance(at, at - n) for n in lags])
 
 
 def run_key(scenario: Scenario, run: int) -> Key:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
 from driftwise.environments import Environment
+from driftwise.environments.drift import Drift
 from driftwise.scenarios.feedback import FEEDBACKS
 from driftwise.scenarios.moves import MOVES, STRENGTHS, drift_of
 from driftwise.scenarios.problems import KINDS, PROBLEMS
@@ -112,20 +113,23 @@ class Scenario:
 
     @property
     def rests(self) -> bool:
-        """Whether the world stays as it is between its jumps, if it has any."""
+        """Whether the world stays as it is between its jumps, if it has any; others glide."""
         return self.move == "none" or bool(self.changes)
 
     @property
     def changes(self) -> tuple[int, ...]:
         """The rounds in which the world jumps, counted from the first that counts."""
-        changes = self.environment().changes(self.warm_up + self.rounds)
+        changes = self._drift.changes(self.warm_up + self.rounds)
         return tuple(change - self.warm_up for change in changes)
+
+    @property
+    def _drift(self) -> Drift:
+        problem, strength = PROBLEMS[self.problem], STRENGTHS[self.strength]
+        return drift_of(MOVES[self.move], strength, self.rounds, self.warm_up, problem.directions)
 
     def environment(self) -> Environment:
         """The world, for all rounds; it depends on the scenario alone."""
-        problem, move = PROBLEMS[self.problem], MOVES[self.move]
-        drift = drift_of(move, STRENGTHS[self.strength], self.rounds, self.warm_up, problem.directions)
-        return problem.make(drift, move.between)
+        return PROBLEMS[self.problem].make(self._drift, MOVES[self.move].between)
 
 
 def plays(problem: str, move: str) -> bool:

@@ -15,8 +15,8 @@ from driftwise.analysis.adaptation import adaptation, alarm_scores, decision_lag
 from driftwise.analysis.bench.places import Place
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
-from driftwise.scenarios.playing import Played, play_policy, rounds_of
-from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario
+from driftwise.scenarios.playing import Played, play_policy
+from driftwise.scenarios.scenario import SUITES, find_scenario
 from driftwise.simulation.files import compact_json
 
 FILE = "cells.jsonl"
@@ -33,42 +33,38 @@ class Cell(NamedTuple):
     regret: tuple[float, ...] = ()
     share: tuple[float, ...] = ()  # of the best value
     changes: tuple[Mapping[str, Any], ...] = ()  # scores at each change of each run
-    lag: tuple[int, ...] = ()  # in worlds that never rest
+    lag: tuple[int | None, ...] = ()  # in worlds that glide; None where it is no better than chance
     alarms: tuple[Mapping[str, Any], ...] = ()  # scores of them, in worlds that do, of who raises any
 
 
 def play_cell(agent: str, scenario_name: str, size: str) -> Cell:
     """All runs of a policy in a scenario; whatever a policy raises is its own failure."""
     scenario = find_scenario(scenario_name, size)
-    make = policy_named(agent, scenario.kind)
-    try:
-        runs = [play_policy(make, scenario, run=run) for run in range(scenario.runs)]
-    except Exception as error:  # of a stranger's code
-        return Cell(agent, scenario_name, error=f"{type(error).__name__}: {error}")
-    at = [
-        each
-        for run in runs
-        for each in adaptation(run.values, run.optimal, scenario.changes, frozen=run.frozen)
-    ]
-    return Cell(
-        agent,
-        scenario_name,
-        regret=tuple(run.regret for run in runs),
-        share=tuple(performance(run.values, run.optimal).share for run in runs),
-        changes=tuple({name: each._asdict()[name] for name in KEPT} for each in at),
-        lag=tuple(_lag(scenario, number, run) for number, run in enumerate(runs) if not scenario.rests),
-        alarms=tuple(
-            alarm_scores(np.flatnonzero(run.alarms).tolist(), scenario.changes, scenario.rounds)._asdict()
-            for run in runs
-            if scenario.rests and run.alarms is not None
-        ),
-    )
+    make, changes, rests = policy_named(agent, scenario.kind), scenario.changes, scenario.rests
+    cell = Cell(agent, scenario_name)
+    for number in range(scenario.runs):
+        try:
+            run = play_policy(make, scenario, run=number)
+        except Exception as error:  # of a stranger's code
+            return Cell(agent, scenario_name, error=f"{type(error).__name__}: {error}")
+        at = adaptation(run.values, run.optimal, changes, frozen=run.frozen)
+        rung = () if run.alarms is None or not rests else (np.flatnonzero(run.alarms).tolist(),)
+        cell = cell._replace(
+            regret=(*cell.regret, run.regret),
+            share=(*cell.share, performance(run.values, run.optimal).share),
+            changes=(*cell.changes, *({name: each._asdict()[name] for name in KEPT} for each in at)),
+            lag=cell.lag if rests else (*cell.lag, _lag(run)),
+            alarms=(*cell.alarms, *(alarm_scores(each, changes, len(run.values))._asdict() for each in rung)),
+        )
+    return cell
 
 
-def _lag(scenario: Scenario, number: int, run: Played) -> int:
-    """How many rounds decisions are behind, in steps of a 500th of the run, up to an eighth of it."""
-    lags = range(0, scenario.rounds // 8 + 1, max(1, scenario.rounds // 500))
-    return decision_lag(*rounds_of(scenario, number).behind(run.taken, lags), lags)
+def _lag(run: Played) -> int | None:
+    """How many rounds decisions are behind, of Fibonacci's numbers up to an eighth of the run."""
+    lags = [0, 1, 2]
+    while (ahead := lags[-2] + lags[-1]) <= len(run.values) // 8:
+        lags.append(ahead)
+    return decision_lag(*run.rounds.behind(run.taken, lags), lags)
 
 
 def play_cells(
@@ -107,17 +103,17 @@ def _read(path: Path, size: str) -> dict[Pair, Cell]:
     """The cells of a file; a line that a kill cut off is left out, and cut off."""
     if not path.exists():
         return {}
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
+    written = path.read_bytes()  # a kill may cut a line within a letter
+    whole = written[: written.rfind(b"\n") + 1]
+    if whole != written:
+        path.write_bytes(whole)
     try:
         lines = [json.loads(line) for line in whole.splitlines()]
         if lines and lines[0] != _header(size):
             expected = f"be new, or have been begun with {compact_json(_header(size))}"
             raise ArgumentError("--out", expected, str(path.parent), compact_json(lines[0]))
         cells = [Cell(**{key: _as_tuple(value) for key, value in line.items()}) for line in lines[1:]]
-    except (json.JSONDecodeError, TypeError, AttributeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, TypeError, AttributeError):
         raise ArgumentError("--out", f"have a {FILE} that this command wrote", str(path.parent)) from None
     return {(cell.agent, cell.scenario): cell for cell in cells}
 

@@ -42,6 +42,7 @@ def verdicts_on(
     scenarios: Sequence[str],
     regret: np.ndarray,
     *,
+    exact: np.ndarray,
     chance: np.ndarray,
     shortest: np.ndarray,
     longest: np.ndarray,
@@ -49,14 +50,15 @@ def verdicts_on(
     """The verdicts on an agent, of regrets in all scenarios; a test that too few are for is left out.
 
     Args:
-      regret: the agent's, infinite where it could not play.
+      regret: the agent's, infinite where it could not play, and not below a floor.
+      exact: the same without a floor, and NaN where it could not play.
       chance: that of decisions by chance.
       shortest: that of the shortest fixed memory.
       longest: that of the memory that forgets nothing.
     """
     places = {name: place for place, name in enumerate(scenarios)}
     twins = [(places[name], places[cold_twin(name)]) for name in scenarios if cold_twin(name) in places]
-    again = [regret[here] == regret[twin] for here, twin in twins if here != twin]
+    again = [exact[here] == exact[twin] for here, twin in twins if here != twin]
     of_scenarios = {"plays": np.isfinite(regret), "restarts": np.array(again)}
     still = np.array(["/none/" in name for name in scenarios])
     own = np.isin(np.arange(len(scenarios)), distinct(scenarios))

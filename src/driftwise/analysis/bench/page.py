@@ -18,13 +18,15 @@ READING = (
     "hindsight. Rank: mean over scenarios, 1 the best, with a 95 % interval for scenarios drawn anew."
 )
 VERDICTS = (
-    "Of plays and restarts the share of scenarios is measured, and has to be 1. Of the others it is the mean "
-    "ratio of regrets to a yardstick's, with its 95 % interval, which has to lie below 1: to chance; without "
-    "drift to the shortest memory (remembers); with drift to the memory of all (forgets)."
+    "Of plays and restarts the share of scenarios is measured, and has to be 1. Of the others it is the "
+    "geometric mean of the ratios of regrets to a yardstick's, with its 95 % interval, which has to lie "
+    "below 1: to chance; without drift to the shortest memory (remembers); with drift to the memory of all "
+    "(forgets)."
 )
 ADAPTATION = (
     "Drop, resilience, recovery (median rounds, with censoring), area and adaptability are of worlds that "
-    "jump. Lag is of worlds that never rest: by how many rounds decisions are behind, in the median."
+    "jump. Lag is of worlds that glide: by how many rounds decisions are behind, in the median of the runs "
+    "in which they are clearly better than chance; none is given unless these are more than half."
 )
 ALARMS = (
     "Found: share of the changes with an alarm before the next. Delay: median rounds to it, infinite where "

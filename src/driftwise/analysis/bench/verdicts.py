@@ -20,7 +20,10 @@ FLOOR = 0.001  # regret of a round that counts as none
 
 
 class Scores(NamedTuple):
-    """An agent over all scenarios, of copies one; means, where nothing else is said."""
+    """An agent over all scenarios, of copies one; means, where nothing else is said.
+
+    Ratio and ranks are over all of them, and all else is over those that the agent could play.
+    """
 
     agent: str
     share: float
@@ -33,7 +36,7 @@ class Scores(NamedTuple):
     recovery: float | None  # Kaplan and Meier's median
     area: float | None
     adaptability: float | None
-    lag: float | None  # median
+    lag: float | None  # median of the runs with one, which have to be more than half
     found: float | None  # share of the changes that an alarm followed
     delay: float | None  # median rounds to it, infinite where there was none
     false_alarms: float | None  # in 1,000 rounds
@@ -82,12 +85,18 @@ def bench_of(
         for agent, own, rank, end in zip(agents, ratio, ranks.overall.estimate, ends, strict=True)
     ]
     contestants = [agent for agent in agents if field.judges(agent)]
-    by_name = dict(zip(agents, worst, strict=True))
+    by_name, exact = dict(zip(agents, worst, strict=True)), dict(zip(agents, regret, strict=True))
     judged = [
         verdict
         for agent in contestants
         for verdict in verdicts_on(
-            agent, scenarios, by_name[agent], chance=by_name[CHANCE], shortest=fixed[0], longest=fixed[-1]
+            agent,
+            scenarios,
+            by_name[agent],
+            exact=exact[agent],
+            chance=by_name[CHANCE],
+            shortest=fixed[0],
+            longest=fixed[-1],
         )
     ]
     errors = {
@@ -116,6 +125,7 @@ def _scores(
     changes = [change for cell in cells for change in cell.changes]
     share = [number for cell in cells for number in cell.share]
     lags = [number for cell in cells for number in cell.lag]
+    known = [number for number in lags if number is not None]
     alarms = [each for cell in cells for each in cell.alarms]
     delays = [delay for each in alarms for delay in (*each["delays"], *[np.inf] * each["misses"])]
 
@@ -134,7 +144,7 @@ def _scores(
         median_recovery([Recovery(*change["recovery"]) for change in changes]) if changes else None,
         mean("area"),
         mean("adaptability"),
-        lag=float(np.median(lags)) if lags else None,
+        lag=float(np.median(known)) if 2 * len(known) > len(lags) else None,
         found=float(np.mean(np.isfinite(delays))) if delays else None,
         delay=float(np.median(delays)) if delays else None,
         false_alarms=_mean([each["false_per_1000"] for each in alarms]) if alarms else None,
