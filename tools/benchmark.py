@@ -25,7 +25,7 @@ RESTING = ("abrupt_rare", "abrupt_frequent", "one_arm")
 GROUPS = {
     "no drift": ("none",),
     "jumps": RESTING,
-    "no rest": ("gradual", "periodic", "random_walk", "rotating"),
+    "glides": ("gradual", "periodic", "random_walk", "rotating"),
 }
 KEPT = ("rank", "rank_low", "rank_high", "share", "lag", "found", "delay", "false_alarms")
 COLUMNS = ("rank", "from", "to", "share", *GROUPS, "lag")
@@ -75,7 +75,7 @@ def _table(kind: str, rows: dict[str, Any]) -> Table:
     ranked = sorted(rows.items(), key=lambda item: item[1]["rank"])
     names = {"from": "rank_low", "to": "rank_high"}
     cells = [
-        (agent, _role(kind, agent), *(_cell(row[names.get(name, name)]) for name in COLUMNS))
+        (agent, _role(kind, agent), *(_cell(row[names.get(name, name)], "–") for name in COLUMNS))
         for agent, row in ranked
     ]
     return Table.of(kind, words("agent", "not judged") + numbers(*COLUMNS), cells)
@@ -95,8 +95,8 @@ def _alarms(rows: dict[str, Any]) -> Table:
     return Table.of("alarms", words("agent") + numbers("found", "delay", "false alarms in 1,000"), cells)
 
 
-def _cell(number: float | None) -> TableCell:
-    return TableCell("∞" if number is None else f"{number:.3g}", (np.inf if number is None else number,))
+def _cell(number: float | None, none: str = "∞") -> TableCell:
+    return TableCell(none if number is None else f"{number:.3g}", (np.inf if number is None else number,))
 
 
 def figure() -> str:
