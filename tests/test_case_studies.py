@@ -76,6 +76,7 @@ def test_an_agent_in_the_house_learns_what_a_day_costs(battery: ModuleType) -> N
     assert cents[-20:].mean() > 0.8 * best > cents[:3].mean()
 
 
+@pytest.mark.slow
 def test_bills_tell_the_simulator_and_the_agent_in_the_house_the_same(battery: ModuleType) -> None:
     prices = battery.prices()[:4]
     env = battery.battery(prices)

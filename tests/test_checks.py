@@ -102,6 +102,7 @@ def check_optimism_in_bandits(name: str, scale: float) -> None:
     check_agent(tuned, still, optimistic=True, num_episodes=60, num_runs=NUM_RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISTIC_BANDITS)
 def test_optimism_is_kept_in_bandits(name):
     check_optimism_in_bandits(name, 0.5)

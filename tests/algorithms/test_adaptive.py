@@ -118,6 +118,7 @@ def test_the_last_memory_starts_anew_in_mdps_too():
     assert mixture.renewals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighing", ["together", "per_step"])
 def test_fresh_starts_are_the_same_when_compiled(weighing):
     environment = swapping()

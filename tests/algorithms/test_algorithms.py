@@ -49,7 +49,7 @@ def test_every_algorithm_is_under_the_contracts_of_its_problems():
     assert set(BANDIT_PARAMETERS) == bandits
 
 
-@pytest.mark.parametrize("rewards", ["mean", "bernoulli"])
+@pytest.mark.parametrize("rewards", ["mean", pytest.param("bernoulli", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop(name, rewards):
     environment = make(fitting(agent(name))[0], rewards=rewards)
@@ -61,7 +61,7 @@ def test_simulator_equals_the_plain_numpy_loop(name, rewards):
         )
 
 
-@pytest.mark.parametrize("rewards", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("rewards", ["gaussian", pytest.param("bernoulli", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop_in_a_bandit(name, rewards):
     environment = make_bandit(rewards=rewards, noise_scale=0.3)

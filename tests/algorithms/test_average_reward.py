@@ -366,6 +366,7 @@ def test_what_does_not_fit_is_refused():
         algorithms.sw_ucrl.tuned(CONTINUING, num_episodes=10, changes=3, diameter=2.0)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "agent",
     [

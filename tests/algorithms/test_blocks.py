@@ -170,6 +170,7 @@ def test_a_plan_that_waits_holds_no_state():
     assert 10 * held < sum(leaf.nbytes for leaf in jax.tree.leaves(state))
 
 
+@pytest.mark.slow
 def test_windows_of_one_capacity_can_be_arms():
     windows = (sw_lsvi_ucb(SPEC, length=5, radius=0.4), sw_lsvi_ucb(SPEC, length=8, radius=0.4))
     check_agent(over(windows), make(), num_episodes=20)

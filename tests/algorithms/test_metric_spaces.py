@@ -129,6 +129,7 @@ def test_a_square_is_cut_where_it_is_visited():
     assert depth[0].max() > depth[4:].max() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     [
@@ -161,6 +162,7 @@ OPTIMISTIC: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {  # and
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "enough", "too_little"), OPTIMISTIC.values(), ids=OPTIMISTIC)
 def test_they_are_optimistic_where_nothing_moves(algorithm, enough, too_little):
     """Rewards have slopes of at most 1; the share of theory's radius is a small one."""

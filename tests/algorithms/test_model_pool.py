@@ -105,6 +105,7 @@ def test_the_pool_equals_the_paper_where_arms_come_and_go():
     assert numbers == {2, 3, 4, 5, 6}
 
 
+@pytest.mark.slow
 def test_simulator_equals_the_numpy_loop_over_a_grid_of_windows():
     environment = bandit()
     agents = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": (5, 12)})
@@ -129,6 +130,7 @@ def pool_of(environment: LinearBandit, num_rounds: int) -> Any:
     return dw.simulate(agent, environment, num_episodes=num_rounds, num_runs=20, keep_state=True)
 
 
+@pytest.mark.slow
 def test_where_nothing_changes_the_first_model_stays():
     assert pool_of(bandit(()), 1000).state.num_created.mean() < 1.5
 

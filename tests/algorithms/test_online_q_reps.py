@@ -138,6 +138,7 @@ def test_estimates_have_the_rewards_for_their_mean():
     )
 
 
+@pytest.mark.slow
 def test_resampled_covariances_run_compiled_as_they_do_in_a_loop():
     agent, environment = (
         online_q_reps(SPEC, **AGENT, covariance="resampled", num_samples=20),
@@ -168,6 +169,7 @@ def test_its_regret_against_one_policy_is_far_below_that_of_chance(drift, covari
     assert learnt < chance / 2
 
 
+@pytest.mark.slow
 def test_single_precision_is_close():
     options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     agent, environment = online_q_reps(SPEC, **AGENT), make("oil_discovery")
@@ -176,6 +178,7 @@ def test_single_precision_is_close():
     np.testing.assert_allclose(single.values, double.values, rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_restarts_forget_what_was_rewarded_before_a_change():
     environment = make("oil_discovery", Abrupt((200,)))
     options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)

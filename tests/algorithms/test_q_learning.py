@@ -170,6 +170,7 @@ def test_a_grid_is_its_points():
         np.testing.assert_allclose(together.values[i], alone.values, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "scale"), [(q_ucb, 0.05), (restart_q_ucb, 0.05)])
 def test_they_are_optimistic_with_a_share_of_the_bonus_of_theory(algorithm, scale):
     still = make("latent_chains", STATIONARY)

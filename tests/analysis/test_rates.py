@@ -87,6 +87,7 @@ def test_a_wrong_part_is_refused(environments: dict[str, Any], message: str) -> 
         prepare(experiment(**environments))
 
 
+@pytest.mark.slow
 def test_parts_are_kept_and_reported_as_they_were_run(tmp_path: Path) -> None:
     study = prepare(PARTS)
     FinishedStudy.of(study, run_study(study)).write(tmp_path)

@@ -289,6 +289,7 @@ def test_the_command_asks_for_the_device_where_it_was_a_gpu(platform: str | None
     assert ("--device gpu" in command.text) == given
 
 
+@pytest.mark.slow
 def test_a_thousand_points_stay_under_ten_megabytes(tmp_path: Path) -> None:
     path = write_report(make_grid_folder(tmp_path, rows=25, columns=40), format="html")
     assert path.stat().st_size < 10e6

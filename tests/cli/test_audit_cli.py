@@ -33,6 +33,7 @@ return {
 """
 
 
+@pytest.mark.slow
 def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) -> None:
     assert main(["audit", *SHORT]) == 0
     said = capsys.readouterr()

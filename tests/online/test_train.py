@@ -229,6 +229,7 @@ def test_bad_episodes_are_one_sentence_and_change_nothing():
     assert env.reset()[1]["episode_index"] == 1
 
 
+@pytest.mark.slow
 def test_in_the_example_forgetting_wins(tmp_path):
     spec = importlib.util.spec_from_file_location("drifting_gym", EXAMPLE)
     assert spec is not None

@@ -124,6 +124,7 @@ def test_probabilities_sum_to_one_and_never_fall_below_their_floor(
     assert (rows >= mixing / num_arms).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_weights_survive_rounds_without_end_and_the_last_arm_can_still_win(name):
     """Tuned for 1,000 rounds: one arm's weight would pass e^800 long before the end."""

@@ -255,6 +255,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_that_hear_sigterm_themselves_keep_what_they_play(tmp_path):
     program, folder, gate = (tmp_path / name for name in ("program.py", "tasks", "gate"))
     program.write_text(STOPPED)
