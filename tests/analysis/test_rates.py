@@ -216,6 +216,7 @@ def test_the_exponent_of_exact_powers_is_exact_and_more_noise_makes_its_interval
         scaling_exponent(np.ones((4, 2)), [3.0, 3.0])
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "parts.toml"
     tables = [

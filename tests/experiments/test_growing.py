@@ -66,6 +66,7 @@ def manifest(folder: str = "out") -> dict[str, Any]:
     return json.loads(Path(folder, "manifest.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_fresh_one(
     run: Run, played: list[tuple[Any, ...]]
 ) -> None:

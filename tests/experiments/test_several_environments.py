@@ -96,6 +96,7 @@ def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch: py
         np.testing.assert_allclose(outcome.result.values, alone.values, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_command_keeps_environments_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_what_no_node_can_run_is_said(connection, tmp_path, monkeypatch):
         run_tasks([on_gpu], tmp_path, engine=RayCluster())
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(connection, tmp_path):
     gate, folder = tmp_path / "gate", tmp_path / "tasks"
     task = gated_task(gate)

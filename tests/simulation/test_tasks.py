@@ -295,6 +295,7 @@ def run_command(out: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "driftwise", "run", "quickstart", *sizes, "--out", str(out), *options]
 
 
+@pytest.mark.slow
 @needs_proc
 def test_an_interrupt_while_workers_start_is_two_lines(tmp_path):
     environment = {**os.environ, "DRIFTWISE_TEST": str(tmp_path)}
