@@ -204,10 +204,8 @@ def _play_block(
 def rows_of(recorded: Recorded, count: int) -> Recorded:
     """The first rows, on the host; at most twice as many leave a GPU."""
     if on_gpu():
-        room = len(recorded[0].value)
-        recorded = _first_rows(
-            recorded, min(room, 1 << (count - 1).bit_length())
-        )  # few sizes: each is a program
+        size = 1 << (count - 1).bit_length()  # few sizes: each is a program
+        recorded = _first_rows(recorded, min(len(recorded[0].value), size))
     return jax.tree.map(lambda leaf: leaf[:count], jax.device_get(recorded))
 
 

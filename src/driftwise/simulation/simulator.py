@@ -179,7 +179,7 @@ class Simulation:
         keep_compiled()
         task = self.task
         self._split = split_of(task)
-        with own_settings(self._host):  # compiles small programs sooner than a GPU
+        with own_settings(self._host), telling_of_memory(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
             states = init_states(self._lowered, self._world, self._grid_size)
@@ -205,7 +205,7 @@ class Simulation:
         if first == 0 or self._inputs is None:
             episodes = np.minimum(begin + np.arange(task.chunk_size), task.num_episodes - 1)
             path = task.environment.at(episodes).astype(self._dtype)
-            with own_settings(self._host):
+            with own_settings(self._host), telling_of_memory(task):
                 inputs = chunk_inputs(self._world, path)
             with own_settings(self._device), telling_of_memory(task):
                 self._inputs = jax.device_put(inputs, self._split.place())
