@@ -224,7 +224,8 @@ def lsvi_ucb_plus_plus(
       \bar\sigma = \max\{\sigma, H, 2d^3H^2\|\phi\|^{1/2}\}.$$
 
     The constants of $D$ and $\bar\sigma$ are for the proof: with $d = H = 10$ the first samples weigh
-    $10^{-12}$, and nothing is learnt in any run. `gap_scale` and `width_scale` lower them.
+    $10^{-12}$, and nothing is learnt in any run. `gap_scale` and `width_scale` lower them: $1/(4d^3H^2)$ and
+    $1/(2d^3H^2)$ make both constants 1.
 
     Args:
       radius: $\beta \ge 0$.
