@@ -39,7 +39,10 @@ EXPLORATIONS: list[Exploration] = [
 ]
 
 
-@pytest.mark.parametrize("forgetting", [*EXAMPLES, DIRECTIONAL], ids=str)
+FADING = DirectionalForgetting(0.8, fading=0.9)
+
+
+@pytest.mark.parametrize("forgetting", [*EXAMPLES, DIRECTIONAL, FADING], ids=str)
 def test_every_forgetting_keeps_its_contract(forgetting):
     check_forgetting(forgetting)
 

@@ -54,6 +54,7 @@ FORGETTINGS = [
     RestartAt((3, 11)),
     ClockWeights(3.0, reference="last"),
     DirectionalForgetting(0.8),
+    DirectionalForgetting(0.8, fading=0.95),
 ]
 EXPLORATIONS = [Ucb(RADIUS, "single"), Ucb(RADIUS, "sandwich"), Thompson(RADIUS)]
 
@@ -97,7 +98,8 @@ def test_sums_and_scores_are_those_of_all_rewards_one_by_one(forgetting, explora
         expected = sums_of(together, list(forgetting.weights(NUM)), ridge=1.0)
     else:
         squares = exploration.uses_gram_sq
-        expected = directional_sums(together, forgetting.rate, ridge=1.0, squares=squares)
+        numbers = dict(rate=forgetting.rate, fading=forgetting.fading)
+        expected = directional_sums(together, **numbers, ridge=1.0, squares=squares)
     for decider in deciders_of(agent_of(forgetting, exploration)):
         lead(decider, together)
         state = decider.state

@@ -42,14 +42,14 @@ def learnt(forgetting: Any, rows: Any, targets: Any = None, ridge: float = 0.7) 
     return moments
 
 
-@pytest.mark.parametrize("norm", ["sandwich", "single"])
+@pytest.mark.parametrize(("norm", "fading"), [("sandwich", 1.0), ("single", 1.0), ("sandwich", 0.95)])
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm):
+def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm, fading):
     def beta(t: int, worth: float) -> float:
         return GIVEN.radius(math.log(NUM_ROUNDS / GIVEN.delta), GIVEN.information(worth))
 
-    agent = sift_lin_ucb(SPEC, rate=0.8, norm=norm, num_episodes=NUM_ROUNDS, **ASSUMED)
-    textbook = bandits.Sift(0.8, ASSUMED["ridge"], beta, norm == "sandwich")
+    agent = sift_lin_ucb(SPEC, rate=0.8, norm=norm, fading=fading, num_episodes=NUM_ROUNDS, **ASSUMED)
+    textbook = bandits.Sift(0.8, ASSUMED["ridge"], beta, norm == "sandwich", fading)
     rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS)
     played = play(agent, ENVIRONMENTS[environment], NUM_ROUNDS)
     for one, expected in zip(played, bandits.play_sift(textbook, rounds), strict=True):
@@ -87,14 +87,14 @@ def test_orthogonal_samples_that_span_all_directions_are_one_tick_of_exponential
     np.testing.assert_allclose(moments.gram[0], kept * np.eye(DIM), rtol=0, atol=1e-9)
 
 
-@given(st.floats(0.1, 0.999), st.integers(0, 2**32 - 1))
-def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noise(rate, seed):
+@given(st.floats(0.1, 0.999), st.one_of(st.just(1.0), st.floats(0.5, 1.0)), st.integers(0, 2**32 - 1))
+def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noise(rate, fading, seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(60, DIM)) * [1.0, 0.1, 1e-3]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
-    moments = learnt(DirectionalForgetting(rate, threshold=1e-2), rows)
-    before = learnt(DirectionalForgetting(rate, threshold=1e-2), rows[:-1]).gram[0]
-    assert np.linalg.eigvalsh(moments.gram[0] - rate * before)[0] >= -1e-9  # no direction is lost faster
+    forgetting = DirectionalForgetting(rate, threshold=1e-2, fading=fading)
+    moments, before = learnt(forgetting, rows), learnt(forgetting, rows[:-1]).gram[0]
+    assert np.linalg.eigvalsh(moments.gram[0] - rate * fading * before)[0] >= -1e-9  # nothing is lost faster
     gram, gram_sq = moments.gram[0], moments.gram_sq[0]  # pyright: ignore[reportOptionalSubscript]
     eigenvalues = np.linalg.eigvalsh(gram)
     assert eigenvalues[0] >= min(0.7, 1e-2 / (1 - rate)) - 1e-9
@@ -102,6 +102,52 @@ def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noi
     assert np.linalg.eigvalsh(gram - gram_sq)[0] >= -1e-9
     assert np.linalg.eigvalsh(gram_sq)[0] > 0
     np.testing.assert_array_equal(gram, gram.T)
+
+
+@given(st.floats(0.5, 1.0), st.integers(0, 2**32 - 1))
+def test_what_fades_alone_has_exponential_weights(fading, seed):
+    rng = np.random.default_rng(seed)
+    rows, rewards = rng.uniform(-0.5, 0.5, size=(30, DIM)), rng.normal(size=30)
+    one, other = (
+        learnt(each, rows, rewards)
+        for each in (DirectionalForgetting(1.0, 1e-9, fading), ExponentialWeights(fading))
+    )
+    np.testing.assert_allclose(one.gram, other.gram, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.cross, other.cross, rtol=0, atol=1e-9)
+
+
+@given(st.floats(0.1, 0.999), st.floats(0.5, 1.0), st.integers(0, 2**32 - 1))
+def test_the_width_covers_noise_and_what_the_ridge_does_to_the_parameter(rate, fading, seed):
+    r"""`b − Λθ = Σ k_τ ε_τ − Rθ` has the covariance `Σ k_τ k_τᵀ + RRᵀ/λ` for θ of covariance `I/λ`."""
+    rng = np.random.default_rng(seed)
+    rows, ridge = rng.normal(size=(40, DIM)) * [0.5, 0.1, 1e-2], 0.7
+    forgetting = DirectionalForgetting(rate, threshold=1e-3, fading=fading)
+    gram, noise, pull = ridge * np.eye(DIM), np.zeros((DIM, DIM)), ridge * np.eye(DIM)
+    for x in rows:
+        back = (1 - fading) * ridge * np.eye(DIM)
+        gram, noise, pull = fading * gram + back, fading**2 * noise, fading * pull + back
+        if x @ x >= 1e-3:
+            matrix = np.eye(DIM) - (1 - rate) * np.outer(gram @ x, x) / (x @ gram @ x)
+            gram, noise, pull = matrix @ gram, matrix @ noise @ matrix.T, matrix @ pull
+            gram, noise = gram + np.outer(x, x), noise + np.outer(x, x)
+    moments = learnt(forgetting, rows, ridge=ridge)
+    np.testing.assert_allclose(moments.gram[0], gram, rtol=0, atol=1e-9)
+    room = moments.gram_sq[0] - noise - pull @ pull.T / ridge  # pyright: ignore[reportOptionalSubscript]
+    assert np.linalg.eigvalsh(room)[0] >= -1e-9
+
+
+def test_a_direction_that_fades_goes_back_to_the_ridge_whether_it_was_known_or_hardly():
+    """After 50 plays of one arm and 400 of another the first has `0.99^400` = 2 % left of what was known."""
+    rows, rewards = np.repeat(np.eye(DIM)[[0, 1]], [50, 400], axis=0), np.full(450, 0.5)
+    stale, kept = (learnt(DirectionalForgetting(0.9, fading=each), rows, rewards) for each in (0.99, 1.0))
+    assert abs(stale.gram[0, 0, 0] - 0.7) < 0.02 * abs(kept.gram[0, 0, 0] - 0.7)
+    for one, most in ((stale, 0.11), (kept, 0.5)):
+        estimate = one.cross[0, 0, 0] / one.gram[0, 0, 0]
+        assert 0.8 * most < estimate <= most
+    short = np.concatenate([0.1 * rows[:50], rows[50:]])  # below the ridge: 0.01/(1−η) = 0.1
+    low, back = (learnt(DirectionalForgetting(0.9, fading=0.99), each) for each in (short[:50], short))
+    assert low.gram[0, 0, 0] < 0.2
+    assert 0.68 < back.gram[0, 0, 0] < 0.7
 
 
 def test_each_arm_forgets_by_its_own_count_while_the_others_stand_still():

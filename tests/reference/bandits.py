@@ -207,6 +207,7 @@ class Sift(NamedTuple):
     ridge: float
     beta: Callable[[int, float], float]  # of the round and of tr Ṽ − dλ
     sandwich: bool = True
+    fading: float = 1.0  # ρ, of everything that is kept for another round
 
 
 def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
@@ -214,15 +215,19 @@ def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
     past: list[tuple[np.ndarray, float, np.ndarray]] = []  # x, r and the matrix M of the round
     for t, here in enumerate(rounds, start=1):
         dim = here.features.shape[1]
-        kept = np.eye(dim)  # the product of all later M
+        kept, faded = np.eye(dim), 1.0  # the product of all later M, and that of ρ
         v, v_tilde, b = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim)
         for x, reward, matrix in reversed(past):
-            v += np.outer(kept @ x, x)
-            v_tilde += np.outer(kept @ x, kept @ x)
-            b += kept @ x * reward
+            v += faded * np.outer(kept @ x, x)
+            v_tilde += faded * np.outer(kept @ x, kept @ x)
+            b += faded * kept @ x * reward
             kept = kept @ matrix
-        v += given.ridge * kept
-        v_tilde += given.ridge * kept @ kept.T
+            ridge = (1 - given.fading) * faded * given.ridge  # that is put back before the round
+            v += ridge * kept
+            v_tilde += ridge * kept @ kept.T
+            faded *= given.fading
+        v += faded * given.ridge * kept
+        v_tilde += faded * given.ridge * kept @ kept.T
         inverse = np.linalg.inv(v)
         width = inverse @ v_tilde @ inverse.T if given.sandwich else inverse
         beta = given.beta(t, max(np.trace(v_tilde if given.sandwich else v) - dim * given.ridge, 0.0))
@@ -232,7 +237,7 @@ def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
             indices[arm] = x @ estimate + beta * math.sqrt(x @ width @ x)
         arm = int(np.argmax(indices))
         x = here.features[arm]
-        past.append(
-            (x, float(here.rewards[arm]), np.eye(dim) - (1 - given.rate) * np.outer(v @ x, x) / (x @ v @ x))
-        )
+        left = given.fading * v + (1 - given.fading) * given.ridge * np.eye(dim)
+        matrix = np.eye(dim) - (1 - given.rate) * np.outer(left @ x, x) / (x @ left @ x)
+        past.append((x, float(here.rewards[arm]), matrix))
         yield Step(arm, estimate, indices)

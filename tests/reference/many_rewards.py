@@ -47,14 +47,19 @@ def sums_of(
     return Sums(gram, gram_sq, cross, total, total_sq)
 
 
-def directional_sums(groups: Sequence[Together], rate: float, ridge: float, *, squares: bool) -> Sums:
+def directional_sums(
+    groups: Sequence[Together], rate: float, ridge: float, *, squares: bool, fading: float = 1.0
+) -> Sums:
     """Each group takes from what is known in its direction once, and every reward is then added for itself.
 
-    In the place of counts are the traces, less that of the ridge. Without `squares`, Λ stands for Λ̃.
+    Before that, all fades once. In the place of counts are the traces, less that of the ridge. Without
+    `squares`, Λ stands for Λ̃.
     """
     dim = len(groups[0].features)
     gram, gram_sq, cross = ridge * np.eye(dim), ridge * np.eye(dim), np.zeros(dim)
+    back = (1 - fading) * ridge * np.eye(dim)
     for phi, rewards in groups:
+        gram, gram_sq, cross = fading * gram + back, fading * gram_sq + back, fading * cross
         keeps = np.eye(dim) - (1 - rate) * np.outer(gram @ phi, phi) / (phi @ gram @ phi)
         gram, gram_sq, cross = keeps @ gram, keeps @ gram_sq @ keeps.T, keeps @ cross
         for reward in rewards:

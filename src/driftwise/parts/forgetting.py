@@ -195,6 +195,16 @@ class DirectionalForgetting(Forgetting):
     are skipped, so that $\min\{\lambda, \epsilon/(1-\eta)\} \le \Lambda \le \max\{\lambda, 1/(1-\eta)\}$
     for features of length at most one: no ridge is put back, and nothing winds up.
 
+    With $\rho$ = `fading` below 1 old directions go stale, too. At every tick, before the sample,
+
+    $$\Lambda \leftarrow \rho\Lambda + (1-\rho)\lambda I, \qquad b \leftarrow \rho b, \qquad
+    \tilde\Lambda \leftarrow \rho\tilde\Lambda + (1-\rho)\lambda I.$$
+
+    A direction that nobody plays goes back to the ridge, and its width with it. The bounds on $\Lambda$ stay,
+    since $\lambda$ lies between them. $\eta = 1$ is then exponential weights of rate $\rho$, in $\Lambda$
+    and $b$. Noise would fade by $\rho^2$, and the ridge has to stay in $\tilde\Lambda$ whatever $M$ has
+    taken of it: $\rho$ for both covers both, and leaves $\tilde\Lambda \preceq \Lambda$.
+
     It is no weight function. $b - \Lambda\theta \leftarrow M(b - \Lambda\theta) + \phi\varepsilon$ for
     noise $\varepsilon$, so that $\tilde\Lambda \preceq \Lambda$ is the covariance of that error in units
     of the noise, and the norm of $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$ its width. In the place of
@@ -202,17 +212,19 @@ class DirectionalForgetting(Forgetting):
     $\Lambda$ worth, in the step where that is most.
 
     Reference: Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting Recursive Least Squares", 2024.
-    The matrix $\tilde\Lambda$ is ours.
+    The matrix $\tilde\Lambda$ and how it fades are ours.
     """
 
     rate: Numeric = number(above=0, at_most=1)
     threshold: Numeric = number(above=0, default=1e-6)
+    fading: Numeric = number(above=0, at_most=1, default=1.0)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
-        xp, phi, (gram, gram_sq, cross) = namespace(moments.gram), sample.features, moments[:3]
+        xp, phi, ridge = namespace(moments.gram), sample.features, moments.ridge
+        gram, cross = _decay(moments.gram, self.fading, ridge), self.fading * moments.cross
         news = sample.weight * vecdot(phi, phi) >= self.threshold
         sample = sample._replace(count=xp.where(news, sample.count, xp.zeros_like(sample.count)))
         gram_in, cross_in = contributions(sample, cross.shape[-1] - 1)
@@ -223,8 +235,9 @@ class DirectionalForgetting(Forgetting):
         lost = xp.where(some, (1 - self.rate) / xp.where(some, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
         out = xp.sqrt(lost) * known
         cross_out = (lost * known)[..., :, None] * xp.sum(phi[..., :, None] * cross, axis=-2, keepdims=True)
-        gram = gram - _outer(out, out) + gram_in
+        gram, gram_sq = gram - _outer(out, out) + gram_in, moments.gram_sq
         if gram_sq is not None:  # M Λ̃ Mᵀ, with u = Λ̃φ
+            gram_sq = _decay(gram_sq, self.fading, ridge)
             u = matvec(gram_sq, phi)
             half = _outer(lost * known, u - 0.5 * vecdot(u, phi)[..., None] * lost * known)
             gram_sq = gram_sq - half - xp.matrix_transpose(half) + gram_in
@@ -233,8 +246,8 @@ class DirectionalForgetting(Forgetting):
             gram_sq=gram_sq,
             cross=cross - cross_out + cross_in,
             tick=moments.tick + 1,
-            weight=_worth(gram, moments.ridge),
-            weight_sq=_worth(gram if gram_sq is None else gram_sq, moments.ridge),
+            weight=_worth(gram, ridge),
+            weight_sq=_worth(gram if gram_sq is None else gram_sq, ridge),
         )
 
 

@@ -36,6 +36,7 @@ def sift_lin_ucb(
     *,
     rate: Numeric,
     threshold: Numeric = 1e-6,
+    fading: Numeric = 1.0,
     norm: Literal["sandwich", "single"] = "sandwich",
     ridge: Numeric = 1.0,
     **confidence: Unpack[SpreadConfidence],
@@ -50,12 +51,16 @@ def sift_lin_ucb(
 
     With arms that are orthogonal, each forgets by its own plays: $1/(1-\eta)$ of them count. No width grows
     while nobody looks, so that nothing makes it try again an arm which has become better. That is the price,
-    and $\beta_t$ with $\delta'$ that shrinks from round to round the only remedy; `epsilon` of an online
-    bandit is another.
+    and $\beta_t$ with $\delta'$ that shrinks from round to round hardly a remedy. `fading` is one: with
+    $\rho < 1$ all directions go stale, too, by
+    $V_t \leftarrow \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$ at the
+    beginning of a round's update. `epsilon` of an online bandit is another.
 
     Args:
       rate: $\eta \in (0, 1]$; 1 is `lin_ucb`.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
+      fading: $\rho \in (0, 1]$; 1 lets nothing go stale that is not played. Take it above $\eta$: in
+        $1/(1-\rho)$ rounds what is not played is forgotten.
       norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`, with
         $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
@@ -64,12 +69,13 @@ def sift_lin_ucb(
     When to use: some arms are played rarely, and what is known of them should last until they are played
     again.
 
-    When not: an arm may become better while nobody plays it, or you need a bound. There is none.
+    When not: an arm may become better while nobody plays it, and nothing fades, or you need a bound. There
+    is none.
 
     Reference: the forgetting is SIFt, of Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting
     Recursive Least Squares", 2024. The bandit and $\tilde V_t$, the covariance of
     $b_t - V_t\theta$ in units of the noise, are ours. No deviation bound is known where arms are chosen by
     what was seen: $\beta_t$ is borrowed.
     """
-    forgetting = DirectionalForgetting(rate, threshold)
+    forgetting = DirectionalForgetting(rate, threshold, fading)
     return bandit_agent(spec, forgetting, Ucb(confidence_radius(**confidence), norm), ridge)
