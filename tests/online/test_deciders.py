@@ -20,7 +20,7 @@ from driftwise.online.episodes.blocks import in_blocks
 from driftwise.online.episodes.remembering import remembering
 from driftwise.online.limits import silently
 from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
 from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import ConfidenceRadius
@@ -121,6 +121,27 @@ def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm, inf
             one, other, late = waiting.pop(0)
             fast.learn(one, late)
             slow.learn(other, late)
+    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
+
+
+@pytest.mark.parametrize("num_draws", [1, 3])
+@pytest.mark.parametrize("decision", ["heaviest", "draw"])
+@pytest.mark.parametrize(
+    "exploration", [Ucb(0.5), Thompson(0.5), Thompson(ConfidenceRadius(noise_scale=1.0))], ids=str
+)
+def test_the_fast_way_through_a_mixture_draws_as_the_planned_one(exploration, decision, num_draws):
+    base = bandit_agent(
+        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.8, 0.97, 1.0)), exploration, 0.3
+    )
+    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "first", decision=decision)
+    fast, slow = decider_of(agent, 3, num_draws), Planned(agent, Draws(3), num_draws)
+    assert isinstance(fast, Mixed)
+    for t, (arms, reward) in enumerate(rounds(40, seed=4)):
+        offers = fast.offer(arms, t), slow.offer(arms, t)
+        for one, other in zip(offers[0][1:5], offers[1][1:5], strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+        for each, offer in zip((fast, slow), offers, strict=True):
+            each.learn(each.choice(offer, t % len(arms)), reward)
     map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
 
 

@@ -53,8 +53,9 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
     for t in range(3 * LIFE + LIFE // 2):
         arms, reward = rng.normal(size=(4, DIM)) * (rng.uniform(size=DIM) < 0.5), float(rng.normal())
         for j in range(len(RATES)):
-            for pair in zip(one.estimate(j, arms), other.estimate(j, arms), strict=True):
-                np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
+            for ask in ("estimate", "spread"):
+                for pair in zip(*(getattr(each, ask)(j, arms) for each in both), strict=True):
+                    np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for each in both:

@@ -107,7 +107,7 @@ def keys_of(run_key: Key, t: Any) -> tuple[Key, Key, Key]:
 
 
 def uniform(key: Key, size: int, dtype: Any) -> Array:
-    """`size` numbers in [0, 1), with all the bits that `dtype` holds."""
+    """`size` numbers in [0, 1), of each key if there are many, with all the bits that `dtype` holds."""
     xp = namespace(key)
     low = xp.arange(size, dtype=xp.uint32)
     high, low = threefry(key, xp.zeros_like(low), low)
@@ -128,9 +128,9 @@ def coarse(key: Key, size: int, dtype: Any) -> Array:
 
 
 def normal(key: Key, size: int, dtype: Any) -> Array:
-    """`size` standard normal numbers."""
+    """`size` standard normal numbers, of each key if there are many."""
     u = uniform(key, 2 * size, dtype)
-    return gaussian(u[:size], u[size:])
+    return gaussian(u[..., :size], u[..., size:])
 
 
 def gaussian(first: Array, second: Array) -> Array:

@@ -94,7 +94,7 @@ class MixtureOfMemories(Wrapper):
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp = namespace(features.values)
         if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
-            chosen = self._chosen(state.log_weights, key)
+            chosen = self.chosen(state.log_weights, key)
             agent = at(self.base, chosen)
             plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
         else:
@@ -179,16 +179,16 @@ class MixtureOfMemories(Wrapper):
         weights = xp.exp(log_weights)
         if self.decision in ("mixture", "variance"):
             return weights
-        chosen = self._chosen(log_weights, key)[..., None]
+        chosen = self.chosen(log_weights, key)[..., None]
         return xp.astype(xp.arange(weights.shape[-1]) == chosen, weights.dtype)
 
-    def _chosen(self, log_weights: Array, key: Key) -> Array:
-        """The heaviest or the drawn memory, or that of each step."""
+    def chosen(self, log_weights: Array, key: Key) -> Array:
+        """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
         xp = namespace(log_weights)
         weights = xp.exp(log_weights)
         if self.decision == "heaviest":
             return xp.argmax(weights, axis=-1)
-        chance = uniform(fold(key, DRAW), 1, weights.dtype)[0]
+        chance = uniform(fold(key, DRAW), 1, weights.dtype)[..., 0]
         return choose(xp.cumulative_sum(weights, axis=-1), chance)
 
     def diagnostics(self, state: MixtureState) -> dict[str, Array]:

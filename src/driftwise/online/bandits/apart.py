@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from driftwise.base.arrays import cholesky_or_nan
 from driftwise.online.bandits.ahead import Work
 from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.anchored import Anchored, room
@@ -55,6 +56,9 @@ class Apart:
 
     def estimate(self, j: int, arms: np.ndarray) -> Pair:
         return self._memories[j].estimate(arms)
+
+    def spread(self, j: int, arms: np.ndarray) -> Pair:
+        return self._memories[j].spread(arms)
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         self._sample = features, reward
@@ -133,6 +137,11 @@ class Memory:
             return solved.dot(self._turned_cross), np.vecdot(solved, turned)
         mapped = solved.dot(anchor.vectors.T)
         return mapped.dot(self._cross), np.vecdot(mapped, self._sums[1].times(mapped))
+
+    def spread(self, arms: np.ndarray) -> Pair:
+        anchor = self.anchor()
+        mapped = anchor.solve(anchor.turned(arms)).dot(anchor.vectors.T)
+        return mapped.dot(self._cross), mapped.dot(cholesky_or_nan(self._sums[-1].now()))
 
     def absorb(self) -> None:
         """Learn from the sample that was forecast last."""

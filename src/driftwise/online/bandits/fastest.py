@@ -24,7 +24,7 @@ def _by_rounds(agent: Agent, draws: Draws, num_draws: int) -> Decider:
     if isinstance(agent, LeastSquares) and isinstance(agent.exploration, Ucb) and agent.noise is None:
         return Direct(agent, agent.exploration, draws)
     if isinstance(agent, MixtureOfMemories) and mixed.fits(agent):
-        return mixed.Mixed(agent, draws)
+        return mixed.Mixed(agent, draws, num_draws)
     if descending.fits(agent):
         return descending.Descending(agent, draws)
     if descending.fits_mixture(agent):

@@ -41,6 +41,10 @@ class Memories(Protocol):
         """Means `xᵀΛ⁻¹b` and squared norms, by `Λ⁻¹` or by `Λ⁻¹Λ̃Λ⁻¹`, of arms `[N, d]` in memory `j`."""
         ...
 
+    def spread(self, j: int, arms: np.ndarray) -> Pair:
+        """Means, and rows `LᵀΛ⁻¹x` with `Λ̃ = LLᵀ` whose products with normal numbers are Thompson's draws."""
+        ...
+
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         """Errors and variances `[J]` of a sample."""
         ...
@@ -108,6 +112,11 @@ class Together:
         mapped = mapped_or_nan(gram, arms)
         others = arms if gram_sq is None else mapped.dot(gram_sq)
         return mapped.dot(cross), np.vecdot(mapped, others)
+
+    def spread(self, j: int, arms: np.ndarray) -> Pair:
+        gram, gram_sq, cross = self._each[j]
+        mapped = mapped_or_nan(gram, arms)
+        return mapped.dot(cross), mapped.dot(cholesky_or_nan(gram if gram_sq is None else gram_sq))
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         dim, sample = self._dim, self._sample

@@ -1,4 +1,4 @@
-"""A decider for mixtures of memories: all of them learn at once, and the heaviest decides."""
+"""A decider for mixtures of memories: all of them learn at once, and one of them decides."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, Mi
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import at
-from driftwise.base.types import FeatureTable, Moments, Radius
+from driftwise.base.random import fold, normal
+from driftwise.base.types import FeatureTable, Key, Moments, Radius
 from driftwise.online.bandits.anchored import LARGE
 from driftwise.online.bandits.apart import Apart
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, best_arms
-from driftwise.online.bandits.memories import Memories, Sums, Together
+from driftwise.online.bandits.memories import Memories, Pair, Sums, Together
 from driftwise.online.limits import first_state, not_finite
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import Thompson, Ucb, greedy_policy
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.noise import WORST, Errors, NoiseSums
@@ -28,10 +29,11 @@ def fits(agent: Agent) -> bool:
     """Whether `Mixed` leads this agent."""
     return (
         isinstance(agent, MixtureOfMemories)
-        and (agent.decision, agent.weighing) == ("heaviest", "together")
+        and agent.decision in ("heaviest", "draw")
+        and agent.weighing == "together"
         and isinstance(agent.base, LeastSquares)
         and isinstance(agent.base.forgetting, ExponentialWeights)
-        and isinstance(agent.base.exploration, Ucb)
+        and isinstance(agent.base.exploration, Ucb | Thompson)
         and agent.base.noise is not None
         and agent.base.caution is None
         and len({at(agent.base.noise, j) for j in range(len(agent.base.forgetting.rate))}) == 1
@@ -39,23 +41,27 @@ def fits(agent: Agent) -> bool:
 
 
 class Mixed:
-    """Exponential weights of many lengths with upper confidence bounds: `MixtureOfMemories` for one step.
+    """Exponential weights of many lengths: `MixtureOfMemories` for one step.
 
     It has the same formulas in place, over all memories at once, and computes the index of the heaviest one
-    only. What there is once, and not for every memory, is in Python's numbers. Tests hold it equal to
-    `Planned`.
+    only, or of the one that is drawn. What there is once, and not for every memory, is in Python's numbers.
+    Tests hold it equal to `Planned`.
 
     A decision that waits keeps the features of its arm and, for `origin="first"`, behind them which features
     were 1 for all arms; that matters until the first reward.
+
+    Agents that draw do so `num_draws` times, as in `Planned`.
     """
 
-    def __init__(self, agent: MixtureOfMemories, draws: Draws) -> None:
+    def __init__(self, agent: MixtureOfMemories, draws: Draws, num_draws: int = 1) -> None:
         self.agent, self.draws = agent, draws
         state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
         base: Any = agent.base
         self._bases = [at(base, j) for j in range(len(base.forgetting.rate))]
         self._rates, self._ridges = np.array(base.forgetting.rate), np.array(base.ridge)
-        self._radii = [each.exploration.radius for each in self._bases]
+        self._radii = [_radius_of(each.exploration) for each in self._bases]
+        self._samples, self._leads = isinstance(base.exploration, Thompson), agent.decision == "heaviest"
+        self._num_draws = num_draws if self._samples or not self._leads else 1
         radius = self._radii[0]
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
@@ -126,18 +132,43 @@ class Mixed:
         self._held_sq = common.weight_sq.item()
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        try:
-            radius = self._radius(self._heaviest)
-        except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
-            raise not_finite(self.agent) from None
-        index, bonus = self._memories.estimate(self._heaviest, arms)
-        bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
-        bonus *= radius
-        if self._shifted:
-            index += arms.dot(self._state.origin)
-        index += bonus
+        key = self.draws.key(number)
+        if self._num_draws > 1:
+            return self._offer_by_shares(arms, key)
+        j = self._heaviest if self._leads else int(self.agent.chosen(self._log_weights, key))
+        index, bonus = self._indices(j, arms, key)
         policy, sure = best_arms(index, self.agent)
         return Offer(arms, index, bonus, policy, policy, None, sure)
+
+    def _offer_by_shares(self, arms: np.ndarray, key: Key) -> Offer:
+        """The offer by shares of draws that the arms win."""
+        keys = fold(key, np.arange(self._num_draws))
+        deciding = np.full(len(keys), self.agent.chosen(self._log_weights, keys))
+        index, bonus = np.empty((2, len(keys), len(arms)))
+        for j in np.unique(deciding).tolist():
+            its = deciding == j
+            index[its], bonus[its] = self._indices(j, arms, keys[its])
+        if not np.isfinite(index).all():
+            raise not_finite(self.agent)
+        index, bonus, policy = (each.mean(axis=0) for each in (index, bonus, greedy_policy(index)))
+        return Offer(arms, index, bonus, policy, policy, None)
+
+    def _indices(self, j: int, arms: np.ndarray, keys: Key) -> Pair:
+        """Indices of the arms in a memory, and the part that is exploration: `[N]`, or `[n, N]` of n keys."""
+        try:
+            radius = self._radius(j)
+        except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
+            raise not_finite(self.agent) from None
+        if self._samples:
+            mean, spread = self._memories.spread(j, arms)
+            bonus = normal(keys, self._dim, np.float64).dot(spread.T)
+        else:
+            mean, bonus = self._memories.estimate(j, arms)
+            bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
+        bonus *= radius
+        if self._shifted:
+            mean += arms.dot(self._state.origin)
+        return mean + bonus, bonus
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         kept = np.zeros((1 + self._first) * self._dim)
@@ -221,3 +252,8 @@ class Mixed:
             radius = radius.at(Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ()))
             radius = radius if self._counts else np.asarray(radius).item()
         return radius * math.sqrt(self._bases[j].noise.variance_of(Errors(held, squares, total, tick)))
+
+
+def _radius_of(exploration: Ucb | Thompson) -> Any:
+    """What an arm's deviation is multiplied by."""
+    return exploration.scale if isinstance(exploration, Thompson) else exploration.radius
