@@ -266,8 +266,8 @@ def test_without_gymnasium_the_extra_is_named() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (dict(maker="locks"), "maker must be one of .*, got 'locks'"),
-        (dict(horizn=3), r"horizn is no key of combination_lock, .* \(did you mean 'horizon'\?\)"),
+        (dict(maker="locks"), "maker must be one of .* names, got 'locks'; they are .*"),
+        (dict(horizn=3), r"horizn is no key of combination_lock \(did you mean 'horizon'\?\), expected .*"),
         (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
         (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
         (dict(drift=3), "drift must be a Drift, got 3"),

@@ -212,12 +212,20 @@ def test_workers_import_what_was_imported_and_the_manifest_says_so(folder, capsy
 
 def report(out: Path, capsys: pytest.CaptureFixture) -> None:
     """A report has the environment of a plugin that is there, and else says which to import."""
+    capsys.readouterr()
     assert main(["report", str(out)]) == 0
+    assert capsys.readouterr().err == ""
     assert "The environment cannot be made" not in (out / "report.html").read_text()
     del ENVIRONMENTS["two_doors"]
     assert main(["report", str(out)]) == 0
     page = (out / "report.html").read_text()
-    assert re.search(r"The environment cannot be made .* the run had plugins: --import mylab", page)
+    why = r"no environment .*two_doors.* is known here; the run had plugins: --import mylab"
+    assert re.search(rf"The environment cannot be made from the manifest \({why}\)", page)
+    assert re.fullmatch(
+        rf"driftwise: warning: .* its drift .* not shown \({why}\)\n", capsys.readouterr().err
+    )
+    with pytest.warns(UserWarning, match=rf"its drift .* not shown \({why}\)$"):
+        dw.load_study(out).plot()
 
 
 @pytest.mark.slow

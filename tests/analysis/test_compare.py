@@ -305,9 +305,9 @@ def test_a_damaged_folder_is_one_line_and_exit_code_2(
         ("one", "missing argument 'DIR2' (see 'driftwise compare --help')"),
         (
             "one one --metric regert",
-            "metric must be one of regret, reward, got 'regert' (did you mean 'regret'?)",
+            "--metric must be one of regret, reward, got 'regert' (did you mean 'regret'?)",
         ),
-        ("one one --format xml", "format must be one of text, json, csv, got 'xml'"),
+        ("one one --format xml", "--format must be one of text, json, csv, got 'xml'"),
     ],
 )
 def test_bad_arguments_are_one_line_and_exit_code_2(

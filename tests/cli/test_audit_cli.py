@@ -129,7 +129,7 @@ def test_the_shortest_built_in_audit_is_one(capsys: pytest.CaptureFixture) -> No
         (["quickstart", "--agent", "LSVI"], "--agent must be one of OPT-WLSVI, "),
         (
             ["--agent", "nobody"],
-            "--agent must be one of D-LinUCB, SW-LinUCB, LinUCB, Adaptive LinUCB, ",
+            "--agent must be one of 11 names, got 'nobody'; they are D-LinUCB, SW-LinUCB, ",
         ),
         (["--episodes", "2"], "--episodes must be at least 3 without a FILE|NAME, got 2"),
         (["--beta-scale", "x"], "--beta-scale must be a number, got 'x'"),

@@ -360,14 +360,14 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
     [
         (
             "run quikstart",
-            f"experiment must be one of {', '.join(EXPERIMENTS)} or a file (NAME.toml), got 'quikstart' "
-            "(did you mean 'quickstart'?)",
+            f"experiment must be one of {len(EXPERIMENTS)} names or a file (NAME.toml), got 'quikstart' "
+            f"(did you mean 'quickstart'?); they are {', '.join(EXPERIMENTS)}",
         ),
         ("run", "missing argument 'FILE|NAME' (see 'driftwise run --help')"),
         (
             "rnu quickstart",
-            "command must be one of run, report, compare, tune, audit, bench, replay, init, validate, list, "
-            "show, got 'rnu' (did you mean 'run'?)",
+            "command must be one of 11 names, got 'rnu' (did you mean 'run'?); they are run, report, "
+            "compare, tune, audit, bench, replay, init, validate, list, show",
         ),
         ("list --import", "--import must be followed by the name of a module, got nothing"),
         (
@@ -377,8 +377,9 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ),
         (
             "run quickstart --episode 5",
-            "option must be one of --episodes, --runs, --seed, --out, --workers, --engine, --address, "
-            "--device, --recompute, --quiet, --help, got '--episode' (did you mean '--episodes'?)",
+            "option must be one of 11 names, got '--episode' (did you mean '--episodes'?); they are "
+            "--episodes, --runs, --seed, --out, --workers, --engine, --address, --device, --recompute, "
+            "--quiet, --help",
         ),
         (
             "run quickstart --engine rya",
@@ -454,8 +455,10 @@ def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.
     ("arguments", "line"),
     [
         ("report nowhere", "nowhere must be a results folder, but there is no such folder"),
-        ("report . --format docx", "format must be one of html, svg, pdf, png, csv, latex, got 'docx'"),
-        ("report . --width 3", "width must be left out for html: it is for svg, pdf, png, got 3.0"),
+        ("report . --format docx", "--format must be one of html, svg, pdf, png, csv, latex, got 'docx'"),
+        ("report . --width 3", "--width must be left out for html: it is for svg, pdf, png, got 3.0"),
+        ("report . --font serif", "--font must be left out for html: it is for svg, pdf, png, got 'serif'"),
+        ("report . --font-size 9", "--font-size must be left out for html: it is for svg, pdf, png, got 9.0"),
         ("report .", "manifest.json is missing: the folder holds no finished run"),
     ],
 )
@@ -541,7 +544,10 @@ def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["list", "drift"], f"KIND must be one of {', '.join(KINDS)}, got 'drift' (did you mean 'drifts'?)"),
+        (
+            ["list", "drift"],
+            f"KIND must be one of {len(KINDS)} names, got 'drift' (did you mean 'drifts'?); ",
+        ),
         (["list", "--problem", "MDP"], "--problem must be one of "),
         (["list", "drifts", "--problem", "any"], "--problem is for algorithms, got it with drifts"),
         (["list", "--with", "xyzzy"], "--with must be a text that something says, got 'xyzzy'"),

@@ -107,7 +107,7 @@ def test_policies_by_name_are_compared(file: str, tmp_path: Path, capsys: pytest
         (("--policy", "uniform", "--policy", "uniform"), "--policy must have different names"),
         (("--policy", "live:file=none"), "--policy: none cannot be read: No such file"),
         (("--range", "1"), "--range must be two numbers with a comma between them, got '1'"),
-        (("--learn", "some"), "learn must be one of accepted, all, got 'some'"),
+        (("--learn", "some"), "--learn must be one of accepted, all, got 'some'"),
         (("--encoder", "none.toml"), "--encoder: none.toml cannot be read: No such file"),
         (("--set", "rate=0.9", "--set", "rate=0.8"), "--set must give each parameter once"),
         (("--every", "none"), "--every must be a positive integer, got 'none'"),

@@ -246,7 +246,12 @@ def test_a_ridge_that_no_tuned_form_takes_is_refused():
         ([*MDP, "--variation", "5", "--noise", "1"], "--noise must be left out for an MDP, got 1"),
         ([*MDP, "--variation", "5", "--norm-bound", "1"], "--norm-bound must be left out for an MDP, got 1"),
         ([*MDP, "--variation", "5", "--problem", "mpd"], "--problem must be one of mdp, bandit, got 'mpd'"),
-        (MDP, "--variation must be given without --log, got none"),
+        (MDP, "--variation must be given where there is no experiment and no log, got none"),
+        (
+            ["tune"],
+            "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, ",
+        ),
+        (["tune", "--reward", "gain"], "--reward must be left out without --log, got 'gain'"),
         (
             [*MDP[:3], "--episodes", "9", "--variation", "5"],
             "--horizon must be a positive integer for an MDP",

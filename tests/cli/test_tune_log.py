@@ -72,8 +72,8 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
         ([*COLUMNS, "--delta", "0.1"], "--delta must be left out with --log, got 0.1"),
         ([*COLUMNS, "--noise", "0"], "--noise must be a number above 0, got 0.0"),
         ([*COLUMNS, "--memories", "8,x"], "--memories must be integers with commas between them, got '8,x'"),
-        ([*COLUMNS, "--memories", "1"], "memories must be an integer of at least 2, got 1"),
-        ([*COLUMNS, "--windows", "0"], "windows must be a positive integer, got 0"),
+        ([*COLUMNS, "--memories", "1"], "--memories must be an integer of at least 2, got 1"),
+        ([*COLUMNS, "--windows", "0"], "--windows must be a positive integer, got 0"),
         ([*COLUMNS, "--reward", "gian"], "{file} has no column 'gian' (did you mean 'gain'?)"),
         ([*COLUMNS, "--reward", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
         ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
@@ -86,6 +86,17 @@ def test_mistakes_are_one_line_and_exit_2(
     out, err = capsys.readouterr()
     assert err.startswith(f"driftwise: error: {message.format(file=file)}")
     assert (out, err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "missing.jsonl"])
+def test_a_log_that_is_not_there_is_said_before_its_columns(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["tune", "--log", name, "--reward", "gain"], ["replay", name]):
+        assert main(command) == 2
+        assert (
+            capsys.readouterr().err == f"driftwise: error: {name} cannot be read: No such file or directory\n"
+        )
 
 
 def test_a_decision_log_is_read_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

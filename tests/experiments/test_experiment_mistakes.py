@@ -61,6 +61,11 @@ def in_arms(fields: str) -> str:
     return around("borl", f'{{ algorithm = "opt_wlsvi", {fields} }}')
 
 
+def no_name(given: str, names: str, near: str = "") -> str:
+    hint = f" (did you mean {near!r}?)" if near else ""
+    return f"must be one of {names.count(', ') + 1} names, got {given!r}{hint}; they are {names}"
+
+
 UNIFORM = '[agents.u]\nalgorithm = "uniform"\n'
 TOO_LARGE = "its numbers are too large or too small to compute with"
 LSVI_UCB = '{ algorithm = "lsvi_ucb", radius = 0.4 }'
@@ -82,9 +87,9 @@ MISTAKES = {
         "import must be modules that can be imported, got 'mylaboratory.drifts': "
         "ModuleNotFoundError: No module named 'mylaboratory'"
     ),
-    in_top("seeds = 1"): f"seeds is no key of an experiment, expected one of {KEYS} (did you mean 'seed'?)",
+    in_top("seeds = 1"): f"seeds is no key of an experiment (did you mean 'seed'?), expected one of {KEYS}",
     in_top("seed = 1").replace("runs", "rusn"): (
-        f"rusn is no key of an experiment, expected one of {KEYS} (did you mean 'runs'?)"
+        f"rusn is no key of an experiment (did you mean 'runs'?), expected one of {KEYS}"
     ),
     in_top("").replace("runs = 3", ""): "runs is missing: an experiment needs it",
     in_top("").replace("= 40", "= 0"): "episodes must be a positive integer, got 0",
@@ -107,11 +112,10 @@ MISTAKES = {
         f"environment.type is missing: an environment needs it, one of {ENVIRONMENTS}"
     ),
     TOP + ENVIRONMENT.replace("ation_", "ation-") + AGENTS: (
-        f"environment.type must be one of {ENVIRONMENTS}, got 'combination-lock' "
-        "(did you mean 'combination_lock'?)"
+        f"environment.type {no_name('combination-lock', ENVIRONMENTS, 'combination_lock')}"
     ),
     in_environment("horizn = 3"): (
-        f"environment.horizn is no key of combination_lock, expected one of {LOCK} (did you mean 'horizon'?)"
+        f"environment.horizn is no key of combination_lock (did you mean 'horizon'?), expected one of {LOCK}"
     ),
     in_environment("horizon = 2.5"): "environment.horizon must be an integer of at least 2, got 2.5",
     in_environment("horizon = [3, 4]"): "environment.horizon must be an integer of at least 2, got [3, 4]",
@@ -132,12 +136,10 @@ MISTAKES = {
     # its drift
     in_environment("drift = 'Abrupt'"): "environment.drift must be a table, got 'Abrupt'",
     in_drift("at = [5]"): f"environment.drift.type is missing: a drift needs it, one of {DRIFTS}",
-    in_drift("type = 'abrupt', at = [5]"): (
-        f"environment.drift.type must be one of {DRIFTS}, got 'abrupt' (did you mean 'Abrupt'?)"
-    ),
-    in_drift("type = 'Spec', at = [5]"): f"environment.drift.type must be one of {DRIFTS}, got 'Spec'",
+    in_drift("type = 'abrupt', at = [5]"): (f"environment.drift.type {no_name('abrupt', DRIFTS, 'Abrupt')}"),
+    in_drift("type = 'Spec', at = [5]"): f"environment.drift.type {no_name('Spec', DRIFTS)}",
     in_drift("type = 'Abrupt', att = [5]"): (
-        "environment.drift.att is no key of Abrupt, expected one of at, num_anchors (did you mean 'at'?)"
+        "environment.drift.att is no key of Abrupt (did you mean 'at'?), expected one of at, num_anchors"
     ),
     in_drift("type = 'Constant', at = [5]"): "environment.drift.at is no key of Constant, expected none",
     in_drift("type = 'Abrupt'"): "environment.drift.at is missing: Abrupt needs it",
@@ -157,7 +159,7 @@ MISTAKES = {
         f"environment.drift.drifts.1.at must {EXPECTED}, got '+1' after nothing"
     ),
     in_drift("type = 'Sum', drifts = [{type = 'Nothing'}]"): (
-        f"environment.drift.drifts.0.type must be one of {DRIFTS}, got 'Nothing'"
+        f"environment.drift.drifts.0.type {no_name('Nothing', DRIFTS)}"
     ),
     in_drift("type = 'Product', drifts = 3"): (
         "environment.drift.drifts must list at least one Drift, got 3"
@@ -181,12 +183,26 @@ MISTAKES = {
         f"agents.a.algorithm is missing: an agent needs it, one of {ALGORITHMS}"
     ),
     in_agent("opt_", "opt-"): (
-        f"agents.\"OPT-WLSVI\".algorithm must be one of {ALGORITHMS}, got 'opt-wlsvi' "
-        "(did you mean 'opt_wlsvi'?)"
+        f'agents."OPT-WLSVI".algorithm {no_name("opt-wlsvi", ALGORITHMS, "opt_wlsvi")}'
+    ),
+    in_agent("opt_wlsvi", "d_lin_ucb"): (
+        "agents.\"OPT-WLSVI\".algorithm must be one for MDPs, such as 'opt_wlsvi', got 'd_lin_ucb', "
+        "which is for bandits"
+    ),
+    in_agent("opt_wlsvi", "clock_lin_ucb"): (  # which no row for MDPs forgets like: any that forgets
+        "agents.\"OPT-WLSVI\".algorithm must be one for MDPs, such as 'sw_lsvi_ucb', got 'clock_lin_ucb', "
+        "which is for bandits"
+    ),
+    around("random_restart", '{ algorithm = "sw_lin_ucb" }'): (
+        "agents.a.base.algorithm must be one for MDPs, such as 'sw_lsvi_ucb', got 'sw_lin_ucb', "
+        "which is for bandits"
+    ),
+    TOP + typed("two_state_switch", "") + '[agents.a]\nalgorithm = "sw_lin_ucb"\n': (
+        "agents.a.algorithm must be one for MDPs, such as 'sw_ucrl', got 'sw_lin_ucb', which is for bandits"
     ),
     in_agent("radius", "raduis"): (
-        f'agents."OPT-WLSVI".raduis is no key of opt_wlsvi, expected one of {OPT_WLSVI} '
-        "(did you mean 'radius'?)"
+        f"agents.\"OPT-WLSVI\".raduis is no key of opt_wlsvi (did you mean 'radius'?), "
+        f"expected one of {OPT_WLSVI}"
     ),
     in_agent("rate", "spec"): f'agents."OPT-WLSVI".spec is no key of opt_wlsvi, expected one of {OPT_WLSVI}',
     in_agent("rate = 0.9", ""): 'agents."OPT-WLSVI".rate is missing: opt_wlsvi needs it',
@@ -221,7 +237,7 @@ MISTAKES = {
     in_agent("rate = 0.9", "rate = 0.9\nvariation_scale = 10"): (
         f'agents."OPT-WLSVI".variation_scale {TOLD} opt_wlsvi'
     ),
-    TOP + ENVIRONMENT + '[agents.b]\nalgorithm = "bob"\ntuned = true\nvariation_scale = 2\n': (
+    TOP + typed("russac_abrupt", "") + '[agents.b]\nalgorithm = "bob"\ntuned = true\nvariation_scale = 2\n': (
         f"agents.b.variation_scale {TOLD} bob.tuned"
     ),
     TOP
@@ -242,8 +258,8 @@ MISTAKES = {
         f"agents.a.base.algorithm is missing: an agent needs it, one of {ALGORITHMS}"
     ),
     around("random_restart", LSVI_UCB.replace("radius", "raduis")): (
-        "agents.a.base.raduis is no key of lsvi_ucb, expected one of radius, ridge, clip "
-        "(did you mean 'radius'?)"
+        "agents.a.base.raduis is no key of lsvi_ucb (did you mean 'radius'?), "
+        "expected one of radius, ridge, clip"
     ),
     around("random_restart", LSVI_UCB.replace("0.4", "-1")): (
         "agents.a.base.radius must be a number of at least 0, got -1"

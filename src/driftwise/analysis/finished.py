@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftwise.analysis.figures import figure_bytes, png_bytes, showable
-from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
+from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest, warn_of_lost_drift
 from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
 from driftwise.analysis.report.writing import FORMATS, report_figure, write_content
 from driftwise.analysis.statistics.wording import counted
@@ -145,6 +145,7 @@ class FinishedStudy:
 
         `look` is that of `report_figure`: `title`, `width` in inches, `font` and `font_size`.
         """
+        warn_of_lost_drift(self.data)
         return showable(report_figure(self.data, **look))
 
     def to_frame(self) -> pd.DataFrame:
@@ -159,6 +160,7 @@ class FinishedStudy:
         path = Path(path)
         suffixes = dict(FORMATS.values())
         chosen = require_choice("the suffix of path", path.suffix.removeprefix("."), list(suffixes))
+        warn_of_lost_drift(self.data)
         return write_content(path, suffixes[chosen](self.data))
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:

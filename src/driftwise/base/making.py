@@ -60,7 +60,7 @@ def unknown_key(path: str, key: str, owner: str, keys: list[str]) -> ValueError:
     """The error of a key that its owner does not take."""
     expected = f"expected one of {', '.join(keys)}" if keys else "expected none"
     where = f"{path}.{dotted(key)}" if path else dotted(key)
-    return ValueError(f"{where} is no key of {owner}, {expected}{nearest(key, keys)}")
+    return ValueError(f"{where} is no key of {owner}{nearest(key, keys)}, {expected}")
 
 
 def dotted(*keys: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 LONGEST = 200  # characters of a value in a message
+FEW = 6  # names that a message lists before it says which one was given
 
 
 class ArgumentError(ValueError):
@@ -69,9 +70,16 @@ def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words; a near miss is named."""
     if not isinstance(value, str) or value not in choices:
-        expected = f"be one of {', '.join(choices)}"
-        raise ArgumentError(name, expected, value, f"{value!r}{nearest(value, choices)}")
+        raise choice_error(name, value, choices)
     return value
+
+
+def choice_error(name: str, value: Any, choices: Sequence[str], besides: str = "") -> ArgumentError:
+    """The error of a word that is not among the choices; a long list of them comes last."""
+    listed, got = ", ".join(choices), f"{in_one_line(value)}{nearest(value, choices)}"
+    if len(choices) <= FEW:
+        return ArgumentError(name, f"be one of {listed}{besides}", value, got)
+    return ArgumentError(name, f"be one of {len(choices)} names{besides}", value, f"{got}; they are {listed}")
 
 
 def nearest(value: Any, choices: Iterable[str]) -> str:

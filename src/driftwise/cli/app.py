@@ -18,6 +18,7 @@ import typer
 
 from driftwise import __version__
 from driftwise.base.plugins import load_plugins
+from driftwise.base.validation import ArgumentError
 
 if TYPE_CHECKING:
     from driftwise.analysis.table import Table
@@ -41,6 +42,19 @@ def check(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
     """The value of a call; its `ValueError` is the user's mistake."""
     try:
         return require(*values, **options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def check_options(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """`check` for keywords that are options of the same names, which errors about them begin with."""
+    try:
+        return require(*values, **options)
+    except ArgumentError as error:
+        if error.argument not in options:
+            raise InputError(str(error)) from None
+        option = f"--{error.argument.replace('_', '-')}"
+        raise InputError(str(ArgumentError(option, error.expected, error.value, error.got))) from None
     except ValueError as error:
         raise InputError(str(error)) from None
 
@@ -75,8 +89,16 @@ def _driftwise(
     Exit codes: 0 for success, 1 for a failed check or a failed run, 2 for input that cannot be used, 130
     after Ctrl-C.
     """
-    with warnings.catch_warnings(record=True) as told:  # of installed plugins that cannot be imported
+    with said_warnings():  # of installed plugins that cannot be imported
         check(load_plugins, imports or (), [os.getcwd()], name="--import")
+
+
+@contextlib.contextmanager
+def said_warnings() -> Iterator[None]:
+    """Warnings in here become lines on the error stream."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        yield
     for warning in told:
         print(f"driftwise: warning: {warning.message}", file=sys.stderr)
 

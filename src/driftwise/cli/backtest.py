@@ -10,6 +10,7 @@ from driftwise.base.validation import require_number
 from driftwise.cli.app import (
     InputError,
     check,
+    check_options,
     json_text,
     page_folder,
     print_table,
@@ -52,7 +53,7 @@ def backtest_log(
     with page_folder(out, "tune") as folder:
         samples = check(read_samples, log, shared=shared)
         with progress_bar("tune") as progress:
-            found = check(backtest, samples.features, samples.rewards, **options, progress=progress)
+            found = check_options(backtest, samples.features, samples.rewards, **options, progress=progress)
         named = listed(features) if features is not None else None
         columns = {"action": action, "reward": reward, "features": named, "shared": shared}
         told = {"log": str(log.path)} | columns | {"actions": samples.actions, "skipped": samples.skipped}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import app, check, json_text, print_table
+from driftwise.cli.app import app, check, check_options, json_text, print_table
 from driftwise.cli.options import FOLDER_OR_CURVES, argument, word
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ def _compare(
     from driftwise.analysis.report.data import load_report_data
     from driftwise.analysis.table import csv_text
 
-    check(require_choice, "metric", metric, list(METRICS))
-    check(require_choice, "format", format, ("text", "json", "csv"))
+    check(require_choice, "--metric", metric, list(METRICS))
+    check(require_choice, "--format", format, ("text", "json", "csv"))
     folders = first, second
     data = [check(load_report_data, Path(folder)) for folder in folders]
-    found = check(compare, *data, metric=metric)
+    found = check_options(compare, *data, metric=metric)
     if format == "json":
         print(json_text({"folders": folders, **vars(found)}))
     elif format == "csv":

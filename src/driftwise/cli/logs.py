@@ -20,6 +20,10 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     from driftwise.online.replay.logs import SUFFIXES
 
     check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
+    try:
+        Path(file).stat()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
     if file.lower().endswith(SUFFIX):
         named = {**columns, "encoder": encoder}
         if given := [f"--{name}" for name, column in named.items() if column is not None]:

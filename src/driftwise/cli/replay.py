@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from functools import partial
 from typing import Annotated, Any
 
 from driftwise.cli.app import (
     InputError,
     app,
     check,
+    check_options,
     json_text,
     page_folder,
     print_table,
@@ -142,9 +144,10 @@ def _replay(
         raise InputError(f"--policy must have different names, got {policies}")
     columns = dict(action=action, reward=reward, features=features, propensity=propensity, time=time)
     log = open_log(file, needed=("action", "reward"), encoder=encoder, **columns)
-    learning = dict(learn=learn, clip=clip, shared=shared, frozen_after=frozen, every=every, seed=seed)
-    judging = dict(reward_range=_range(reward_range), delta=delta, memory=memory, k=k, against=against)
-    options = check(Options, **learning, **judging, assume_random=assume_random)
+    learning = dict(learn=learn, clip=clip, shared=shared, every=every, seed=seed)
+    judging = dict(delta=delta, memory=memory, k=k, against=against, assume_random=assume_random)
+    options = partial(Options, frozen_after=frozen, reward_range=_range(reward_range))
+    options = check_options(options, **learning, **judging)
     with page_folder(out, "replay") as folder:
         with progress_bar("replay") as progress:
             found = check(replay, log, made, options, progress=progress)

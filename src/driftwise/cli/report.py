@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from driftwise.cli.app import InputError, app, check
+from driftwise.cli.app import InputError, app, check_options, said_warnings
 from driftwise.cli.options import FOLDER_OR_CURVES, argument, number, word
 
 EXAMPLES = """\b
@@ -44,7 +44,9 @@ def _report(
     try:
         look = dict(width=width, font=font, font_size=font_size, title=title)
         target = None if out is None else Path(out)
-        print(check(write_report, Path(folder), format=format, out=target, **look))
+        with said_warnings():  # of environments that cannot be made
+            written = check_options(write_report, Path(folder), format=format, out=target, **look)
+        print(written)
     except OSError as error:
         where = "" if out is None else f" {out!r}"
         raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None

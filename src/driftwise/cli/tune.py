@@ -24,6 +24,10 @@ Examples:
 PROBLEMS: dict[str, Problem] = {"mdp": "linear MDP", "bandit": "linear bandit"}
 NOISE, NORM_BOUND, DELTA = 0.5, 1.0, 0.05  # σ, S and δ, unless given
 WITH_A_LOG = "With a log: "
+NOTHING = (
+    "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, --horizon, --episodes, "
+    "--variation), got none of them"
+)
 
 
 @app.command("tune", epilog=EXAMPLES)
@@ -121,7 +125,10 @@ def _tune(
         given = {name: value for name, value in given.items() if value is not None}
         tune_experiment(file_or_name, episodes, given, as_json=as_json)
         return
-    known = _given(sizes, of_a_log, "without --log")
+    _given({}, of_a_log, "without --log")
+    if all(value is None for value in sizes.values()):
+        raise InputError(NOTHING)
+    known = _given(sizes, {}, "where there is no experiment and no log")
     kind = PROBLEMS[check(require_choice, "--problem", "mdp" if problem is None else problem, list(PROBLEMS))]
     if horizon is None and kind == "linear MDP":
         raise InputError("--horizon must be a positive integer for an MDP, got none")
@@ -144,10 +151,10 @@ def _tune(
 
 def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:
     """The values of the options that are needed, if none of the unwanted ones is there."""
-    for name, value in needed.items():
-        if value is None:
-            raise InputError(f"{name} must be given {when}, got none")
     for name, value in unwanted.items():
         if value is not None:
             raise InputError(f"{name} must be left out {when}, got {value!r}")
+    for name, value in needed.items():
+        if value is None:
+            raise InputError(f"{name} must be given {when}, got none")
     return [*needed.values()]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.algorithms.registry import RUN
+from driftwise.algorithms.registry import RUN, Algorithm
 from driftwise.base.making import make
 from driftwise.base.part import CONFIGURABLE
 from driftwise.base.types import Forgetting, Variation
@@ -152,6 +152,7 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     """An agent's table with its algorithm found and the tables in it made."""
     given = dict(table)
     algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
+    _require_problem(f"{path}.algorithm", algorithm, facts.environment)
     tuned = given.pop("tuned", False)
     if not isinstance(tuned, bool):
         raise ArgumentError(f"{path}.tuned", "be true or false", tuned)
@@ -180,6 +181,24 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
         return Built(agent, known["variation"]() if uses_variation else variation)
 
     return AgentTable(given, build, algorithm.takes_grids and not tuned)
+
+
+def _require_problem(path: str, algorithm: Algorithm, environment: Environment) -> None:
+    """Refuse an algorithm for bandits in an MDP, and name the one for it that is most alike."""
+    sizes = environment.spec.num_states, environment.spec.horizon
+    if algorithm.problem != "linear bandit" or sizes == (1, 1):
+        return
+    problem = "average reward" if isinstance(environment, ContinuingMdp) else "linear MDP"
+    alike = max(
+        (each for each in ALGORITHMS.values() if each.problem == problem),
+        key=lambda each: (
+            each.forgetting == algorithm.forgetting,
+            each.exploration == algorithm.exploration,
+            each.forgetting != "none",
+        ),
+    )
+    found = f"{algorithm.name!r}, which is for bandits"
+    raise ArgumentError(path, f"be one for MDPs, such as {alike.name!r}", algorithm.name, found)
 
 
 def _make_bases(path: str, value: Any, facts: Facts, *, arms: bool) -> list[Built]:

@@ -15,7 +15,7 @@ from typing import Any
 from driftwise.base.files import require_regular
 from driftwise.base.making import errors_under
 from driftwise.base.plugins import load_plugins
-from driftwise.base.validation import ArgumentError, nearest
+from driftwise.base.validation import ArgumentError, choice_error
 from driftwise.environments.drift.recorded import Recorded, read_weights
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.experiments.study import Study, prepare
@@ -54,9 +54,7 @@ def find_experiment(file_or_name: str) -> Experiment:
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     is_path = file_or_name.endswith(".toml") or any(each in file_or_name for each in separators)
     if not is_path and not os.path.exists(file_or_name):
-        expected = f"be one of {', '.join(EXPERIMENTS)} or a file (NAME.toml)"
-        found = f"{file_or_name!r}{nearest(file_or_name, EXPERIMENTS)}"
-        raise ArgumentError("experiment", expected, file_or_name, found)
+        raise choice_error("experiment", file_or_name, [*EXPERIMENTS], " or a file (NAME.toml)")
     return _read(file_or_name)
 
 

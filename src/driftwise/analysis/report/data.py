@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from driftwise.analysis.statistics import Recovery, average_ranks, recovery_summ
 from driftwise.analysis.statistics.wording import counted
 from driftwise.analysis.yardsticks import moved, random_regret
 from driftwise.environments.environment import Environment
-from driftwise.environments.registry import build
+from driftwise.environments.registry import ENVIRONMENTS, build
 from driftwise.experiments.curves import COLUMNS, FORMATS, MEASURES, curves_of_rows, load_curves
 from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.experiments.storage import MANIFEST, RESULTS, read_manifest, read_table
@@ -183,8 +184,10 @@ class ReportData:
         try:
             return build(**self.environment_config)
         except Exception as error:  # whatever a maker of another version says
-            plugins, told = self.manifest.get("plugins", {}), f"{type(error).__name__}: {error}"
-            return f"{told}; the run had plugins: --import {' --import '.join(plugins)}" if plugins else told
+            name, plugins = self.environment_config.get("name"), self.manifest.get("plugins", {})
+            known = name in ENVIRONMENTS
+            why = f"{type(error).__name__}: {error}" if known else f"no environment {name!r} is known here"
+            return f"{why}; the run had plugins: --import {' --import '.join(plugins)}" if plugins else why
 
     @cached_property
     def changes(self) -> tuple[int, ...]:
@@ -232,6 +235,14 @@ Report = Mapping[str, ReportData]  # by the environment's label, in the manifest
 def longest(report: Report) -> ReportData:
     """The environment that was met for all episodes of the experiment."""
     return max(report.values(), key=lambda data: data.num_episodes)
+
+
+def warn_of_lost_drift(report: Report) -> None:
+    """Warn of every environment that cannot be made anew, of which only curves can be shown."""
+    for label, data in report.items():
+        if isinstance(data.environment, str) and not data.foreign:
+            lost = f"{label} cannot be made anew, so that its drift and recovery from it are not shown"
+            warnings.warn(f"{lost} ({data.environment})", stacklevel=3)
 
 
 def load_report_data(folder: Path) -> dict[str, ReportData]:

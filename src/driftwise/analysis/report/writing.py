@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from driftwise.analysis import figures, latex
 from driftwise.analysis.numbers import numbers_text
-from driftwise.analysis.report.data import Report, load_report_data, longest
+from driftwise.analysis.report.data import Report, load_report_data, longest, warn_of_lost_drift
 from driftwise.analysis.report.page import html_page
 from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, MARKED, final_table
 from driftwise.analysis.statistics.wording import counted
@@ -43,7 +43,9 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None,
     path = out or (
         folder / f"report.{suffix}" if folder.is_dir() else folder.with_name(f"{folder.stem}-report.{suffix}")
     )
-    return write_content(path, make(load_report_data(folder), **given))
+    report = load_report_data(folder)
+    warn_of_lost_drift(report)
+    return write_content(path, make(report, **given))
 
 
 def write_content(path: Path, content: bytes) -> Path:

@@ -53,8 +53,8 @@ class Column(ABC):
             value = row[self.name]
         except KeyError:
             listed = ", ".join(map(repr, row))[:LONGEST] or "none"
-            found = f"{listed}{nearest(self.name, map(str, row))}"
-            raise ArgumentError("columns", f"have {self.name!r} among them", row, found) from None
+            expected = f"have {self.name!r} among them{nearest(self.name, map(str, row))}"
+            raise ArgumentError("columns", expected, row, listed) from None
         if not is_missing(value):
             return self.entries(value)
         if self.missing == "refuse":
