@@ -20,7 +20,7 @@ from tools.site.mathml import FONTS  # noqa: E402
 import driftwise as dw  # noqa: E402
 
 project = "driftwise"
-author = "the driftwise authors"
+author = "the driftwise contributors"
 version = release = dw.__version__
 
 extensions = [

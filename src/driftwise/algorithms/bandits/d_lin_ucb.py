@@ -106,8 +106,8 @@ def weight_ucb(
 
     When not: exploration costs much. Its width is never below that of `d_lin_ucb`.
 
-    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
-    2023, Algorithm 1.
+    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
+    AISTATS 2023, Algorithm 1.
 
     Deviations from the paper: those of `d_lin_ucb`.
     """

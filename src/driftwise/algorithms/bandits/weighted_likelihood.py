@@ -91,8 +91,8 @@ def glb_weight_ucb(
     When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
     has one step.
 
-    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
-    2023, GLB-WeightUCB.
+    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
+    AISTATS 2023, GLB-WeightUCB.
 
     Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped. A
     round costs as much as there are others.

@@ -21,8 +21,8 @@ def wang_logistic(
     """Fifty fixed arms of the plane, clicks, and a parameter that turns once around a circle.
 
     Arms are N(0, I), drawn from `seed`, each scaled to length one; `‖θ‖ = norm_bound` in every round.
-    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits", UAI
-    2023 (6000 rounds, a `norm_bound` of 1 and of 5).
+    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
+    AISTATS 2023 (6000 rounds, a `norm_bound` of 1 and of 5).
     """
     require_arms(num_arms, 2)
     arms = np.random.default_rng(seed).normal(size=(num_arms, 2))
