@@ -28,6 +28,7 @@ from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 EXPLORATIONS: list[Exploration] = [
     Ucb(0.3),
     Ucb(0.3, norm="single"),
+    dw.exploration.CautiousUcb(0.3, widening=0.2),
     dw.exploration.RandomisedUcb(0.3, sign="signed"),
     Thompson(0.3),
     dw.exploration.TruncatedThompson(0.3, 0.1, 0.6),

@@ -80,7 +80,11 @@ PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
     ),
     "robust_weight_ucb": (
         robust_weight_ucb(SPEC, rate=0.9, corruption=0.5, alpha=0.4, **HORIZON),
-        bandits.robust_weight_ucb(GIVEN, 0.9, NUM_ROUNDS, alpha=0.4, corruption=0.5),
+        bandits.robust_weight_ucb(GIVEN, 0.9, NUM_ROUNDS, alpha=0.4, corruption=0.5, sandwich=False),
+    ),
+    "robust_weight_ucb, sandwich": (
+        robust_weight_ucb(SPEC, rate=0.9, corruption=0.5, alpha=0.4, norm="sandwich", **HORIZON),
+        bandits.robust_weight_ucb(GIVEN, 0.9, NUM_ROUNDS, alpha=0.4, corruption=0.5, sandwich=True),
     ),
 }
 
@@ -139,6 +143,10 @@ def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
         (sw_lin_ucb(SPEC, length=NUM_ROUNDS, radius=0.4), lin_ucb(SPEC, radius=0.4)),
         (cw_oful(SPEC, corruption=0.0, **ASSUMED), lin_ucb(SPEC, **ASSUMED)),
         (robust_weight_ucb(SPEC, rate=0.9, corruption=0.0, **HORIZON), weight_ucb(SPEC, rate=0.9, **HORIZON)),
+        (
+            robust_weight_ucb(SPEC, rate=0.9, corruption=0.0, norm="sandwich", **HORIZON),
+            d_lin_ucb(SPEC, rate=0.9, **HORIZON),
+        ),
         (
             robust_weight_ucb(SPEC, rate=1.0, corruption=3.0, confidence="published", **ASSUMED),
             cw_oful(SPEC, corruption=3.0, **ASSUMED),

@@ -19,7 +19,7 @@ from driftwise.environments.corruption import SignFlips
 from driftwise.environments.paths import abrupt_path
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import CautiousUcb, Ucb
 from driftwise.parts.radii import ConfidenceRadius
 from driftwise.simulation.play import play
 
@@ -36,6 +36,15 @@ def test_alpha_and_the_width_for_corruption_are_those_of_theory():
     agent = robust_weight_ucb(SPEC, rate=0.81, corruption=8.0, alpha=[0.1, 0.2], ridge=0.25, **TOLD)
     assert agent.caution == Caution((0.1, 0.2))
     np.testing.assert_allclose(agent.exploration.radius.widening, (0.8 / 0.9, 1.6 / 0.9))  # pyright: ignore
+
+
+def test_noise_and_corruption_have_norms_of_their_own_unless_one_radius_is_given_for_both():
+    given: dict[str, Any] = dict(rate=0.81, corruption=8.0, alpha=0.1, norm="sandwich", **TOLD)
+    agent = robust_weight_ucb(SPEC, radius_scale=0.5, **given)
+    assert isinstance(agent.exploration, CautiousUcb)
+    assert agent.exploration.radius == ConfidenceRadius(0.5, 2.0, scale=0.5)
+    assert agent.exploration.widening == pytest.approx(0.5 * 0.8 / 0.9)
+    assert robust_weight_ucb(SPEC, radius=0.3, **given).exploration == Ucb(0.3, "sandwich")
 
 
 def test_unknown_corruption_is_taken_to_be_the_root_of_the_rounds_it_is_remembered_for():
@@ -104,7 +113,8 @@ def test_an_adversary_who_spoils_the_best_arm_ruins_a_plain_agent_and_not_a_robu
     half of 120 is far from all of them."""
     lost, covered = spoilt_run(lin_ucb)
     assert (lost > 0.9 * 120, covered) == (True, False)
-    for make, own in ((cw_oful, {}), (robust_weight_ucb, dict(rate=0.999))):
+    sandwich = dict(rate=0.999, norm="sandwich")
+    for make, own in ((cw_oful, {}), (robust_weight_ucb, dict(rate=0.999)), (robust_weight_ucb, sandwich)):
         lost, covered = spoilt_run(make, corruption=3.0, **own)
         assert (lost < 0.5 * 120, covered) == (True, True)
 

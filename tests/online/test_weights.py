@@ -127,22 +127,31 @@ def test_every_decider_of_least_squares_and_every_forgetting_is_among_them():
     assert kinds == {Direct, Planned, Sampled, Clocked}
 
 
-@pytest.mark.parametrize("forgetting", [NoForgetting(), PeriodicRestart(8), ClockWeights(1e9)], ids=str)
-def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before_them(forgetting):
+UNFORGOTTEN = [NoForgetting(), PeriodicRestart(8), ClockWeights(1e9), ExponentialWeights(1.0)]
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=["single", "sandwich", "thompson"])
+@pytest.mark.parametrize("forgetting", UNFORGOTTEN, ids=str)
+def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before_them(
+    forgetting, exploration
+):
     together = groups(7)
     expected = sums_of(together, [1.0] * 7, ridge=1.0, alpha=0.3)
     assert expected.gram.trace() < 0.8 * sums_of(together, [1.0] * 7, ridge=1.0).gram.trace()
-    for decider in deciders_of(agent_of(forgetting, Ucb(RADIUS, "single"), Caution(0.3))):
+    for decider in deciders_of(agent_of(forgetting, exploration, Caution(0.3))):
         lead(decider, together)
         np.testing.assert_allclose(decider.state.gram[0], expected.gram, rtol=1e-7)  # 7 s of the half-life
+        if decider.state.gram_sq is not None:  # which has the squares of the shares
+            np.testing.assert_allclose(decider.state.gram_sq[0], expected.gram_sq, rtol=1e-7)
         np.testing.assert_allclose(decider.state.cross[0, :, 0], expected.cross, rtol=1e-7)
         np.testing.assert_allclose([decider.state.weight, decider.state.weight_sq], expected[3:], rtol=1e-7)
 
 
+@pytest.mark.parametrize("norm", ["single", "sandwich"])
 @pytest.mark.parametrize("caution", [None, Caution(0.3)], ids=["plain", "cautious"])
 @pytest.mark.parametrize("forgetting", [ExponentialWeights(0.8), SlidingWindow(4)], ids=str)
-def test_an_anchor_is_told_of_weights(forgetting, caution):
-    agent, together = agent_of(forgetting, Ucb(RADIUS, "single"), caution, LARGE), groups(dim=LARGE)
+def test_an_anchor_is_told_of_weights(forgetting, caution, norm):
+    agent, together = agent_of(forgetting, Ucb(RADIUS, norm), caution, LARGE), groups(dim=LARGE)
     fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
     arms = np.array([group.features for group in together])
     fast.offer(arms, 0)  # sets the anchor

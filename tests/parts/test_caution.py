@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.types import Sample, Spec
+from driftwise.base.types import Sample
 from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import Thompson, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.regression import empty_moments
 
 DIM = 3
@@ -74,11 +69,3 @@ def test_samples_in_known_directions_have_all_their_weight():
     weights = [Caution(0.2).shares(gram, x[None])[0] for x in features]
     np.testing.assert_allclose(weights, [0.4, 1.0, 0.2], rtol=1e-12)
     assert Caution(0.2).shares(gram, np.zeros((1, 3))) == 1
-
-
-def test_caution_goes_with_one_norm():
-    spec = Spec.bandit(dim=3, num_arms=2)
-    for exploration in (Ucb(1.0), Thompson(1.0)):
-        message = "exploration must have norm='single', or none, where there is caution, got "
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-            LeastSquares(spec, NoForgetting(), exploration, caution=Caution(1.0))

@@ -42,6 +42,7 @@ class Textbook(NamedTuple):
     ridge: float
     sandwich: bool = False
     alpha: float = math.inf  # of cautious weights
+    widening: float = 0.0  # of the norm of V⁻¹, whatever that of the radius is
 
 
 def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: int = 0) -> Iterator[Round]:
@@ -108,6 +109,7 @@ def _decide(
     for arm in np.flatnonzero(here.present):
         x = here.features[arm]
         indices[arm] = x @ estimate + beta * math.sqrt(x @ matrix @ x)
+        indices[arm] += textbook.widening * math.sqrt(x @ inverse @ x)
     return v, Step(int(np.argmax(indices)), estimate, indices)
 
 
@@ -189,15 +191,15 @@ def d_linucb(given: Assumptions, rate: float, num_rounds: int, *, sandwich: bool
 def cw_oful(given: Assumptions, alpha: float, corruption: float) -> Textbook:
     """He, Zhou, Zhang & Gu 2022, CW-OFUL."""
     plain = oful(given)
-    return plain._replace(radius=lambda t, v: plain.radius(t, v) + alpha * corruption, alpha=alpha)
+    return plain._replace(alpha=alpha, widening=alpha * corruption)
 
 
 def robust_weight_ucb(
-    given: Assumptions, rate: float, num_rounds: int, alpha: float, corruption: float
+    given: Assumptions, rate: float, num_rounds: int, alpha: float, corruption: float, *, sandwich: bool
 ) -> Textbook:
     """The same weights on those of WeightUCB; `corruption` is what is left of it at half the rate."""
-    plain, wider = d_linucb(given, rate, num_rounds, sandwich=False), alpha * corruption / math.sqrt(rate)
-    return plain._replace(radius=lambda t, v: plain.radius(t, v) + wider, alpha=alpha)
+    plain = d_linucb(given, rate, num_rounds, sandwich=sandwich)
+    return plain._replace(alpha=alpha, widening=alpha * corruption / math.sqrt(rate))
 
 
 class Sift(NamedTuple):

@@ -41,7 +41,7 @@ def sums_of(
         share = min(1.0, alpha / math.sqrt(phi @ np.linalg.solve(gram, phi)))
         for reward in group.rewards:
             gram = gram + weight * share * np.outer(phi, phi)
-            gram_sq = gram_sq + weight**2 * share * np.outer(phi, phi)
+            gram_sq = gram_sq + weight**2 * share**2 * np.outer(phi, phi)
             cross = cross + weight * share * reward * phi
             total, total_sq = total + weight, total_sq + weight**2
     return Sums(gram, gram_sq, cross, total, total_sq)

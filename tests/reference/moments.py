@@ -28,7 +28,7 @@ def weighted_moments(
             target[1 + sample.successor[h]] = 1.0
             for _ in range(int(sample.count[h])):
                 gram[h] += weight * share * np.outer(phi, phi)
-                gram_sq[h] += weight**2 * share * np.outer(phi, phi)
+                gram_sq[h] += weight**2 * share**2 * np.outer(phi, phi)
                 cross[h] += weight * share * np.outer(phi, target)
     return gram, gram_sq, cross
 

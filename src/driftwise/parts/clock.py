@@ -9,7 +9,7 @@ import numpy as np
 from driftwise.base.arrays import identity_like, namespace, spd_inverse
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Sample, WeightFunction
-from driftwise.parts.regression import contributions
+from driftwise.parts.regression import contributions, squared_share
 
 FLOOR = 1e-9  # which a ridge does not decay below: it would round to 0
 
@@ -103,9 +103,12 @@ def last_time(moments: Moments, time: Array) -> Array:
 def _added(moments: Moments, sample: Sample, weight: Array) -> Moments:
     """One sample more, of a weight ω at the time of the moments."""
     gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+    gram_sq = moments.gram_sq
+    if gram_sq is not None:
+        gram_sq = gram_sq + weight * weight * squared_share(sample, gram)
     return moments._replace(
         gram=moments.gram + weight * gram,
-        gram_sq=None if moments.gram_sq is None else moments.gram_sq + weight * weight * gram,
+        gram_sq=gram_sq,
         cross=moments.cross + weight * cross,
         tick=moments.tick + 1,
         weight=moments.weight + weight * sample.number,

@@ -67,6 +67,24 @@ class Ucb(Exploration):
 
 
 @part
+class CautiousUcb(Exploration):
+    """Optimism where rewards may be corrupted: `β√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ) + w√(φᵀ Λ⁻¹ φ)`.
+
+    The radius β is for noise. What corruption did to the estimate is bounded in the norm of `Λ⁻¹` alone, by
+    the widening w: see `driftwise.parts.caution.Caution`.
+    """
+
+    radius: Numeric | Radius = number(at_least=0, or_part=Radius)
+    widening: Numeric = number(at_least=0)
+
+    uses_gram_sq = True
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        noise, corruption = (width(inverse, moments, features, norm) for norm in ("sandwich", "single"))
+        return radius_at(self.radius, moments) * noise + radius_at(self.widening, moments) * corruption
+
+
+@part
 class RandomisedUcb(Exploration):
     """A radius that is scaled by chance: `Z β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)` with one Z for all actions and states.
 

@@ -3,7 +3,8 @@
 `weights` is the definition; `update` must equal the weighted sum it defines, which the tests check. One
 forgetting is no weight function: `DirectionalForgetting`, which multiplies the past by matrices.
 The sums Σω and Σω² over samples are kept beside the others, and how often everything was dropped.
-Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out.
+Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out. With shares w ≤ 1
+of samples besides it would be less; `gram` then stands for it all the same, and widths are never too small.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from driftwise.base.arrays import identity_like, map_tree, namespace, vecdot, wr
 from driftwise.base.part import BITS, number, part, reserve
 from driftwise.base.types import Array, Forgetting, Moments, Numeric, Sample, WeightFunction
 from driftwise.base.validation import ArgumentError, require_count
-from driftwise.parts.regression import contributions, matvec
+from driftwise.parts.regression import contributions, matvec, squared_share
 
 
 @part
@@ -56,7 +57,7 @@ class ExponentialWeights(WeightFunction):
         gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
         gram_sq = moments.gram_sq
         if gram_sq is not None:  # Λ̃ ← η²Λ̃ + φφᵀ + (1−η²)λI
-            gram_sq = _decay(gram_sq, self.rate * self.rate, moments.ridge) + gram
+            gram_sq = _decay(gram_sq, self.rate * self.rate, moments.ridge) + squared_share(sample, gram)
         return moments._replace(
             gram=_decay(moments.gram, self.rate, moments.ridge) + gram,  # Λ ← ηΛ + φφᵀ + (1−η)λI
             gram_sq=gram_sq,
@@ -240,7 +241,7 @@ class DirectionalForgetting(Forgetting):
             gram_sq = _decay(gram_sq, self.fading, ridge)
             u = matvec(gram_sq, phi)
             half = _outer(lost * known, u - 0.5 * vecdot(u, phi)[..., None] * lost * known)
-            gram_sq = gram_sq - half - xp.matrix_transpose(half) + gram_in
+            gram_sq = gram_sq - half - xp.matrix_transpose(half) + squared_share(sample, gram_in)
         return moments._replace(
             gram=gram,
             gram_sq=gram_sq,

@@ -46,7 +46,7 @@ class LeastSquares(Forecaster):
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
     on h. `noise` learns the noise's scale, and exploration is in units of it. `caution` gives samples of
-    little-known directions less weight; no `Λ̃` is kept of such weights, so that widths are of `Λ⁻¹`.
+    little-known directions less weight, in `Λ̃` the square of it.
     """
 
     spec: Spec = member(Spec)
@@ -63,9 +63,6 @@ class LeastSquares(Forecaster):
     caution: Caution | None = member(Caution, default=None)
 
     def __post_init__(self) -> None:
-        if self.caution is not None and self.exploration.uses_gram_sq:
-            expected = "have norm='single', or none, where there is caution"
-            raise ArgumentError("exploration", expected, self.exploration)
         if self.steps == "shared" and not isinstance(self.forgetting, WeightFunction):
             expected = "be a weight function, which leaves the ridge whole, where steps are shared"
             raise ArgumentError("forgetting", expected, self.forgetting)

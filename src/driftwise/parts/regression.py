@@ -87,6 +87,11 @@ def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
     return counted * sample.features[..., None, :], counted * targets[..., None, :]
 
 
+def squared_share(sample: Sample, gram: Array) -> Array:
+    """The addition of one sample to `gram_sq` at weight one, `w²φφᵀ` for a share w, from that to `gram`."""
+    return gram if sample.share is None else sample.share[..., None, None] * gram
+
+
 def episode_sample(
     spec: Spec, features: FeatureTable, episode: Episode, count: Array, share: Array | None = None
 ) -> Sample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import Ucb
+from driftwise.parts.exploration import CautiousUcb, Ucb
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning
@@ -147,6 +147,7 @@ def robust_weight_ucb(
     rate: Numeric,
     corruption: Numeric,
     alpha: Numeric | None = None,
+    norm: Literal["single", "sandwich"] = "single",
     ridge: Numeric = 1.0,
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
@@ -156,15 +157,21 @@ def robust_weight_ucb(
       \hat\theta_t = V_t^{-1} \sum_{\tau<t} \eta^{t-1-\tau} w_\tau x_\tau r_\tau, \qquad
       w_t = \min\Bigl\{1, \frac{\alpha}{\|x_t\|_{V_t^{-1}}}\Bigr\},$$
 
-    and the radius of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at half the
-    rate.
+    and the radius $\beta_t$ of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at
+    half the rate. The sandwich with $\tilde V_t$ below is the width of noise alone; `norm="sandwich"` has the
+    bonus
+    $$\tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} w_\tau^2 x_\tau x_\tau^\top + \lambda I, \qquad
+      \beta_t\sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x} +
+      \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
 
     Args:
       rate: $\eta \in (0, 1]$.
       corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say
         $\bar c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
-      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
+      norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
+      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`; a
+        `radius` that is given is for noise and corruption.
       ridge: $\lambda > 0$.
 
     When to use: the world drifts and some rewards may be wrong.
@@ -177,5 +184,9 @@ def robust_weight_ucb(
     forgetting = ExponentialWeights(rate)
     amount = require_numeric("corruption", corruption, at_least=0) / np.sqrt(forgetting.rate)
     caution = _caution(spec, alpha, amount, ridge, **confidence)
-    radius = confidence_radius(widening=np.multiply(caution.alpha, amount), **confidence)
-    return bandit_agent(spec, forgetting, Ucb(radius, "single"), ridge, caution)
+    widening = np.multiply(caution.alpha, amount)
+    exploration = Ucb(confidence_radius(widening=widening, **confidence), norm)
+    if norm == "sandwich" and confidence.get("radius") is None:  # noise and corruption have their own norms
+        scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
+        exploration = CautiousUcb(confidence_radius(**confidence), scaled)
+    return bandit_agent(spec, forgetting, exploration, ridge, caution)
