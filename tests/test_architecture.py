@@ -1,4 +1,4 @@
-"""The architecture page names what exists, and the rooms are those that it shows."""
+"""The architecture page names what exists, and the packages are those that it shows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "driftwise"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-ROOMS = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"}
-WALKS = PAGE.split("## Four walks")[1].split("## Where to change what")[0]
+PACKAGES = {
+    path.stem for path in SOURCE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"
+}
+CALLS = PAGE.split("## Four calls, step by step")[1].split("## Where to change what")[0]
 
 
 @functools.cache
@@ -31,20 +33,20 @@ def defined() -> set[str]:
     return found
 
 
-def test_there_are_at_most_thirteen_rooms_and_eight_layers_and_the_page_has_them_all() -> None:
+def test_there_are_at_most_thirteen_packages_and_eight_layers_and_the_page_has_them_all() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    assert len(ROOMS) <= 13
+    assert len(PACKAGES) <= 13
     assert len(layers) <= 8
-    assert {room.strip() for layer in layers for room in layer.split("|")} == ROOMS
-    assert all(f"`{room}`" in PAGE for room in ROOMS)
+    assert {name.strip() for layer in layers for name in layer.split("|")} == PACKAGES
+    assert all(f"`{name}`" in PAGE for name in PACKAGES)
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", PAGE))))
 def test_every_path_of_the_page_exists(path: str) -> None:
-    assert (SOURCE / path).exists() or any((room / path).exists() for room in SOURCE.iterdir()), path
+    assert (SOURCE / path).exists() or any((package / path).exists() for package in SOURCE.iterdir()), path
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z]\w+)`", WALKS))))
-def test_every_function_of_the_walks_exists(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z]\w+)`", CALLS))))
+def test_every_function_of_the_calls_exists(name: str) -> None:
     assert name in {"driftwise", "decide", "learn", "save"} or name in defined(), name
