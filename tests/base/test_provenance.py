@@ -54,6 +54,20 @@ def test_without_git_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert provenance._checked_out_commit(tmp_path) is None
 
 
+def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for number in (1, 2):
+        (tmp_path / f"foreign_{number}.py").write_text(f"def make():\n    return {number}\n")
+        found.append(provenance.code_of(importlib.import_module(f"foreign_{number}").make))
+        monkeypatch.delitem(sys.modules, f"foreign_{number}")
+    ours = provenance.code_of(make)
+    assert provenance.code_of(provenance.host) == provenance.provenance()["sources"]["driftwise"]
+    assert len({ours, *found, provenance.code_of(3)}) == 4
+
+
 def test_the_host_is_described_in_plain_values() -> None:
     host = provenance.host()
     assert set(host) == {"name", "system", "machine", "cpu", "cpus"}

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import inspect
 import json
 import os
 import platform
@@ -92,6 +93,13 @@ def _foreign_modules(value: Any) -> Iterator[tuple[str, Path]]:
         yield MAIN.get(name, name), path
     for field in dataclasses.fields(value):
         yield from _foreign_modules(getattr(value, field.name))
+
+
+def code_of(function: Any) -> str:
+    """A number for driftwise, and for the module from elsewhere that defines a function, if one does."""
+    own, module = _of_process()["sources"]["driftwise"], inspect.getmodule(function)
+    path = Path((module and vars(module).get("__file__")) or "")
+    return own if not path.is_file() or PACKAGE in path.parents else f"{own}-{_digest_of_file(path)}"
 
 
 def host() -> dict[str, Any]:

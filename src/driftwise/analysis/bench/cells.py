@@ -13,6 +13,7 @@ import numpy as np
 from driftwise import __version__
 from driftwise.analysis.adaptation import adaptation, alarm_scores, decision_lag, performance
 from driftwise.analysis.bench.places import Place
+from driftwise.base.provenance import code_of
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
 from driftwise.scenarios.playing import Played, play_policy
@@ -75,9 +76,13 @@ def play_cells(
     place: Place,
     progress: Callable[[int, int], None],
 ) -> dict[Pair, Cell]:
-    """The cells of all pairs, in whatever order they come; what the folder has is not played again."""
+    """The cells of all pairs, in whatever order they come.
+
+    What the folder has from the same code, driftwise's and the policy's, is not played again.
+    """
+    codes = {pair: code_of(policy_named(pair[0], find_scenario(pair[1], size).kind)) for pair in pairs}
     kept = {} if folder is None else _read(folder / FILE, size)
-    found = {pair: kept[pair] for pair in pairs if pair in kept}
+    found = {pair: kept[pair, code] for pair, code in codes.items() if (pair, code) in kept}
     missing = [pair for pair in pairs if pair not in found]
     progress(len(found), len(pairs))
     with contextlib.ExitStack() as stack:
@@ -86,9 +91,10 @@ def play_cells(
             file.write(f"{compact_json(_header(size))}\n")
         played = place(play_cell, [(*pair, size) for pair in missing])
         for cell in stack.enter_context(contextlib.closing(played)):
-            found[cell.agent, cell.scenario] = cell
+            pair = cell.agent, cell.scenario
+            found[pair] = cell
             if file is not None:
-                file.write(f"{compact_json(cell._asdict())}\n")
+                file.write(f"{compact_json({'code': codes[pair], **cell._asdict()})}\n")
                 file.flush()
             progress(len(found), len(pairs))
     return {pair: found[pair] for pair in pairs}
@@ -99,8 +105,8 @@ def _header(size: str) -> dict[str, Any]:
     return {"suite": size, **sizes._asdict(), "driftwise": __version__, "numpy": np.__version__}
 
 
-def _read(path: Path, size: str) -> dict[Pair, Cell]:
-    """The cells of a file; a line that a kill cut off is left out, and cut off."""
+def _read(path: Path, size: str) -> dict[tuple[Pair, str], Cell]:
+    """The cells of a file by their codes; a line that a kill cut off is left out, and cut off."""
     if not path.exists():
         return {}
     written = path.read_bytes()  # a kill may cut a line within a letter
@@ -112,10 +118,11 @@ def _read(path: Path, size: str) -> dict[Pair, Cell]:
         if lines and lines[0] != _header(size):
             expected = f"be new, or have been begun with {compact_json(_header(size))}"
             raise ArgumentError("--out", expected, str(path.parent), compact_json(lines[0]))
+        codes = [line.pop("code", "") for line in lines[1:]]
         cells = [Cell(**{key: _as_tuple(value) for key, value in line.items()}) for line in lines[1:]]
     except (json.JSONDecodeError, UnicodeDecodeError, TypeError, AttributeError):
         raise ArgumentError("--out", f"have a {FILE} that this command wrote", str(path.parent)) from None
-    return {(cell.agent, cell.scenario): cell for cell in cells}
+    return {((cell.agent, cell.scenario), code): cell for cell, code in zip(cells, codes, strict=True)}
 
 
 def _as_tuple(value: Any) -> Any:
