@@ -70,6 +70,21 @@ def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario_and_copie
     assert [row[0].text for row in tables(bench)[2].rows] == ["mine"]
 
 
+def test_alarms_are_given_for_each_problem_and_move_of_whoever_raises_any():
+    regrets = {**FIXED_REGRETS, "mine": (15.0, 15.0, 10.0, 10.0, 10.0)}
+    cells = made(regrets)
+    still = dict(delays=(), misses=0, false_per_1000=3.0)
+    for name, alarms in zip(NAMES, ((still,), (still,), (ALARMS[1],), (), (ALARMS[0],)), strict=True):
+        cells["mine", name] = cells["mine", name]._replace(alarms=alarms)
+    bench = bench_of("bandits", "small", [*regrets], NAMES, cells)
+    assert bench.alarms == (
+        ("mine", "linear_bandit", "none", 0, None, None, 3.0),
+        ("mine", "logistic_bandit", "none", 0, None, None, 3.0),
+        ("mine", "linear_bandit", "one_arm", 1, 1.0, 8.0, 2.0),  # its restarted copy does not count
+    )
+    assert "alarms by problem and move" in html_page([bench])
+
+
 @pytest.mark.parametrize(
     ("regrets", "failing"),
     [
@@ -139,6 +154,29 @@ def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp
     played.clear()
     assert play_cells(pairs, "small", tmp_path, **options).keys() == whole.keys()
     assert played == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_cells_of_other_code_are_played_again_and_stay_for_that_code(tmp_path, monkeypatch):
+    options: dict[str, Any] = dict(place=in_processes(1), progress=lambda done, total: None)
+    pairs, asked = [("uniform", NAMES[0]), ("memory_all", NAMES[0])], []
+
+    def play(*pair: str) -> Cell:
+        asked.append(pair[0])
+        return Cell(pair[0], pair[1], regret=(float(len(asked)),))
+
+    def regrets(code: str) -> list[float]:
+        monkeypatch.setattr(playing, "code_of", lambda make: code)
+        return [cell.regret[0] for cell in play_cells(pairs, "small", tmp_path, **options).values()]
+
+    monkeypatch.setattr(playing, "play_cell", play)
+    assert regrets("one") == [1, 2]
+    assert regrets("other") == [3, 4]
+    assert regrets("one") == [1, 2]
+    lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
+    unmarked = [{key: value for key, value in line.items() if key != "code"} for line in lines]
+    (tmp_path / FILE).write_text("".join(f"{json.dumps(line)}\n" for line in unmarked))
+    assert regrets("one") == [5, 6]  # nobody knows what code played those
 
 
 @pytest.mark.usefixtures("tiny")

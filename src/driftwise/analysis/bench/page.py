@@ -54,6 +54,13 @@ def alarms_table(bench: Bench) -> Table:
     return replace(table, rows=tuple(row for row in table.rows if row[0].text in raising))
 
 
+def families_table(bench: Bench) -> Table:
+    """The same for each problem and move."""
+    rows = [(*each[:3], *map(_cell, each[3:])) for each in bench.alarms]
+    columns = words("agent", "problem", "move") + numbers("changes", "found", "delay", "false alarms")
+    return Table.of("alarms by problem and move", columns, rows)
+
+
 def _scores(bench: Bench, name: str, *fields: str) -> Table:
     ranked = sorted(bench.scores, key=lambda each: each.rank)
     rows = [(each.agent, *(_cell(each._asdict()[field]) for field in fields)) for each in ranked]
@@ -112,7 +119,7 @@ def _article(bench: Bench) -> Article:
         Section("Verdicts", [verdicts_table(bench), VERDICTS, *(failed if bench.errors else [])]),
         Section("Scores", [scores_table(bench)]),
         Section("Adaptation", [adaptation_table(bench), ADAPTATION]),
-        *([Section("Alarms", [alarms_table(bench), ALARMS])] if alarms_table(bench).rows else []),
+        *([Section("Alarms", [alarms_table(bench), ALARMS, families_table(bench)])] if bench.alarms else []),
         Section("Regret over that of the best fixed memory", [_heat_map(bench)]),
         Section("Profiles", [profiles_table(bench), PROFILE]),
         Section("Regret", [Table.of("regret", columns, rows)]),

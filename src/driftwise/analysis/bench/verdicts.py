@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +42,18 @@ class Scores(NamedTuple):
     false_alarms: float | None  # in 1,000 rounds
 
 
+class FamilyAlarms(NamedTuple):
+    """The alarms of an agent in the scenarios of one problem and one move, of copies one."""
+
+    agent: str
+    problem: str
+    move: str
+    changes: int  # of all runs; none where the world stays as it is
+    found: float | None
+    delay: float | None
+    false_alarms: float
+
+
 @dataclass(frozen=True)
 class Bench:
     """A finished benchmark of the problems of one kind."""
@@ -57,6 +69,7 @@ class Bench:
     profiles: Mapping[str, Mapping[str, float]]  # shares of scenarios within a factor of the best agent
     verdicts: tuple[Verdict, ...]
     errors: Mapping[str, str]  # the first of each agent that could not play
+    alarms: tuple[FamilyAlarms, ...]  # of who raises any, in worlds that rest between jumps
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
@@ -116,6 +129,7 @@ def bench_of(
         dict(zip(agents, near, strict=True)),
         tuple(judged),
         errors,
+        tuple(_by_family(agents, [scenarios[each] for each in counted], cells)),
     )
 
 
@@ -126,8 +140,6 @@ def _scores(
     share = [number for cell in cells for number in cell.share]
     lags = [number for cell in cells for number in cell.lag]
     known = [number for number in lags if number is not None]
-    alarms = [each for cell in cells for each in cell.alarms]
-    delays = [delay for each in alarms for delay in (*each["delays"], *[np.inf] * each["misses"])]
 
     def mean(name: str) -> float | None:
         return float(np.mean([change[name] for change in changes])) if changes else None
@@ -144,11 +156,35 @@ def _scores(
         median_recovery([Recovery(*change["recovery"]) for change in changes]) if changes else None,
         mean("area"),
         mean("adaptability"),
-        lag=float(np.median(known)) if 2 * len(known) > len(lags) else None,
-        found=float(np.mean(np.isfinite(delays))) if delays else None,
-        delay=float(np.median(delays)) if delays else None,
-        false_alarms=_mean([each["false_per_1000"] for each in alarms]) if alarms else None,
+        float(np.median(known)) if 2 * len(known) > len(lags) else None,
+        *_alarms(cells)[1:],
     )
+
+
+def _alarms(cells: Sequence[Cell]) -> tuple[int, float | None, float | None, float | None]:
+    """Changes, the share that was found, the median delay, and false alarms in 1,000 rounds."""
+    alarms = [each for cell in cells for each in cell.alarms]
+    delays = [delay for each in alarms for delay in (*each["delays"], *[np.inf] * each["misses"])]
+    return (
+        len(delays),
+        float(np.mean(np.isfinite(delays))) if delays else None,
+        float(np.median(delays)) if delays else None,
+        _mean([each["false_per_1000"] for each in alarms]) if alarms else None,
+    )
+
+
+def _by_family(
+    agents: Sequence[str], scenarios: Sequence[str], cells: Mapping[Pair, Cell]
+) -> Iterator[FamilyAlarms]:
+    families: dict[tuple[str, str], list[str]] = {}
+    for name in scenarios:
+        problem, moved, *_ = name.split("/")
+        families.setdefault((problem, moved.partition("-")[0]), []).append(name)
+    for agent in agents:
+        for family, names in families.items():
+            changes, found, delay, false_alarms = _alarms([cells[agent, name] for name in names])
+            if false_alarms is not None:
+                yield FamilyAlarms(agent, *family, changes, found, delay, false_alarms)
 
 
 def _mean(numbers: Sequence[float]) -> float:
