@@ -331,7 +331,7 @@ AGENTS = (
         "the lightest memory decides",
         "mixture_index",
         MIXED,
-        around(MixtureOfMemories, "_chosen", lightest),
+        around(MixtureOfMemories, "chosen", lightest),
     ),
     Sabotage(
         "an index that is not mixed",
