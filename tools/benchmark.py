@@ -21,14 +21,16 @@ from driftwise.analysis.table import Table, markdown_text, numbers, words
 from driftwise.scenarios.contestants import FIELDS
 
 DATA = Path(__file__).parent.parent / "docs" / "benchmark.json"
-RESTING = ("abrupt_rare", "abrupt_frequent", "one_arm")
-GROUPS = {
+MOVES = {
     "no drift": ("none",),
-    "jumps": RESTING,
+    "jumps": ("abrupt_rare", "abrupt_frequent", "one_arm"),
     "glides": ("gradual", "periodic", "random_walk", "rotating"),
 }
+CONDITIONS = {"at once": ("at_once",)} | {
+    name: (name,) for name in ("delayed", "lost", "poisoned", "cold", "warm", "restarted")
+}
 KEPT = ("rank", "rank_low", "rank_high", "share", "lag", "found", "delay", "false_alarms")
-COLUMNS = ("rank", "from", "to", "share", *GROUPS, "lag")
+COLUMNS = ("rank", "from", "to", "share", *MOVES, "lag")
 ROW, WIDTH, NAMES, BLUE, GREY = 15, 380, 150, "#3d85c6", "#828282"  # colours for light pages and dark ones
 
 
@@ -53,12 +55,12 @@ def _data() -> dict[str, dict[str, Any]]:
 
 
 def _row(bench: dict[str, Any], scores: dict[str, Any]) -> dict[str, float | None]:
-    """Scores of an agent, and its mean ratio to the best fixed memory in each group of moves."""
-    ratio = bench["ratio"][scores["agent"]]
-    moves = [name.split("/")[1].partition("-")[0] for name in bench["scenarios"]]
+    """Scores of an agent, and its mean ratio to the best fixed memory in each group of scenarios."""
+    logs = np.log(bench["ratio"][scores["agent"]])
+    traits = [{each.partition("-")[0] for each in name.split("/")} for name in bench["scenarios"]]
     means = {
-        group: np.exp(np.mean([np.log(own) for own, move in zip(ratio, moves, strict=True) if move in those]))
-        for group, those in GROUPS.items()
+        group: np.exp(logs[[not trait.isdisjoint(those) for trait in traits]].mean())
+        for group, those in (MOVES | CONDITIONS).items()
     }
     row = {**{name: scores[name] for name in KEPT}, **means}
     return {name: None if value is None else float(f"{value:.3g}") for name, value in row.items()}
@@ -67,16 +69,23 @@ def _row(bench: dict[str, Any], scores: dict[str, Any]) -> dict[str, float | Non
 def benchmark_parts() -> dict[str, str]:
     """The tables of the page, by their names."""
     data = _data()
-    parts = {f"table of {kind}": markdown_text(_table(kind, rows)) for kind, rows in data.items()}
-    return parts | {f"alarms of {kind}": markdown_text(_alarms(rows)) for kind, rows in data.items()}
+    tables = {"table": _table, "conditions": _conditions, "alarms": _alarms}
+    return {
+        f"{name} of {kind}": markdown_text(make(kind, rows))
+        for name, make in tables.items()
+        for kind, rows in data.items()
+    }
+
+
+def _ranked(rows: dict[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(rows.items(), key=lambda item: item[1]["rank"])
 
 
 def _table(kind: str, rows: dict[str, Any]) -> Table:
-    ranked = sorted(rows.items(), key=lambda item: item[1]["rank"])
     names = {"from": "rank_low", "to": "rank_high"}
     cells = [
         (agent, _role(kind, agent), *(_cell(row[names.get(name, name)], "–") for name in COLUMNS))
-        for agent, row in ranked
+        for agent, row in _ranked(rows)
     ]
     return Table.of(kind, words("agent", "not judged") + numbers(*COLUMNS), cells)
 
@@ -86,7 +95,12 @@ def _role(kind: str, agent: str) -> str:
     return "yardstick" if agent in field.yardsticks else "" if field.judges(agent) else "baseline"
 
 
-def _alarms(rows: dict[str, Any]) -> Table:
+def _conditions(kind: str, rows: dict[str, Any]) -> Table:
+    cells = [(agent, *(_cell(row[name]) for name in CONDITIONS)) for agent, row in _ranked(rows)]
+    return Table.of("conditions", words("agent") + numbers(*CONDITIONS), cells)
+
+
+def _alarms(kind: str, rows: dict[str, Any]) -> Table:
     cells = [
         (agent, _cell(row["found"]), _cell(row["delay"]), _cell(row["false_alarms"]))
         for agent, row in rows.items()
@@ -114,7 +128,7 @@ def figure() -> str:
 
 
 def _panel(kind: str, rows: dict[str, Any], left: int) -> str:
-    ranked = sorted(rows.items(), key=lambda item: item[1]["rank"])
+    ranked = _ranked(rows)
     scale = (WIDTH - NAMES - 20) / len(rows)
     title = {"bandits": "bandits: mean rank", "mdps": "MDPs: mean rank"}[kind]
     parts = [f'<text x="{left + NAMES}" y="{ROW}" fill="{GREY}" font-weight="bold">{title}</text>\n']
