@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.reference.glm import Family, ball_projection
+
 
 def means_alarm(plays: Sequence[float], *, noise_scale: float, delta: float, splits: int) -> bool:
     """Whether the forced plays of an arm are an alarm: any of the newest splits, by a union bound."""
@@ -89,3 +91,36 @@ class Ellipsoids:
         before, width_before = self._ball(self.past[:start], h, k, self.orders[-1])
         since, width_since = self._ball(self.past[start:], h, k, order)
         return any(abs(a @ (before - since)) > width_before(a) + width_since(a) for a in rows)
+
+
+class LinkSets(Ellipsoids):
+    """The same with the sets of GLB-OMD: every mirror descent is made anew, step by step."""
+
+    family: Family
+
+    def _descent(self, samples: Sequence[Seen]) -> tuple[np.ndarray, np.ndarray]:
+        """`H` and `θ` after these rounds."""
+        mean, slope, _, concordance = self.family
+        zeta, dim = 1 + concordance * self.norm_bound, self.past[0].features.shape[1]
+        h, theta = self.ridge * np.eye(dim), np.zeros(dim)
+        for (x,), ((reward,),) in samples:
+            z = x @ theta
+            metric = h + zeta * slope(z) * np.outer(x, x)
+            moved = theta - zeta * np.linalg.inv(metric) @ x * (mean(z) - reward)
+            theta = ball_projection(metric, moved, self.norm_bound)
+            h = h + slope(x @ theta) * np.outer(x, x)
+        return h, theta
+
+    def gram(self, samples: Sequence[Seen], h: int) -> np.ndarray:
+        return self._descent(samples)[0]
+
+    def _ball(
+        self, samples: Sequence[Seen], h: int, k: int, order: int
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], float]]:
+        gram, theta = self._descent(samples)
+        zeta = 1 + self.family.concordance * self.norm_bound
+        information = math.log(np.linalg.det(gram) / self.ridge ** len(theta))
+        failure = math.log(math.pi**2 * order**2 / (6 * self.delta))
+        squared = self.ridge * self.norm_bound**2 + 2 * zeta * failure + (6 * zeta**2 + zeta) * information
+        inverse = np.linalg.inv(gram)
+        return theta, lambda a: math.sqrt(squared * (a @ inverse @ a))

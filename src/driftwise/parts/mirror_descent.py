@@ -2,6 +2,8 @@ r"""Online mirror descent for generalised linear models: one pass over the data,
 
 from __future__ import annotations
 
+import numpy as np
+
 from driftwise.base.agent import Forecaster
 from driftwise.base.arrays import namespace, repeat_while, spd_inverse
 from driftwise.base.part import member, number, part
@@ -90,24 +92,12 @@ class MirrorDescent(Forecaster):
         if episode.counts is not None:
             dispersion, nothing = dispersion / episode.counts, nothing._replace(count=episode.counts)
         decayed = self.forgetting.update(state, nothing)  # A and ηHθ
-        xp, inverse = namespace(x), spd_inverse(decayed.gram)
-        centre = matvec(inverse, decayed.cross[..., 0])  # c
-        along = matvec(inverse, x)  # A⁻¹x
-        z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
-        outer = x[..., :, None] * x[..., None, :]
-
-        curvature = self.step_size * self.link.slope(z) / dispersion
-        pull = self.step_size * (self.link.mean(z) - reward) / dispersion
-        moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
-        metric = decayed.gram + curvature[..., None, None] * outer
-        theta = in_ball(metric, moved, self.norm_bound)
-
-        slope = self.link.slope(xp.sum(x * theta, axis=-1)) / dispersion
-        gram = decayed.gram + slope[..., None, None] * outer
+        numbers = self.step_size, self.norm_bound, dispersion
+        gram, theta, grown = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
         return decayed._replace(
             gram=gram,
             cross=matvec(gram, theta)[..., None],
-            memory=self.rate * state.memory + xp.log1p(slope * width),
+            memory=self.rate * state.memory + namespace(x).log1p(grown),
         )
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
@@ -129,8 +119,42 @@ class MirrorDescent(Forecaster):
         return state
 
 
+def mirror_step(
+    link: Link,
+    gram: Array,
+    cross: Array,
+    x: Array,
+    reward: Array,
+    step_size: Numeric,
+    norm_bound: Numeric,
+    dispersion: Numeric,
+) -> tuple[Array, Array, Array]:
+    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$, over leading axes."""
+    xp, inverse = namespace(x), spd_inverse(gram)
+    centre = matvec(inverse, cross[..., 0])  # c
+    along = matvec(inverse, x)  # A⁻¹x
+    z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
+    outer = x[..., :, None] * x[..., None, :]
+
+    curvature = step_size * link.slope(z) / dispersion
+    pull = step_size * (link.mean(z) - reward) / dispersion
+    moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
+    theta = in_ball(gram + curvature[..., None, None] * outer, moved, norm_bound)
+
+    slope = link.slope(xp.sum(x * theta, axis=-1)) / dispersion
+    return gram + slope[..., None, None] * outer, theta, slope * width
+
+
+def least_ridge(link: Link, dim: int, norm_bound: Numeric) -> np.ndarray:
+    r"""$\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$ with $g = 1$, which theory asks for; 1 where $R = 0$."""
+    bound, curved = np.asarray(norm_bound, dtype=float), link.self_concordance
+    step_size = 1 + curved * bound
+    steep = 6 * curved * bound * link.slopes(bound)[1]
+    return step_size * np.maximum(14 * dim * curved**2, steep) if curved else np.ones_like(bound)
+
+
 def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:
-    """The `v` with `‖v‖ ≤ bound` nearest to points `[1, d]` in the norm of metrics `[1, d, d]`.
+    """The `v` with `‖v‖ ≤ bound` nearest to points `[..., d]` in the norm of metrics `[..., d, d]`.
 
     Points of the ball stay. For others `v = Q(e q/(e + ρ))` with `M = Q diag(e) Qᵀ`, `q = Qᵀu` and the
     multiplier `ρ > 0` at which `‖v‖ = bound`. Since `1/‖v‖` is concave in ρ, Newton's steps from 0 never go

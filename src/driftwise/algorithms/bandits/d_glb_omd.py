@@ -14,7 +14,7 @@ from driftwise.parts.exploration import Ucb
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.glm_radii import MirrorDescentRadius
 from driftwise.parts.links import LinkName, link_of
-from driftwise.parts.mirror_descent import MirrorDescent
+from driftwise.parts.mirror_descent import MirrorDescent, least_ridge
 from driftwise.theory.bandit_tuning import weight_ucb_rate
 
 
@@ -93,8 +93,7 @@ def d_glb_omd(
     if link == "identity":
         dispersion = np.asarray(require_numeric("noise_scale", noise_scale, above=0), dtype=float) ** 2
     if ridge is None:
-        curved = mean.self_concordance * 6 * step_size * bound * mean.slopes(bound)[1]
-        ridge = np.maximum(mean.self_concordance * 14 * spec.dim * step_size, curved) if curved.any() else 1.0
+        ridge = least_ridge(mean, spec.dim, bound)
     if radius is None:
         shares = 0 if num_episodes is None else num_episodes
         radius = MirrorDescentRadius(norm_bound, step_size, delta, shares, radius_scale)

@@ -15,8 +15,11 @@ from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import fold, uniform
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
-from driftwise.parts.change_tests import ChangeTest, EllipsoidTest, MeansTest
+from driftwise.parts.change_tests import ChangeTest, MeansTest
 from driftwise.parts.exploration import greedy_policy
+from driftwise.parts.links import LinkName, link_of
+from driftwise.parts.mirror_descent import least_ridge
+from driftwise.parts.window_tests import EllipsoidTest, LinkTest
 
 FORCE = 2  # where it is drawn whether an episode is forced, below the key of its plan
 
@@ -169,11 +172,12 @@ def detect_and_restart(
     forcing: Numeric | None = None,
     keep: Literal["nothing", "window"] = "nothing",
     num_functions: int = 4,
+    link: LinkName = "identity",
 ) -> DetectAndRestart:
     r"""An agent that begins anew when what it sees now and what it saw before cannot have one parameter.
 
     Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
-    `driftwise.parts.change_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
+    `driftwise.parts.window_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
     probability $1-\delta$, whatever the base plays. An episode goes to pairs of which least is known with
     probability $\alpha\sqrt k$ after $k-1$ alarms, so that changes are found where the base does not look.
 
@@ -186,14 +190,18 @@ def detect_and_restart(
       base: any agent, of a bandit or an MDP; it should be made for problems that do not change.
       num_episodes: $K$; windows are up to $K$ long.
       noise_scale: $\sigma$ of rewards; 1/2 for rewards in [0, 1]. What is learnt of next states has 1/2, too.
-      norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, and $\sqrt d$ for an MDP.
+      norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, 5 behind a link, and $\sqrt d$ for an MDP.
       delta: $\delta$, the chance of a false alarm in the whole run.
-      ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$.
+      ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$, or
+        behind a link what theory asks for.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
       keep: `"window"` begins anew with what was learnt in the shortest window in which the change shows: less
         is lost, and what is kept of before the change, if the window began then, is never thrown away. It
         takes a copy of the base for each length of window.
       num_functions: of next states that an MDP's transitions are tested by.
+      link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
+        Then the confidence sets are those of GLB-OMD, see `driftwise.parts.window_tests.LinkTest`: the
+        promise holds behind the link, and changes are found late.
 
     The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
@@ -204,7 +212,14 @@ def detect_and_restart(
 
     When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
     """
-    spec = base.spec
+    spec, levels = base.spec, require_count("num_episodes", num_episodes).bit_length()
+    share = _forcing(spec.dim, num_episodes, forcing)
+    if link != "identity":
+        require_bandit(spec)
+        mean, bound = link_of(link), 5.0 if norm_bound is None else norm_bound
+        least = least_ridge(mean, spec.dim, require_numeric("norm_bound", bound, above=0))
+        test = LinkTest(levels, mean, bound, delta, least if ridge is None else ridge)
+        return DetectAndRestart(base, test, share, keep)
     if norm_bound is None:
         norm_bound = 1.0 if spec.horizon == 1 else math.sqrt(spec.dim)
     if ridge is None:
@@ -213,9 +228,8 @@ def detect_and_restart(
             for each in (("noise_scale", noise_scale), ("norm_bound", norm_bound))
         )
         ridge = (noise / bound) ** 2
-    levels = require_count("num_episodes", num_episodes).bit_length()
     test = EllipsoidTest(levels, noise_scale, norm_bound, delta, ridge, num_functions)
-    return DetectAndRestart(base, test, _forcing(spec.dim, num_episodes, forcing), keep)
+    return DetectAndRestart(base, test, share, keep)
 
 
 @register(
