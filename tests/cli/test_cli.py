@@ -19,6 +19,7 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.catalogue import KINDS
 from driftwise.analysis.formulas import readable
 from driftwise.base.part import from_config
+from driftwise.base.validation import ArgumentError
 from driftwise.cli.stopping import STOPPING
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS
@@ -195,18 +196,19 @@ def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
 
 
 def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
     seen: list[str | None] = []
 
-    def find_devices(name: str | None) -> None:
+    def find_devices(device: str | None) -> None:
         seen.append(os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE"))
-        raise ValueError("enough")
+        raise ArgumentError("device", "be another", device)
 
     monkeypatch.setattr(devices, "find_devices", find_devices)
-    assert main([*SMALL, "--out", str(tmp_path), "--workers", "2"]) == 2
+    assert main([*SMALL, "--out", str(tmp_path), "--workers", "2", "--device", "gpu"]) == 2
     assert seen == ["false"]
+    assert capsys.readouterr().err == "driftwise: error: --device must be another, got 'gpu'\n"
 
 
 @pytest.mark.usefixtures("pretending")

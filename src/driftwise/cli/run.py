@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, blaming_out, check, counted, print_table
+from driftwise.cli.app import InputError, app, blaming_out, check, check_options, counted, print_table
 from driftwise.cli.options import (
     Address,
     Engines,
@@ -113,7 +113,7 @@ def _engine(name: str, workers: int | None, address: str | None, device: str | N
     if name == "ray":
         return check(RayCluster, address)  # its nodes have the device, and perhaps not this machine
     chosen = Processes(workers) if workers is not None and workers > 1 else None
-    check(find_devices, device)  # after what an engine sets for it
+    check_options(find_devices, device=device)  # after what an engine sets for it
     return chosen
 
 

@@ -43,20 +43,20 @@ def use_cpus(count: int) -> None:
             jax.config.update("jax_num_cpu_devices", count)
 
 
-def find_devices(name: str | None) -> tuple[Any, ...]:
+def find_devices(device: str | None) -> tuple[Any, ...]:
     """All devices of a kind; without a name, of the kind that JAX would take.
 
     JAX has one CPU device by itself, and is given one for each core.
     """
     require_own_devices()
     use_cpus(num_cores())
-    chosen = name or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
+    chosen = device or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(chosen, jax.Device):
         return (chosen,)
     try:
         return tuple(jax.local_devices(backend=chosen))
     except RuntimeError:
-        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
+        seen = ", ".join(sorted({each.platform for each in jax.devices()}))
         raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
