@@ -114,7 +114,7 @@ def test_a_part_is_known_by_its_name():
             r"type .*'ExponentialWeight'.*mean 'ExponentialWeights'\?",
         ),
         ({"rate": 0.9}, "type must name a part, got None"),
-        ({"type": "ExponentialWeights", "rat": 0.9}, r"rat is no key of ExponentialWeights, .*mean 'rate'\?"),
+        ({"type": "ExponentialWeights", "rat": 0.9}, r"rat is no key .*mean 'rate'\?"),
         ({"type": "ExponentialWeights"}, "rate is missing: ExponentialWeights needs it"),
         ({"type": "ExponentialWeights", "rate": 2}, r"rate must be a number in \(0, 1\], got 2"),
         ({"type": "Ucb", "radius": 1, "norm": "singel"}, r"norm .*'singel'.*mean 'single'\?"),

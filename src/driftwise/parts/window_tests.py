@@ -156,7 +156,7 @@ class WindowTest(ChangeTest):
 
 @part
 class EllipsoidTest(WindowTest):
-    r"""The test of windows by ridge regressions, for means that are linear in the features:
+    r"""The test of windows by the ellipsoids of ridge regressions, for means that are linear in the features.
 
     $$\beta = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta_i} + \log\tfrac{\det V}{\lambda^d}}.$$
 
@@ -202,7 +202,7 @@ class EllipsoidTest(WindowTest):
 
 @part
 class LinkTest(WindowTest):
-    r"""The test of windows by mirror descents through a link, for clicks and counts of a bandit:
+    r"""The test of windows by mirror descents through a link, for clicks and counts of a bandit.
 
     $$\beta^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta_i} + (6\zeta^2+\zeta)\log\tfrac{\det V}{\lambda^d},
       \qquad \zeta = 1 + RS,$$
