@@ -49,7 +49,7 @@ def clock_lin_ucb(
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`.
       ridge: $\lambda > 0$.
 
-    When to use: rewards come at uneven times, and what you know is how many hours a reward stays of use.
+    When to use: rewards come at uneven times, and you know how many hours a reward stays useful.
 
     When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
 

@@ -50,9 +50,9 @@ def d_lin_ucb(
       ridge: $\lambda > 0$.
       norm: `"sandwich"` as above; `"single"` is the norm of WeightUCB.
 
-    When to use: the parameter drifts, and you can say roughly for how many rounds a reward stays of use.
+    When to use: the parameter drifts, and you know roughly how many rounds a reward stays useful.
 
-    When not: you cannot say that; `adaptive_lin_ucb` weighs memories by itself.
+    When not: you do not know that; `adaptive_lin_ucb` weighs memories by itself.
 
     Reference: Russac, Vernade & Cappé, "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS
     2019, Algorithm 1 and Theorem 1. The bound is that of the corrected analysis (Touati & Vincent 2020).

@@ -64,9 +64,9 @@ def opt_wlsvi(
         $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller and needs one matrix less.
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.
 
-    When to use: the MDP drifts, and you can say roughly for how many episodes one stays of use.
+    When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
 
-    When not: you cannot say that; `adaptive_opt_wlsvi` weighs memories by itself.
+    When not: you do not know that; `adaptive_opt_wlsvi` weighs memories by itself.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Algorithm 1 and Equations (6) and (7).
