@@ -68,6 +68,7 @@ VALUES: dict[str, Any] = {  # of parameters that have no default
     "temperature": 0.1,
     "upper": 1.0,
     "weights": [0.0, 0.5, 1.0],
+    "widening": 0.2,
 }
 SETS = {"FixedArms": [[1.0, 0.0], [0.0, 1.0]], "ContextArms": [[[1.0, 0.0], [0.0, 1.0]]]}
 BASE = {"algorithm": "lsvi_ucb", "radius": 0.4}
