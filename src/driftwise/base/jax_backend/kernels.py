@@ -1,6 +1,6 @@
 """Kernels for NVIDIA's GPUs, in Pallas: a thread keeps one small matrix in its registers.
 
-Loops turn over the dimensions and the matrix rotates: unrolled, they would take long to compile.
+Loops turn over the dimensions, and a matrix that changes rotates: unrolled, they would take long to compile.
 """
 
 from __future__ import annotations
@@ -102,35 +102,20 @@ def _invert(matrix: Any, inverse: Any) -> None:
 
 
 def _multiply(outer: Any, inner: Any, product: Any) -> None:
-    """Rows i and i + 1 of `MNM` are `(M_i N) M`; M rotates, so that they are the first when they are needed.
-
-    Two at a time halve the reads of N. With an odd dimension the first row is written twice.
-    """
+    """Row i of `MNM` is `(M_i N) M`. All of M and N is kept; what depends on i is read once more."""
     dim = len(outer)
-    places = _places(dim)
+    m, n = _kept(outer), _kept(inner)
 
-    def turn(half: Array, entries: Entries) -> Entries:
-        kept = dict(zip(places, entries, strict=True))
-        kept |= {(k, j): entry for (j, k), entry in kept.items()}
-        at = [jax.lax.rem(2 * half + j, dim) for j in range(dim)]
+    def write(i: Array, _: None) -> None:
+        row = [outer[i, k, :] for k in range(dim)]
+        half = [sum(row[k] * n[k, j] for k in range(dim)) for j in range(dim)]
+        for j in range(dim):
+            product[i, j, :] = sum(half[k] * m[k, j] for k in range(dim))
 
-        def add(k: Array, carry: tuple[tuple[Entries, Entries], ...]) -> tuple[tuple[Entries, Entries], ...]:
-            where = jax.lax.rem(2 * half + k, dim)
-            column = [inner[at[j], where, :] for j in range(dim)]
-            return tuple(
-                (
-                    tuple(each + row[0] * read for each, read in zip(sums, column, strict=True)),
-                    row[1:] + row[:1],
-                )
-                for sums, row in carry
-            )
+    jax.lax.fori_loop(0, dim, write, None)
 
-        nothing = (jnp.zeros_like(kept[0, 0]),) * dim
-        rows = [i % dim for i in range(2)]
-        start = tuple((nothing, tuple(kept[i, j] for j in range(dim))) for i in rows)
-        for i, (sums, _) in zip(rows, jax.lax.fori_loop(0, dim, add, start), strict=True):
-            for j in range(dim):
-                product[at[i], at[j], :] = sum(sums[k] * kept[k, j] for k in range(dim))
-        return tuple(kept[(j + 2) % dim, (k + 2) % dim] for j, k in places)
 
-    jax.lax.fori_loop(0, -(-dim // 2), turn, tuple(outer[i, j, :] for i, j in places))
+def _kept(matrix: Any) -> dict[tuple[int, int], Array]:
+    """The entries of a symmetric matrix, of which the upper triangle is read."""
+    upper = {(i, j): matrix[i, j, :] for i, j in _places(len(matrix))}
+    return upper | {(j, i): entry for (i, j), entry in upper.items()}
