@@ -62,7 +62,7 @@ class Agent(ABC):
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         """The action in step `h`, drawn from the plan's policy with a number that is uniform in [0, 1)."""
-        probabilities = plan.policy[h, state]
+        probabilities = plan.policy[h][state]
         return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
 
     def chances(self, plan: Plan, key: Key) -> Array:

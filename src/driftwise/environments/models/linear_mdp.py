@@ -77,7 +77,7 @@ class LinearMdpWorld(NamedTuple):
 
     def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
-        horizon = self.theta.shape[1]
+        horizon, num_actions = self.theta.shape[1], features.shape[1]
         for_environment, for_plan, for_actions = random.keys_of(run_key, t)
         model = self.model(inputs.mixture)
         cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
@@ -88,19 +88,26 @@ class LinearMdpWorld(NamedTuple):
         choices = random.uniform(for_actions, horizon, dtype)
         start = random.choose(self.cumulative_initial, luck[0])
 
+        def of_pairs(states: Array, actions: Array) -> Array:
+            return self.table.values[states * num_actions + actions]
+
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
             h, cumulative, for_next, for_action = x
             action = agent.act(plan, h, s, for_action)
-            successor = random.choose(xp.sum(features[s, action][:, None] * cumulative, axis=0), for_next)
+            chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
+            successor = random.choose(chances, for_next)
             return successor, (s, action, successor)
 
-        xs = (xp.arange(horizon), cumulative_mu, luck[1::2], choices)
+        steps = xp.asarray(
+            np.arange(horizon)
+        )  # NumPy's: a compiler that knows them reads the plan of one step
+        xs = (steps, cumulative_mu, luck[1::2], choices)
         _, (states, actions, successors) = scan(step, start, xs)
-        visited = features[states, actions]
+        visited = of_pairs(states, actions)
         means = xp.sum(visited * model.theta, axis=-1)
         rewards = self.reward(means, luck[2::2])
         episode = Episode(states, actions, visited, rewards, successors)
-        value = planning.policy_values(features, model, plan.policy)[0, start]
+        value = planning.policy_values(features, model, plan.policy)[0][start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
         learnt = Carry(agent.update(carry.state, table, plan, episode))
         return Played(carry.state, table, plan, episode, record, learnt)
