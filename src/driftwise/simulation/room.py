@@ -106,7 +106,7 @@ def running(task: Task, shapes: Footprint) -> int:
 
 def compiled(task: Task, split: Split) -> int | None:
     """The same, as the compiler says; None if it does not."""
-    with own_settings(split.devices[0]):
+    with own_settings(split.devices[0], task.precision):
         found = program_of(task, split).compile().memory_analysis()
     if found is None:
         return None

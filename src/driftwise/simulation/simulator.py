@@ -209,7 +209,7 @@ class Simulation:
                 inputs = chunk_inputs(self._world, path)
             with own_settings(self._device), telling_of_memory(task):
                 self._inputs = jax.device_put(inputs, self._split.place())
-        with own_settings(self._device), telling_of_memory(task):
+        with own_settings(self._device, task.precision), telling_of_memory(task):
             bounds = begin, first, first + count, task.record_every
             shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
             given = shared, self._state, self._keys
