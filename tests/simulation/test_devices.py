@@ -101,6 +101,20 @@ def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch: pytest.Mo
     assert told == []
 
 
+def test_a_device_is_woken_once_and_one_that_has_no_memory_says_nothing(monkeypatch):
+    woken = []
+
+    def put(_: np.ndarray, device: Device) -> None:
+        woken.append(device)
+        raise RuntimeError("RESOURCE_EXHAUSTED")
+
+    monkeypatch.setattr(devices.jax, "device_put", put)
+    device = Device("gpu", 7)
+    for _ in range(2):
+        devices.wake(device).join()
+    assert woken == [device]
+
+
 PROGRAM = """
 import hashlib, sys
 import jax

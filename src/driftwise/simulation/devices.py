@@ -6,7 +6,9 @@ Runs are played in blocks. Each device has some of the blocks, and plays one aft
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -66,6 +68,19 @@ def host_of(device: Any) -> Any:
         return device if device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
     except RuntimeError:  # JAX was told of accelerators alone
         return device
+
+
+@functools.cache
+def wake(device: Any) -> threading.Thread:
+    """Let an accelerator set its memory aside, which takes seconds, while there is other work; once."""
+
+    def put() -> None:
+        with contextlib.suppress(RuntimeError):  # who puts something there next will be told
+            jax.device_put(np.zeros(()), device)
+
+    waking = threading.Thread(target=put)
+    waking.start()
+    return waking
 
 
 class Split(NamedTuple):

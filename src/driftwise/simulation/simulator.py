@@ -26,7 +26,7 @@ from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
 from driftwise.simulation.chunks import Chunks, OnChunk
 from driftwise.simulation.compilation import keep_compiled
-from driftwise.simulation.devices import collect, find_devices, host_of
+from driftwise.simulation.devices import collect, find_devices, host_of, wake
 from driftwise.simulation.program import (
     Shared,
     chunk_inputs,
@@ -35,6 +35,7 @@ from driftwise.simulation.program import (
     of_all_runs,
     own_settings,
     play_chunk,
+    program_of,
     rows_of,
     run_keys,
     split_of,
@@ -178,11 +179,15 @@ class Simulation:
             return
         keep_compiled()
         task = self.task
+        asleep = self._device is not self._host and wake(self._device).is_alive()
         self._split = split_of(task)
         with own_settings(self._host), telling_of_memory(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
             states = init_states(self._lowered, self._world, self._grid_size)
+        if asleep:
+            with own_settings(self._device, task.precision):
+                program_of(task, self._split)  # which JAX keeps until the first chunk is played
         with own_settings(self._device), telling_of_memory(task):
             self._everywhere, states = jax.device_put((self._world, states), self._split.place())
             self._keys = jax.device_put(keys, self._split.place(0))
