@@ -12,7 +12,7 @@ from driftwise.base.parameters import kinds, parameters
 MEMORIES = ("length", "period")  # windows and restarts, in episodes
 NOTE = (
     "η: rate of forgetting; memory: how many episodes count, 1/(1 − η), a window or a period; β: radius; "
-    "c: scale of what an agent without a fixed radius explores by; Δ: the variation that it was told."
+    "c: scale of exploration where the radius is not fixed; Δ: the variation given to the agent."
 )
 
 
