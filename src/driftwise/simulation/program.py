@@ -39,9 +39,8 @@ _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each o
 # on JAX does not have them, and it refuses options that it does not know.
 _OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
 
-_THREE_PRODUCTS = (
-    "TF32_TF32_F32_X3"  # of parts of float32: on GPUs as precise as one of the whole, and faster
-)
+# Of parts of float32 numbers, on GPUs: nearly as precise as one product of the whole numbers, and faster.
+_THREE_PRODUCTS = "TF32_TF32_F32_X3"
 
 
 @contextlib.contextmanager
