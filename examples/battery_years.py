@@ -123,7 +123,7 @@ def against(cents: np.ndarray, baseline: np.ndarray) -> tuple[float, float]:
 def german_days() -> Days:
     """The German year, in the form of the Dutch ones."""
     prices = german_prices()
-    return Days(np.datetime64("2022-01-01") + np.arange(len(prices)), prices)
+    return Days(np.datetime64("2022-01-01") + np.arange(len(prices)).astype("timedelta64[D]"), prices)
 
 
 def tables(dutch: Days, found: Study, german: Study) -> list[Table]:

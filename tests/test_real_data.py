@@ -29,8 +29,8 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 def row(hour: int, style: str = ISO, price: float | None = None) -> str:
     """An hour after the first; its price is its number unless given."""
-    utc = FIRST + hour
-    local = utc + (2 if utc < BACK else 1)
+    utc = FIRST + np.timedelta64(hour, "h")
+    local = utc + np.timedelta64(2 if utc < BACK else 1, "h")
     written = (each.astype("datetime64[s]").astype(object).strftime(style) for each in (utc, local))
     return f"Netherlands,{','.join(written)},{hour if price is None else price}\n"
 
@@ -77,8 +77,8 @@ def test_a_day_on_which_the_clock_goes_forward_is_whole(tmp_path: Path) -> None:
     start = np.datetime64("2023-03-25T23")
     rows = []
     for hour in range(23):
-        utc = start + hour
-        local = utc + (1 if utc < np.datetime64("2023-03-26T01") else 2)
+        utc = start + np.timedelta64(hour, "h")
+        local = utc + np.timedelta64(1 if utc < np.datetime64("2023-03-26T01") else 2, "h")
         written = (str(each.astype("datetime64[s]")).replace("T", " ") for each in (utc, local))
         rows.append(f"Netherlands,{','.join(written)},{hour}\n")
     hours, cleaning = dutch_prices.hours_of(prices_file(tmp_path, rows))
@@ -143,7 +143,7 @@ def test_the_dutch_file_has_the_faults_that_the_page_names() -> None:
 def some_days(num: int, seed: int = 0) -> dutch_prices.Days:
     shape = 8 + 4 * np.sin(np.arange(8))
     prices = shape + np.random.default_rng(seed).normal(size=(num, 8))
-    return dutch_prices.Days(np.datetime64("2021-12-20") + np.arange(num), prices)
+    return dutch_prices.Days(np.datetime64("2021-12-20") + np.arange(num).astype("timedelta64[D]"), prices)
 
 
 def test_forecasts_are_weighted_means_of_the_days_before() -> None:
@@ -190,7 +190,7 @@ def test_nobody_with_public_prices_beats_the_clairvoyant(
 
 def write_month(folder: Path, region: str, month: str, first: int, rates: np.ndarray) -> None:
     """Rates of five minutes, the first so many after 31 July 2020."""
-    times = np.datetime64("2020-07-31T00:00") + 5 * np.arange(first, first + len(rates))
+    times = np.datetime64("2020-07-31T00:00") + carbon.STEP * np.arange(first, first + len(rates))
     lines = (
         f"{str(time).replace('T', ' ')}:00+00:00,{rate},0.5\n"
         for time, rate in zip(times, rates, strict=True)
@@ -249,7 +249,7 @@ def test_rules_choose_by_the_past_alone(
         assert rules["clairvoyant"][step - carbon.DAY] == given[step].min()
     excess = carbon.Excess(np.zeros((11, 2, 48)), np.zeros((2, 48)))  # in the place of what compiles
     monkeypatch.setattr(carbon, "played", lambda *given: excess)
-    times = np.datetime64("2020-07-31T00:00") + 5 * np.arange(len(given))
+    times = np.datetime64("2020-07-31T00:00") + carbon.STEP * np.arange(len(given))
     monkeypatch.setattr(carbon, "rates", lambda: carbon.Rates(times, given, 0))
     carbon.main(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").read_bytes().startswith(b"<?xml")

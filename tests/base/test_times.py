@@ -69,7 +69,7 @@ def test_many_moments_are_an_array_of_either_kind():
 
 
 @pytest.mark.parametrize(
-    "moment", ["noon", 1.8e12, np.nan, -np.inf, True, [dict()], np.datetime64("NaT"), pd.NaT]
+    "moment", ["noon", 1.8e12, np.nan, -np.inf, True, [dict()], np.datetime64("NaT", "s"), pd.NaT]
 )
 def test_what_is_no_moment_gets_one_sentence(moment):
     """1.8e12 is today in milliseconds."""
