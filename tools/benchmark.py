@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from driftwise.analysis.bench.judging import distinct
 from driftwise.analysis.table import Cell as TableCell
 from driftwise.analysis.table import Table, markdown_text, numbers, words
 from driftwise.scenarios.contestants import FIELDS
@@ -27,7 +28,7 @@ MOVES = {
     "glides": ("gradual", "periodic", "random_walk", "rotating"),
 }
 CONDITIONS = {"at once": ("at_once",)} | {
-    name: (name,) for name in ("delayed", "lost", "poisoned", "cold", "warm", "restarted")
+    name: (name,) for name in ("delayed", "lost", "poisoned", "cold", "warm")
 }
 KEPT = ("rank", "rank_low", "rank_high", "share", "lag", "found", "delay", "false_alarms")
 COLUMNS = ("rank", "from", "to", "share", *MOVES, "lag")
@@ -56,8 +57,9 @@ def _data() -> dict[str, dict[str, Any]]:
 
 def _row(bench: dict[str, Any], scores: dict[str, Any]) -> dict[str, float | None]:
     """Scores of an agent, and its mean ratio to the best fixed memory in each group of scenarios."""
-    logs = np.log(bench["ratio"][scores["agent"]])
-    traits = [{each.partition("-")[0] for each in name.split("/")} for name in bench["scenarios"]]
+    own = distinct(bench["scenarios"])
+    logs = np.log(np.array(bench["ratio"][scores["agent"]])[own])
+    traits = [{each.partition("-")[0] for each in bench["scenarios"][place].split("/")} for place in own]
     means = {
         group: np.exp(logs[[not trait.isdisjoint(those) for trait in traits]].mean())
         for group, those in (MOVES | CONDITIONS).items()

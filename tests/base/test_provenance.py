@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import subprocess
@@ -62,6 +63,9 @@ def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
     for number in (1, 2):
         (tmp_path / f"foreign_{number}.py").write_text(f"def make():\n    return {number}\n")
         found.append(provenance.code_of(importlib.import_module(f"foreign_{number}").make))
+        assert found[-1] == provenance.code_of(
+            functools.partial(functools.partial(importlib.import_module(f"foreign_{number}").make), 1)
+        )
         monkeypatch.delitem(sys.modules, f"foreign_{number}")
     ours = provenance.code_of(make)
     assert provenance.code_of(provenance.host) == provenance.provenance()["sources"]["driftwise"]

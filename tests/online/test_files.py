@@ -52,7 +52,7 @@ def test_a_file_names_what_it_holds_and_can_be_saved_again(tmp_path):
     metadata = metadata_of(first)
     assert metadata == metadata_of(second)  # the checksum too
     described = json.loads(metadata["description"])
-    assert (metadata["product"], metadata["format"]) == ("driftwise.online", "3")
+    assert (metadata["product"], metadata["format"]) == ("driftwise.online", "4")
     assert (described["algorithm"], described["seed"]) == ("d_lin_ucb", 3)
     assert (described["max_pending"], described["expire_after"]) == (7, 9)
     assert described["agent"]["forgetting"] == {"type": "ExponentialWeights", "rate": 0.9}
@@ -98,7 +98,7 @@ DAMAGE = {
     "one byte changed": "checksum does not fit",
     "pickle": "truncated, damaged or no safetensors file",
     "foreign": "was not written by driftwise.online",
-    "format": "has format 1 of driftwise .*, and this version reads format 3",
+    "format": "has format 1 of driftwise .*, and this version reads format 4",
     "description": "checksum does not fit",
 }
 
@@ -116,7 +116,7 @@ def test_what_is_not_a_whole_file_of_ours_is_refused_in_one_sentence(how, tmp_pa
 def test_a_file_of_an_older_format_is_refused_in_one_sentence(tmp_path):
     metadata = {"product": "driftwise.online", "format": "1", "driftwise": "0.1.0", "description": "{}"}
     save_file({"state.0": np.eye(2)}, tmp_path / "old.safetensors", metadata)
-    sentence = r"^path must be .*: it has format 1 of driftwise 0.1.0, and this version reads format 3$"
+    sentence = r"^path must be .*: it has format 1 of driftwise 0.1.0, and this version reads format 4$"
     with pytest.raises(ValueError, match=sentence):
         load(tmp_path / "old.safetensors")
 

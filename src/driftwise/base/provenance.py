@@ -96,7 +96,9 @@ def _foreign_modules(value: Any) -> Iterator[tuple[str, Path]]:
 
 
 def code_of(function: Any) -> str:
-    """A number for driftwise, and for the module from elsewhere that defines a function, if one does."""
+    """The digest of driftwise, and that of the module from elsewhere that defines a function, if one does."""
+    while isinstance(function, functools.partial):
+        function = function.func
     own, module = _of_process()["sources"]["driftwise"], inspect.getmodule(function)
     path = Path((module and vars(module).get("__file__")) or "")
     return own if not path.is_file() or PACKAGE in path.parents else f"{own}-{_digest_of_file(path)}"

@@ -59,7 +59,7 @@ def _bench(
     Fixed memories are the yardstick. A command that was stopped goes on from there.
 
     A module of --import adds its own by driftwise.scenarios.register_policy. The exit code is 1 if a policy
-    fails a verdict. What the folder has is not played again, unless driftwise or that module has changed.
+    fails a verdict. What the folder has is not played again, unless driftwise or its module has changed.
     """
     from driftwise.analysis.bench.cells import FILE, play_cells
     from driftwise.analysis.bench.page import html_page, lead, tables

@@ -17,7 +17,7 @@ from driftwise.base.files import Mark, behind_links, mark, replace_seen, require
 from driftwise.base.validation import ArgumentError, article
 from driftwise.online.tensors import Tensors
 
-FORMAT = 3  # of the description and the names of tensors; a reader refuses all others
+FORMAT = 4  # of the description and the names of tensors; a reader refuses all others
 PRODUCT = "driftwise.online"
 LARGEST_HEADER = 100_000_000  # bytes that a safetensors file may have
 TYPES = ("BOOL", "U8", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tensors of agents
