@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -159,3 +160,12 @@ def test_the_number_of_devices_changes_no_byte_of_optimised_programs_and_none_ha
     one, four = run(1), run(4)
     assert (one.stderr.split()[-1], four.stderr.split()[-1]) == ("1", "3")  # 35 runs are three blocks
     assert one.stdout == four.stdout
+
+
+@pytest.mark.parametrize(
+    ("platform", "capability", "has"),
+    [("gpu", "9.0", True), ("gpu", "12.0", True), ("gpu", "7.0", False), ("gpu", "gfx90a", False)],
+)
+def test_parts_of_float32_are_multiplied_by_gpus_that_can(platform: str, capability: str, has: bool) -> None:
+    assert devices.has_tf32(SimpleNamespace(platform=platform, compute_capability=capability)) == has
+    assert not devices.has_tf32(jax.devices("cpu")[0])

@@ -70,6 +70,14 @@ def host_of(device: Any) -> Any:
         return device
 
 
+def has_tf32(device: Any) -> bool:
+    """Whether it is a GPU of NVIDIA's that multiplies parts of float32 numbers: Ampere, or a later one."""
+    try:
+        return device.platform == "gpu" and float(device.compute_capability) >= 8
+    except (AttributeError, ValueError):  # AMD's have names in the place of numbers
+        return False
+
+
 @functools.cache
 def wake(device: Any) -> threading.Thread:
     """Let an accelerator set its memory aside, which takes seconds, while there is other work; once."""

@@ -22,7 +22,7 @@ from driftwise.base.jax_backend.platforms import on_gpu
 from driftwise.base.part import numbers
 from driftwise.base.types import Array
 from driftwise.environments.environment import Record, World
-from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices
+from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices, has_tf32
 from driftwise.simulation.tasks import Precision, Task
 
 with needed_by("simulate", "simulate"):
@@ -46,14 +46,14 @@ _THREE_PRODUCTS = "TF32_TF32_F32_X3"
 @contextlib.contextmanager
 def own_settings(device: Any, precision: Precision = "float64") -> Iterator[None]:
     """Full precision, ordinary promotion, compilation and this device, whatever the program around sets."""
-    on_tensor_cores = device.platform == "gpu" and precision == "float32"
+    in_parts = precision == "float32" and has_tf32(device)
     with (
         _one_at_a_time,
         jax.disable_jit(False),
         jax.default_device(device),
         jax.enable_x64(True),
         # else float32 would be cut to TF32 on some accelerators
-        jax.default_matmul_precision(_THREE_PRODUCTS if on_tensor_cores else "highest"),
+        jax.default_matmul_precision(_THREE_PRODUCTS if in_parts else "highest"),
         jax.numpy_dtype_promotion("standard"),
         jax.numpy_rank_promotion("allow"),
     ):
