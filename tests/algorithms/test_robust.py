@@ -38,13 +38,15 @@ def test_alpha_and_the_width_for_corruption_are_those_of_theory():
     np.testing.assert_allclose(agent.exploration.radius.widening, (0.8 / 0.9, 1.6 / 0.9))  # pyright: ignore
 
 
-def test_noise_and_corruption_have_norms_of_their_own_unless_one_radius_is_given_for_both():
+def test_noise_and_corruption_have_norms_of_their_own_and_a_given_radius_is_for_noise():
     given: dict[str, Any] = dict(rate=0.81, corruption=8.0, alpha=0.1, norm="sandwich", **TOLD)
     agent = robust_weight_ucb(SPEC, radius_scale=0.5, **given)
     assert isinstance(agent.exploration, CautiousUcb)
     assert agent.exploration.radius == ConfidenceRadius(0.5, 2.0, scale=0.5)
     assert agent.exploration.widening == pytest.approx(0.5 * 0.8 / 0.9)
-    assert robust_weight_ucb(SPEC, radius=0.3, **given).exploration == Ucb(0.3, "sandwich")
+    assert robust_weight_ucb(SPEC, radius=0.3, **given).exploration == CautiousUcb(0.3, 0.1 * (8.0 / 0.9))
+    given["norm"] = "single"
+    assert robust_weight_ucb(SPEC, radius=0.3, **given).exploration == Ucb(0.3, "single")
 
 
 def test_unknown_corruption_is_taken_to_be_the_root_of_the_rounds_it_is_remembered_for():

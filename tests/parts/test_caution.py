@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.types import Sample
+from driftwise.base.types import Sample, Spec
 from driftwise.parts.caution import Caution
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.parts.exploration import CautiousUcb, EpsilonGreedy, RandomisedUcb, Thompson, Ucb
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.regression import empty_moments
 
 DIM = 3
@@ -69,3 +74,13 @@ def test_samples_in_known_directions_have_all_their_weight():
     weights = [Caution(0.2).shares(gram, x[None])[0] for x in features]
     np.testing.assert_allclose(weights, [0.4, 1.0, 0.2], rtol=1e-12)
     assert Caution(0.2).shares(gram, np.zeros((1, 3))) == 1
+
+
+def test_caution_refuses_what_would_not_cover_corruption_in_the_norm_that_bounds_it():
+    spec, caution = Spec.bandit(dim=3, num_arms=2), Caution(1.0)
+    for exploration in (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0)):
+        expected = "be a CautiousUcb, or make no use of Λ̃ (norm='single'), where there is caution"
+        with pytest.raises(ValueError, match=f"^exploration must {re.escape(expected)}, got "):
+            LeastSquares(spec, NoForgetting(), exploration, caution=caution)
+    for exploration in (Ucb(1.0, "single"), CautiousUcb(1.0, widening=0.5), EpsilonGreedy(0.1)):
+        assert LeastSquares(spec, NoForgetting(), exploration, caution=caution).caution == caution

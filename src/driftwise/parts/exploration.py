@@ -22,6 +22,7 @@ class Exploration(ABC):
     """The step from the estimate φᵀw to an index, and from the index to a policy."""
 
     uses_gram_sq: bool = False  # whether `perturb` looks at `gram_sq`, so that it has to be kept
+    covers_corruption: bool = False  # whether it covers corruption in the norm of Λ⁻¹, besides `gram_sq`
     optimistic: bool = True  # whether `perturb` or `doubt` raises what is little known
 
     @abstractmethod
@@ -77,7 +78,7 @@ class CautiousUcb(Exploration):
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     widening: Numeric = number(at_least=0)
 
-    uses_gram_sq = True
+    uses_gram_sq = covers_corruption = True
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
         noise, corruption = (width(inverse, moments, features, norm) for norm in ("sandwich", "single"))

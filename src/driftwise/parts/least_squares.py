@@ -46,7 +46,8 @@ class LeastSquares(Forecaster):
     `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
     by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
     on h. `noise` learns the noise's scale, and exploration is in units of it. `caution` gives samples of
-    little-known directions less weight, in `Λ̃` the square of it.
+    little-known directions less weight, in `Λ̃` the square of it. What corruption did is bounded in the norm
+    of `Λ⁻¹` alone: exploration is then of single norms, or `CautiousUcb`.
     """
 
     spec: Spec = member(Spec)
@@ -63,6 +64,10 @@ class LeastSquares(Forecaster):
     caution: Caution | None = member(Caution, default=None)
 
     def __post_init__(self) -> None:
+        exploration = self.exploration
+        if self.caution is not None and exploration.uses_gram_sq and not exploration.covers_corruption:
+            expected = "be a CautiousUcb, or make no use of Λ̃ (norm='single'), where there is caution"
+            raise ArgumentError("exploration", expected, exploration)
         if self.steps == "shared" and not isinstance(self.forgetting, WeightFunction):
             expected = "be a weight function, which leaves the ridge whole, where steps are shared"
             raise ArgumentError("forgetting", expected, self.forgetting)

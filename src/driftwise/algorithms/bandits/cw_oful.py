@@ -171,7 +171,8 @@ def robust_weight_ucb(
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
       norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`; a
-        `radius` that is given is for noise and corruption.
+        `radius` that is given is $\beta_t$ of the norm: with `"single"` for noise and corruption, with
+        `"sandwich"` for noise alone, and corruption has its own term.
       ridge: $\lambda > 0$.
 
     When to use: the world drifts and some rewards may be wrong.
@@ -185,8 +186,9 @@ def robust_weight_ucb(
     amount = require_numeric("corruption", corruption, at_least=0) / np.sqrt(forgetting.rate)
     caution = _caution(spec, alpha, amount, ridge, **confidence)
     widening = np.multiply(caution.alpha, amount)
-    exploration = Ucb(confidence_radius(widening=widening, **confidence), norm)
-    if norm == "sandwich" and confidence.get("radius") is None:  # noise and corruption have their own norms
+    if norm == "sandwich":  # noise and corruption have their own norms
         scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
         exploration = CautiousUcb(confidence_radius(**confidence), scaled)
+    else:
+        exploration = Ucb(confidence_radius(widening=widening, **confidence), norm)
     return bandit_agent(spec, forgetting, exploration, ridge, caution)

@@ -40,12 +40,11 @@ class Direct:
         state = first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
         self._radius = exploration.radius
         self._radius_at = self._radius.at if isinstance(self._radius, Radius) else None
-        alike = agent.caution is None or state.gram_sq is None  # what samples add to Λ and to Λ̃
-        self._shrinks = alike and isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
+        self._shrinks = isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
         rate = agent.forgetting.rate if isinstance(agent.forgetting, ExponentialWeights) else 1.0
         dim = agent.spec.dim
         self._large = dim >= LARGE
-        followed = self._large and alike and isinstance(agent.forgetting, FOLLOWED)
+        followed = self._large and isinstance(agent.forgetting, FOLLOWED)
         gram = Written(self._now)
         self._inverse = Anchored(gram, Recent(room(dim), dim), agent.ridge) if followed else Fresh(gram)
         num = 1 if state.gram_sq is None else 2
