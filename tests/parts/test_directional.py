@@ -150,6 +150,22 @@ def test_a_direction_that_fades_goes_back_to_the_ridge_whether_it_was_known_or_h
     assert 0.68 < back.gram[0, 0, 0] < 0.7
 
 
+def test_the_weight_of_what_is_not_played_fades_before_its_estimate():
+    """To 1/e in 1/(1−ρ) rounds; of the estimate 1/(2 − λ/v) is left after log(v/λ) times as many."""
+    forgetting, ridge, rest = DirectionalForgetting(0.9, fading=0.99), 0.5, np.tile([0.0, 1.0, 0.0], (400, 1))
+    rows, rewards = np.concatenate([np.tile([1.0, 0.0, 0.0], (60, 1)), rest]), np.full(460, 0.5)
+
+    def after(num: int) -> tuple[float, float]:
+        moments = learnt(forgetting, rows[: 60 + num], rewards[: 60 + num], ridge)
+        return moments.gram[0, 0, 0], moments.cross[0, 0, 0] / moments.gram[0, 0, 0]
+
+    v, estimate = after(0)
+    one_life, half_life = after(100), after(round(100 * math.log(v / ridge)))
+    assert (one_life[0] - ridge) / (v - ridge) == pytest.approx(math.exp(-1), rel=0.01)
+    assert one_life[1] > 0.9 * estimate
+    assert half_life[1] / estimate == pytest.approx(1 / (2 - ridge / v), rel=0.02)
+
+
 def test_each_arm_forgets_by_its_own_count_while_the_others_stand_still():
     moments = learnt(DirectionalForgetting(0.9), np.tile([0.0, 1.0, 0.0], (300, 1)), np.ones(300))
     np.testing.assert_allclose(np.diag(moments.gram[0]), [0.7, 10, 0.7], rtol=1e-9)

@@ -57,10 +57,11 @@ def sift_lin_ucb(
     beginning of a round's update. `epsilon` of an online bandit is another.
 
     Args:
-      rate: $\eta \in (0, 1]$; 1 is `lin_ucb`.
+      rate: $\eta \in (0, 1]$; 1 is `lin_ucb` if nothing fades.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
-      fading: $\rho \in (0, 1]$; 1 lets nothing go stale that is not played. Take it above $\eta$: in
-        $1/(1-\rho)$ rounds what is not played is forgotten.
+      fading: $\rho \in (0, 1]$; 1 lets nothing go stale that is not played. Take it above $\eta$: the
+        weight of what is not played falls to $e^{-1}$ in $1/(1-\rho)$ rounds, and its estimate to a half in
+        about $\log(v/\lambda)$ times as many, for its eigenvalue $v$ of $V_t$.
       norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
       noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`, with
         $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
