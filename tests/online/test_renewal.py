@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.base.types import Moments
+from driftwise.base.types import Moments, Sample
 from driftwise.online import Bandit, Outcome, load
 from driftwise.online.bandits.renewal import renewed
+from driftwise.parts.forgetting import SlidingWindow
+from driftwise.parts.regression import empty_moments
 from tests.online.streams import BANDITS, KNOWN, bits
 from tests.reference.named_arms import EveryArm
 
@@ -148,6 +150,19 @@ def test_what_an_algorithm_knows_of_other_weights_stays_or_it_is_refused(name, s
     for moments in regressions(bandit.state):
         np.testing.assert_array_equal(moments.cross[..., block(1), :], 0)
         assert np.linalg.eigvalsh(moments.gram).min() > 0
+
+
+def test_what_a_window_has_of_cautious_samples_begins_anew_in_all_its_sums():
+    window, one, share = SlidingWindow(4), np.ones(1), np.full(1, 0.5)
+    rows = (row(np.zeros(SHARED), np.ones(OWN), slot)[None] for slot in (0, 1))
+    other, own = (Sample(features, one, np.zeros(1, int), one, share) for features in rows)
+    moments = window.init(empty_moments(own, 0, RIDGE, gram_sq=True), own)
+    for sample in (own, other, own):
+        moments = window.update(moments, sample)
+    moments = window.update(renewed(moments, block(1)), other)  # the sums since the last renewal are all
+    for gram in (moments.gram, np.asarray(moments.gram_sq)):
+        np.testing.assert_array_equal(gram[0][block(1)], RIDGE * np.eye(DIM)[block(1)])
+        assert (gram[0][block(0)[0], block(0)] != [RIDGE, 0]).all()
 
 
 def test_waiting_decisions_that_use_the_coordinates_expire_and_others_wait_on(tmp_path):

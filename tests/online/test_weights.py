@@ -141,7 +141,7 @@ def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before
     for decider in deciders_of(agent_of(forgetting, exploration, Caution(0.3))):
         lead(decider, together)
         np.testing.assert_allclose(decider.state.gram[0], expected.gram, rtol=1e-7)  # 7 s of the half-life
-        if decider.state.gram_sq is not None:  # which has the squares of the shares
+        if exploration.uses_gram_sq:  # which has the squares of the shares
             np.testing.assert_allclose(decider.state.gram_sq[0], expected.gram_sq, rtol=1e-7)
         np.testing.assert_allclose(decider.state.cross[0, :, 0], expected.cross, rtol=1e-7)
         np.testing.assert_allclose([decider.state.weight, decider.state.weight_sq], expected[3:], rtol=1e-7)

@@ -3,12 +3,13 @@
 `weights` is the definition; `update` must equal the weighted sum it defines, which the tests check. One
 forgetting is no weight function: `DirectionalForgetting`, which multiplies the past by matrices.
 The sums Σω and Σω² over samples are kept beside the others, and how often everything was dropped.
-Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out. With shares w ≤ 1
-of samples besides it would be less; `gram` then stands for it all the same, and widths are never too small.
+Where all weights are 0 or 1, `ω² = ω`, so `gram_sq` would equal `gram` and is left out, unless samples have
+shares w ≤ 1: in `gram_sq` they are squared, whatever the weights are.
 """
 
 from __future__ import annotations
 
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +29,14 @@ class NoForgetting(WeightFunction):
         return np.ones(tick)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments._replace(gram_sq=None)
+        return _with_needed_squares(moments, sample)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
-        gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+        gram, gram_sq, cross = map_tree(add, moments[:3], _additions(moments, sample))
         return moments._replace(
-            gram=moments.gram + gram,
-            cross=moments.cross + cross,
+            gram=gram,
+            gram_sq=gram_sq,
+            cross=cross,
             tick=moments.tick + 1,
             weight=moments.weight + sample.number,
             weight_sq=moments.weight_sq + sample.number,
@@ -78,7 +80,7 @@ class PeriodicRestart(WeightFunction):
         return (np.arange(tick) // self.period == tick // self.period).astype(float)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments._replace(gram_sq=None)
+        return _with_needed_squares(moments, sample)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         return _add_or_drop(moments, sample, (moments.tick + 1) % self.period == 0)
@@ -101,7 +103,7 @@ class RestartAt(WeightFunction):
         return (np.arange(tick) >= last).astype(float)
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments._replace(gram_sq=None)
+        return _with_needed_squares(moments, sample)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
@@ -114,6 +116,7 @@ class WindowMemory(NamedTuple):
 
     samples: Any  # their origins, each array with a leading axis of `num_slots`
     recent_gram: Array
+    recent_gram_sq: Array | None
     recent_cross: Array
 
 
@@ -147,12 +150,11 @@ class SlidingWindow(WeightFunction):
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
         empty = map_tree(lambda new: xp.zeros((self.num_slots, *new.shape), dtype=new.dtype), sample.origin)
-        recent = xp.zeros_like(moments.gram), xp.zeros_like(moments.cross)
-        return moments._replace(gram_sq=None, memory=WindowMemory(empty, *recent))
+        moments = _with_needed_squares(moments, sample)
+        return moments._replace(memory=WindowMemory(empty, *map_tree(xp.zeros_like, moments[:3])))
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        num_states = moments.cross.shape[-1] - 1
         memory: WindowMemory = moments.memory
         # Write, then read: a buffer that is read before it is written would be copied when compiled.
         slot = moments.tick % self.num_slots
@@ -161,23 +163,28 @@ class SlidingWindow(WeightFunction):
         leaving = sample.another(map_tree(lambda ring: ring[oldest], samples))
         present = xp.astype(moments.tick >= self.length, sample.count.dtype)
         leaving = leaving._replace(count=leaving.count * present)
-        gram_out, cross_out = contributions(leaving, num_states)
-        gram_in, cross_in = contributions(sample, num_states)
+        new, old = _additions(moments, sample), _additions(moments, leaving)
 
         tick = moments.tick + 1
         renew = tick % self.length == 0
-        recent_gram, recent_cross = memory.recent_gram + gram_in, memory.recent_cross + cross_in
+        recent = map_tree(add, memory[1:], new)
+        gram, gram_sq, cross = map_tree(
+            lambda now, new, old, empty, recent: xp.where(renew, empty + recent, now + new - old),
+            moments[:3],
+            new,
+            old,
+            _empty(moments),
+            recent,
+        )
+        left = map_tree(lambda each: xp.where(renew, xp.zeros_like(each), each), recent)
         return moments._replace(
-            gram=xp.where(renew, _ridge_matrix(moments) + recent_gram, moments.gram + gram_in - gram_out),
-            cross=xp.where(renew, recent_cross, moments.cross + cross_in - cross_out),
+            gram=gram,
+            gram_sq=gram_sq,
+            cross=cross,
             tick=tick,
             weight=moments.weight + sample.number - leaving.number,
             weight_sq=moments.weight_sq + sample.number - leaving.number,
-            memory=WindowMemory(
-                samples,
-                xp.where(renew, xp.zeros_like(recent_gram), recent_gram),
-                xp.where(renew, xp.zeros_like(recent_cross), recent_cross),
-            ),
+            memory=WindowMemory(samples, *left),
         )
 
 
@@ -266,10 +273,16 @@ def _worth(gram: Array, ridge: Array) -> Array:
 def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
     """Absorb a sample, or drop it together with all before it."""
     xp = namespace(moments.gram)
-    gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+    gram, gram_sq, cross = map_tree(
+        lambda now, new, empty: xp.where(over, empty, now + new),
+        moments[:3],
+        _additions(moments, sample),
+        _empty(moments),
+    )
     return moments._replace(
-        gram=xp.where(over, _ridge_matrix(moments), moments.gram + gram),
-        cross=xp.where(over, xp.zeros_like(cross), moments.cross + cross),
+        gram=gram,
+        gram_sq=gram_sq,
+        cross=cross,
         tick=moments.tick + 1,
         weight=xp.where(over, 0.0, moments.weight + sample.number),
         weight_sq=xp.where(over, 0.0, moments.weight_sq + sample.number),
@@ -277,8 +290,21 @@ def _add_or_drop(moments: Moments, sample: Sample, over: Array) -> Moments:
     )
 
 
-def _ridge_matrix(moments: Moments) -> Array:
-    return moments.ridge * identity_like(moments.gram)
+def _with_needed_squares(moments: Moments, sample: Sample) -> Moments:
+    """The moments, without Λ̃ where it would equal Λ: for weights of 0 and 1, where samples have no shares."""
+    return moments._replace(gram_sq=None) if sample.share is None else moments
+
+
+def _additions(moments: Moments, sample: Sample) -> tuple[Array, Array | None, Array]:
+    """The additions of one sample to Λ, Λ̃ and b at weight one."""
+    gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
+    return gram, None if moments.gram_sq is None else squared_share(sample, gram), cross
+
+
+def _empty(moments: Moments) -> tuple[Array, Array | None, Array]:
+    """Λ, Λ̃ and b of no sample."""
+    gram = moments.ridge * identity_like(moments.gram)
+    return gram, None if moments.gram_sq is None else gram, namespace(gram).zeros_like(moments.cross)
 
 
 def _decay(gram: Array, rate: Numeric, ridge: Array) -> Array:

@@ -127,7 +127,8 @@ def _renewed_memory(moments: Moments, block: np.ndarray, shared: np.ndarray) -> 
     samples = memory.samples._replace(features=_cleared(memory.samples.features, block))
     cross = memory.recent_cross.copy()
     cross[..., block, :] = 0
-    return WindowMemory(samples, _without(memory.recent_gram, block), cross)
+    gram_sq = None if memory.recent_gram_sq is None else _without(memory.recent_gram_sq, block)
+    return WindowMemory(samples, _without(memory.recent_gram, block), gram_sq, cross)
 
 
 def _cleared(array: np.ndarray, block: np.ndarray) -> np.ndarray:
