@@ -256,7 +256,7 @@ WRONG = {
     "an unknown key": ({"column": {}}, "column is no key of Encoder"),
     "a column that is not there": (
         {**TABLE, "interactions": [["age", "cuntry"]]},
-        r"interactions must be one of .*, got 'cuntry' \(did you mean 'country'\?\)",
+        r"interactions must name columns, of .*, got 'cuntry' \(did you mean 'country'\?\)",
     ),
     "an interaction of one": (
         {**TABLE, "interactions": [["age"]]},

@@ -16,7 +16,7 @@ import numpy as np
 from driftwise.base.files import require_regular
 from driftwise.base.making import errors_under, make
 from driftwise.base.part import from_config, record, to_config
-from driftwise.base.validation import ArgumentError, choice_error, require_kind
+from driftwise.base.validation import ArgumentError, nearest, require_kind
 from driftwise.online.encoding.columns import Column
 from driftwise.online.encoding.pilots import learnt_columns, rows_of
 from driftwise.online.features import MOST_FEATURES
@@ -182,5 +182,6 @@ def _interaction(names: Any, known: Sequence[str]) -> tuple[str, ...]:
         raise ArgumentError("interactions", "list the names of two columns or more", names)
     for name in names:
         if name not in known:
-            raise choice_error("interactions", name, known)
+            expected = f"name columns, of {', '.join(known)}"
+            raise ArgumentError("interactions", expected, name, f"{name!r}{nearest(name, known)}")
     return tuple(names)
