@@ -55,7 +55,7 @@ def alarms_table(bench: Bench) -> Table:
 
 
 def families_table(bench: Bench) -> Table:
-    """The same for each problem and move."""
+    """The alarms of agents that raise any, for each problem and move."""
     rows = [(*each[:3], *map(_cell, each[3:])) for each in bench.alarms]
     columns = words("agent", "problem", "move") + numbers("changes", "found", "delay", "false alarms")
     return Table.of("alarms by problem and move", columns, rows)
