@@ -32,7 +32,7 @@ from driftwise.environments.paths import abrupt_path
 from driftwise.online import Bandit
 from driftwise.parts.change_tests import MeansTest
 from driftwise.parts.cover import covering_rows
-from driftwise.parts.links import LINKS
+from driftwise.parts.links import LINKS, Log
 from driftwise.parts.window_tests import EllipsoidTest, LinkTest
 from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices
 from driftwise.simulation.play import play
@@ -187,7 +187,7 @@ def test_it_equals_its_definition_round_by_round_through_alarms(keep):
     environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
     told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.25, delta=0.1, ridge=0.5, forcing=0.2)
     agent = detect_and_restart(lin_ucb(environment.spec, radius=0.3), keep=keep, **told)
-    test = textbook.Ellipsoids(8, noises=[0.25], norm_bound=1.0, delta=0.1, ridge=0.5)
+    test = textbook.Ellipsoids(num_levels=8, noises=[0.25], norm_bound=1.0, delta=0.1, ridge=0.5)
     loop = DetectAndRestartLoop(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
     alarms, kept = [], 0
     for t, one in enumerate(play(agent, environment, 80)):
@@ -258,7 +258,7 @@ def test_the_ellipsoid_test_is_its_definition(problem):
         test = EllipsoidTest(3, noise_scale=0.05, norm_bound=0.2, delta=1.0, ridge=0.3, num_functions=2)
         agent = DetectAndRestart(lsvi_ucb(spec, radius=0.4), test, 0.2)
     loop = textbook.Ellipsoids(
-        test.num_levels,
+        num_levels=test.num_levels,
         noises=[float(test.noise_scale), *[0.5] * functions],
         norm_bound=float(test.norm_bound),
         delta=float(test.delta),
@@ -278,12 +278,12 @@ def test_the_ellipsoid_test_is_its_definition(problem):
             loop.restart()
             alarms += 1
         else:
-            before = [loop.past[:start] for start in loop.starts]
-            windows = [loop.past[start:] for start in loop.starts]
-            for level, samples in enumerate([*before, *windows, loop.past]):
+            num = len(loop.past)
+            before, windows = zip(*((range(each), range(each, num)) for each in loop.starts), strict=True)
+            for level, rounds in enumerate([*before, *windows, range(num)]):
                 for h in range(spec.horizon):
                     np.testing.assert_allclose(
-                        state.test.gram[level, h], loop.gram(samples, h), rtol=0, atol=1e-8
+                        state.test.gram[level, h], loop.gram(rounds, h), rtol=0, atol=1e-8
                     )
         assert state.test.order.tolist() == loop.orders
         assert state.test.age == len(loop.past)
@@ -291,33 +291,69 @@ def test_the_ellipsoid_test_is_its_definition(problem):
 
 
 @pytest.mark.parametrize(
-    ("name", "family", "length"), [("identity", GAUSSIAN, 8.0), ("logistic", LOGISTIC, 3.0)]
+    ("name", "family", "norm_bound"), [("identity", GAUSSIAN, 1.0), ("logistic", LOGISTIC, 0.2)]
 )
-def test_behind_a_link_the_test_of_windows_has_the_sets_of_mirror_descent(name, family, length):
-    """Rewards that flip, of which large ones raise an alarm; clicks of as many rounds cannot."""
-    test = LinkTest(4, LINKS[name], norm_bound=length + 1, delta=0.5, ridge=0.01)
-    loop = textbook.LinkSets(4, noises=[], norm_bound=length + 1, delta=0.5, ridge=0.01)
-    loop.family = family
-    shown, rng, alarms = FeatureTable(CIRCLE), np.random.default_rng(0), 0
-    state = test.init(dw.Spec.bandit(dim=2, num_arms=12), CIRCLE)
-    for t in range(32):
-        x = CIRCLE[[rng.integers(12)]]
-        mean = family.mean(x[0, 0] * (length if t < 16 else -length))
+def test_behind_a_link_the_test_of_windows_has_the_sets_of_mirror_descent(name, family, norm_bound):
+    """Rewards that flip after 64 rounds, mostly of one arm, and raise an alarm in the 64 that follow.
+
+    Features are long and the parameter is short, so that ζ is near 1 and few clicks are enough.
+    """
+    rows, numbers = 10 * CIRCLE, dict(norm_bound=norm_bound, delta=1.0, ridge=400.0)
+    test = LinkTest(7, LINKS[name], **numbers)
+    loop = textbook.LinkSets(num_levels=7, family=family, **numbers)
+    shown, rng, alarms = FeatureTable(rows), np.random.default_rng(0), []
+    state = test.init(dw.Spec.bandit(dim=2, num_arms=12), rows)
+    for t in range(128):
+        x = rows[[0 if t % 8 else int(rng.integers(12))]]
+        mean = family.mean(x[0, 0] * (0.8 if t < 64 else -0.8))
         reward = np.array([float(rng.random() < mean) if name == "logistic" else mean])
         episode: Any = EPISODE._replace(features=x, rewards=reward)
         state, (alarm, _, _) = test.observe(state, shown, episode, np.asarray(False), np.asarray(0))
-        assert bool(alarm) == loop.observe(textbook.Seen(x, reward[:, None]), CIRCLE)
-        np.testing.assert_allclose(state.gram[-1, 0], loop.gram(loop.past, 0), rtol=0, atol=1e-8)
+        assert bool(alarm) == loop.observe(textbook.Seen(x, reward[:, None]), rows)
+        np.testing.assert_allclose(state.gram[-1, 0], loop.gram(range(len(loop.past)), 0), rtol=1e-9)
         if alarm:
-            state, alarms = state.again(), alarms + 1
+            state, alarms = state.again(), [*alarms, t]
             loop.restart()
-            assert t >= 16
-    assert (alarms > 0) == (name == "identity")
-    _, width = loop._ball(loop.past[:3], 0, 0, order=7)
-    gram = loop.gram(loop.past[:3], 0)
-    information, failure = np.log(np.linalg.det(gram) / 0.01**2), np.log(np.pi**2 * 49 / 3)
+    assert len(alarms) == 1
+    assert alarms[0] >= 64
+    _, width = loop.ball(range(3), 0, 0, order=7)
+    gram = loop.gram(range(3), 0)
+    information, failure = np.log(np.linalg.det(gram) / 400.0**2), np.log(np.pi**2 * 49 / 6)
     bonus = test.radius(np.asarray(information), failure, state) * np.sqrt(np.linalg.inv(gram)[0, 0])
     np.testing.assert_allclose(bonus, width(CIRCLE[0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("base", "link", "known"),
+    [
+        (lin_ucb, "identity", (-np.inf, np.inf)),
+        (lin_ucb, "logistic", (0, 1)),
+        (lin_ucb, "log", (0, np.inf)),
+        (d_glb_omd, "identity", (0, 1)),
+        (d_glb_omd, "log", (0, 1)),
+    ],
+)
+def test_rewards_are_those_that_the_base_and_the_link_of_the_test_both_know(base, link, known):
+    told: dict[str, Any] = dict(rate=1.0) if base is d_glb_omd else dict(noise_scale=0.5)
+    agent = detect_and_restart(base(dw.Spec.bandit(dim=2, num_arms=1), **told), num_episodes=9, link=link)
+    assert agent.reward_range == known
+
+
+def test_a_base_and_a_test_that_know_no_reward_in_common_are_refused(monkeypatch):
+    monkeypatch.setattr(Log, "reward_range", (2.0, np.inf))
+    base = d_glb_omd(dw.Spec.bandit(dim=2, num_arms=1), rate=1.0)
+    expected = "test must be for rewards that its base knows, which are in (0.0, 1.0), got one for rewards in"
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}"):
+        detect_and_restart(base, num_episodes=9, link="log")
+
+
+def test_online_what_can_be_no_click_is_refused_and_not_learnt():
+    base = dict(algorithm="lin_ucb", noise_scale=0.5)
+    bandit = Bandit("detect_and_restart", dim=2, base=base, num_episodes=9, link="logistic")
+    for reward in (7.0, -100.0):
+        with pytest.raises(ValueError, match=r"^reward must lie in reward_range, from 0 to 1, got"):
+            bandit.learn_from(CIRCLE[0], reward)
+    assert bandit.state.test.age == 0
 
 
 def value(j: int, state: int) -> float:
@@ -410,6 +446,11 @@ def test_what_does_not_fit_is_refused():
     base = lin_ucb(dw.Spec.bandit(dim=2, num_arms=2), noise_scale=0.1)
     with pytest.raises(ValueError, match=r"^link must be one of identity, logistic, log, got 'probit'"):
         detect_and_restart(base, num_episodes=100, link="probit")  # pyright: ignore[reportArgumentType]
+    for name in ("noise_scale", "num_functions"):
+        expected = rf"^{name} must be left out behind the link 'logistic', got -3$"
+        given: dict[str, Any] = {name: -3}
+        with pytest.raises(ValueError, match=expected):
+            detect_and_restart(base, num_episodes=100, link="logistic", **given)
     for recipe in RECIPES.values():
         with pytest.raises(ValueError, match=re.escape("num_episodes must be a positive integer, got 0")):
             recipe(base, num_episodes=0)

@@ -1,9 +1,11 @@
-"""Tests of a change from their definitions: all samples are kept, and every regression is made anew."""
+"""Tests of a change from their definitions: all samples are kept, and all sets follow from them."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -31,16 +33,29 @@ class Seen(NamedTuple):
     targets: np.ndarray  # [H, m]
 
 
-class Ellipsoids:
+Ball = tuple[np.ndarray, Callable[[np.ndarray], float]]  # its centre, and its width in a direction
+
+
+@dataclass(kw_only=True)
+class Windows(ABC):
     """Windows of lengths 1, 2, 4, … against what was before them, and the order in which all were begun."""
 
-    def __init__(
-        self, num_levels: int, *, noises: Sequence[float], norm_bound: float, delta: float, ridge: float
-    ) -> None:
-        self.num_levels, self.noises, self.ridge = num_levels, noises, ridge
-        self.norm_bound, self.delta = norm_bound, delta
-        self.begun = 0
+    num_levels: int
+    norm_bound: float
+    delta: float
+    ridge: float
+    begun: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
         self.restart()
+
+    @abstractmethod
+    def gram(self, rounds: range, h: int) -> np.ndarray:
+        """The matrix of the regression on these rounds of the past."""
+
+    @abstractmethod
+    def ball(self, rounds: range, h: int, k: int, order: int) -> Ball:
+        """The confidence set of the regression on these rounds, the how-manieth it is."""
 
     def restart(self) -> None:
         self.past: list[Seen] = []
@@ -67,17 +82,26 @@ class Ellipsoids:
                 self.starts[level], self.orders[level] = len(self.past), self._next()
         return bool(self.raised)
 
-    def gram(self, samples: Sequence[Seen], h: int) -> np.ndarray:
-        dim = self.past[0].features.shape[1]
-        return self.ridge * np.eye(dim) + sum(
-            (np.outer(each.features[h], each.features[h]) for each in samples), np.zeros((dim, dim))
-        )
+    def _exclude(self, h: int, k: int, start: int, order: int, rows: np.ndarray) -> bool:
+        before, width_before = self.ball(range(start), h, k, self.orders[-1])
+        since, width_since = self.ball(range(start, len(self.past)), h, k, order)
+        return any(abs(a @ (before - since)) > width_before(a) + width_since(a) for a in rows)
 
-    def _ball(
-        self, samples: Sequence[Seen], h: int, k: int, order: int
-    ) -> tuple[np.ndarray, Callable[[np.ndarray], float]]:
-        """The estimate, and the width of the ellipsoid around it in a direction."""
-        gram, dim = self.gram(samples, h), self.past[0].features.shape[1]
+
+@dataclass(kw_only=True)
+class Ellipsoids(Windows):
+    """Windows with the ellipsoids of ridge regressions, for targets of any noise."""
+
+    noises: Sequence[float]
+
+    def gram(self, rounds: range, h: int) -> np.ndarray:
+        dim = self.past[0].features.shape[1]
+        features = [self.past[t].features[h] for t in rounds]
+        return self.ridge * np.eye(dim) + sum((np.outer(x, x) for x in features), np.zeros((dim, dim)))
+
+    def ball(self, rounds: range, h: int, k: int, order: int) -> Ball:
+        gram, dim = self.gram(rounds, h), self.past[0].features.shape[1]
+        samples = [self.past[t] for t in rounds]
         cross = sum((each.features[h] * each.targets[h, k] for each in samples), np.zeros(dim))
         inverse = np.linalg.inv(gram)
         horizon, num_targets = self.past[0].targets.shape
@@ -87,37 +111,36 @@ class Ellipsoids:
         beta = math.sqrt(self.ridge) * self.norm_bound + noise
         return inverse @ cross, lambda a: beta * math.sqrt(a @ inverse @ a)
 
-    def _exclude(self, h: int, k: int, start: int, order: int, rows: np.ndarray) -> bool:
-        before, width_before = self._ball(self.past[:start], h, k, self.orders[-1])
-        since, width_since = self._ball(self.past[start:], h, k, order)
-        return any(abs(a @ (before - since)) > width_before(a) + width_since(a) for a in rows)
 
-
-class LinkSets(Ellipsoids):
-    """The same with the sets of GLB-OMD: every mirror descent is made anew, step by step."""
+@dataclass(kw_only=True)
+class LinkSets(Windows):
+    """Windows with the confidence sets of GLB-OMD: a mirror descent through the link of a family for each."""
 
     family: Family
+    made: dict[tuple[int, range], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, init=False)
 
-    def _descent(self, samples: Sequence[Seen]) -> tuple[np.ndarray, np.ndarray]:
-        """`H` and `θ` after these rounds."""
-        mean, slope, _, concordance = self.family
-        zeta, dim = 1 + concordance * self.norm_bound, self.past[0].features.shape[1]
-        h, theta = self.ridge * np.eye(dim), np.zeros(dim)
-        for (x,), ((reward,),) in samples:
+    def _descent(self, rounds: range) -> tuple[np.ndarray, np.ndarray]:
+        """`H` and `θ` after these rounds, from those before the last of them."""
+        if not rounds:
+            dim = self.past[0].features.shape[1]
+            return self.ridge * np.eye(dim), np.zeros(dim)
+        here = self.orders[-1], rounds  # of this epoch
+        if here not in self.made:
+            mean, slope, _, concordance = self.family
+            zeta, (h, theta) = 1 + concordance * self.norm_bound, self._descent(rounds[:-1])
+            (x,), ((reward,),) = self.past[rounds[-1]]
             z = x @ theta
             metric = h + zeta * slope(z) * np.outer(x, x)
             moved = theta - zeta * np.linalg.inv(metric) @ x * (mean(z) - reward)
             theta = ball_projection(metric, moved, self.norm_bound)
-            h = h + slope(x @ theta) * np.outer(x, x)
-        return h, theta
+            self.made[here] = h + slope(x @ theta) * np.outer(x, x), theta
+        return self.made[here]
 
-    def gram(self, samples: Sequence[Seen], h: int) -> np.ndarray:
-        return self._descent(samples)[0]
+    def gram(self, rounds: range, h: int) -> np.ndarray:
+        return self._descent(rounds)[0]
 
-    def _ball(
-        self, samples: Sequence[Seen], h: int, k: int, order: int
-    ) -> tuple[np.ndarray, Callable[[np.ndarray], float]]:
-        gram, theta = self._descent(samples)
+    def ball(self, rounds: range, h: int, k: int, order: int) -> Ball:
+        gram, theta = self._descent(rounds)
         zeta = 1 + self.family.concordance * self.norm_bound
         information = math.log(np.linalg.det(gram) / self.ridge ** len(theta))
         failure = math.log(math.pi**2 * order**2 / (6 * self.delta))

@@ -30,6 +30,11 @@ class ChangeTest(ABC):
         """W."""
         return 0
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward that its promise is for."""
+        return -math.inf, math.inf
+
     @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:
         """Before anything was seen, in the array library and the precision of `like`.

@@ -91,8 +91,8 @@ class WindowTest(ChangeTest):
         """How many regressions there are for a step."""
 
     @abstractmethod
-    def absorbed(self, state: EllipsoidState, episode: Episode) -> tuple[Array, Array]:
-        """`gram` and `cross` of all regressions after an episode."""
+    def absorbed(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
+        """`gram` and `cross` of regressions after an episode."""
 
     @abstractmethod
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:
@@ -118,15 +118,14 @@ class WindowTest(ChangeTest):
     def observe(
         self, state: EllipsoidState, features: FeatureTable, episode: Episode, forced: Array, place: Array
     ) -> tuple[EllipsoidState, Finding]:
-        xp = namespace(state.gram)
-        goes_on = (xp.arange(2 * self.num_levels + 1) >= self.num_levels)[:, None, None, None]
-        gram, cross = self.absorbed(state, episode)
+        xp, num = namespace(state.gram), self.num_levels
+        gram, cross = self.absorbed(state.gram[num:], state.cross[num:], episode)
         learnt = state._replace(  # what came before a window stays as it is
-            gram=xp.where(goes_on, gram, state.gram),
-            cross=xp.where(goes_on, cross, state.cross),
+            gram=xp.concat([state.gram[:num], gram]),
+            cross=xp.concat([state.cross[:num], cross]),
             age=state.age + 1,
         )
-        over = learnt.age % xp.asarray([1 << j for j in range(self.num_levels)]) == 0
+        over = learnt.age % xp.asarray([1 << j for j in range(num)]) == 0
         excluded, inverse = self._excluded(learnt, features)
         return learnt._replace(inverse=inverse).anew(over), Finding(xp.any(excluded), excluded, over)
 
@@ -178,10 +177,9 @@ class EllipsoidTest(WindowTest):
     def num_targets(self, spec: Spec) -> int:
         return 1 + (self.num_functions if spec.horizon > 1 else 0)
 
-    def absorbed(self, state: EllipsoidState, episode: Episode) -> tuple[Array, Array]:
-        phi, targets = episode.features, self._targets(episode, state.cross.shape[-1] - 1)
-        gram = state.gram + phi[:, :, None] * phi[:, None, :]
-        return gram, state.cross + phi[:, :, None] * targets[:, None, :]
+    def absorbed(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
+        phi, targets = episode.features, self._targets(episode, cross.shape[-1] - 1)
+        return gram + phi[:, :, None] * phi[:, None, :], cross + phi[:, :, None] * targets[:, None, :]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:
         xp = namespace(information)
@@ -218,6 +216,10 @@ class LinkTest(WindowTest):
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     ridge: Numeric = number(above=0, default=1.0)
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.link.reward_range
+
     def num_targets(self, spec: Spec) -> int:
         return 1
 
@@ -225,11 +227,9 @@ class LinkTest(WindowTest):
     def step_size(self) -> Numeric:
         return 1 + self.link.self_concordance * self.norm_bound
 
-    def absorbed(self, state: EllipsoidState, episode: Episode) -> tuple[Array, Array]:
+    def absorbed(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
         numbers = self.step_size, self.norm_bound, 1.0
-        gram, theta, _ = mirror_step(
-            self.link, state.gram, state.cross, episode.features, episode.rewards, *numbers
-        )
+        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, *numbers)
         return gram, matvec(gram, theta)[..., None]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:

@@ -67,6 +67,15 @@ class DetectAndRestart(Wrapper):
     def __post_init__(self) -> None:
         if self.keep == "window" and not self.test.num_windows:
             raise ArgumentError("keep", "be 'nothing' for a test without windows", self.keep)
+        low, high = self.reward_range
+        if not low < high:
+            expected = f"be for rewards that its base knows, which are in {self.base.reward_range}"
+            raise ArgumentError("test", expected, self.test, f"one for rewards in {self.test.reward_range}")
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        (low, high), (least, largest) = self.base.reward_range, self.test.reward_range
+        return max(low, least), min(high, largest)
 
     def init(self, features: FeatureTable) -> DetectingState:
         xp, like = namespace(features.values), features.values
@@ -165,13 +174,13 @@ def detect_and_restart(
     base: Agent,
     *,
     num_episodes: int,
-    noise_scale: Numeric = 0.5,
+    noise_scale: Numeric | None = None,
     norm_bound: Numeric | None = None,
     delta: Numeric = 0.05,
     ridge: Numeric | None = None,
     forcing: Numeric | None = None,
     keep: Literal["nothing", "window"] = "nothing",
-    num_functions: int = 4,
+    num_functions: int | None = None,
     link: LinkName = "identity",
 ) -> DetectAndRestart:
     r"""An agent that begins anew when what it sees now and what it saw before cannot have one parameter.
@@ -189,7 +198,8 @@ def detect_and_restart(
     Args:
       base: any agent, of a bandit or an MDP; it should be made for problems that do not change.
       num_episodes: $K$; windows are up to $K$ long.
-      noise_scale: $\sigma$ of rewards; 1/2 for rewards in [0, 1]. What is learnt of next states has 1/2, too.
+      noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. What is learnt of next
+        states has 1/2, too. Behind a link it is left out: the mean says how much a reward varies.
       norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, 5 behind a link, and $\sqrt d$ for an MDP.
       delta: $\delta$, the chance of a false alarm in the whole run.
       ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$, or
@@ -198,10 +208,12 @@ def detect_and_restart(
       keep: `"window"` begins anew with what was learnt in the shortest window in which the change shows: less
         is lost, and what is kept of before the change, if the window began then, is never thrown away. It
         takes a copy of the base for each length of window.
-      num_functions: of next states that an MDP's transitions are tested by.
+      num_functions: of next states that an MDP's transitions are tested by; without it 4. Behind a link it is
+        left out.
       link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
         Then the confidence sets are those of GLB-OMD, see `driftwise.parts.window_tests.LinkTest`: the
-        promise holds behind the link, and changes are found late.
+        promise holds behind the link, and changes are found late. Online, rewards outside the link's range
+        are refused.
 
     The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
@@ -217,9 +229,14 @@ def detect_and_restart(
     if link != "identity":
         require_bandit(spec)
         mean, bound = link_of(link), 5.0 if norm_bound is None else norm_bound
+        for name, value in (("noise_scale", noise_scale), ("num_functions", num_functions)):
+            if value is not None:
+                raise ArgumentError(name, f"be left out behind the link {link!r}", value)
         least = least_ridge(mean, spec.dim, require_numeric("norm_bound", bound, above=0))
         test = LinkTest(levels, mean, bound, delta, least if ridge is None else ridge)
         return DetectAndRestart(base, test, share, keep)
+    noise_scale = 0.5 if noise_scale is None else noise_scale
+    num_functions = 4 if num_functions is None else num_functions
     if norm_bound is None:
         norm_bound = 1.0 if spec.horizon == 1 else math.sqrt(spec.dim)
     if ridge is None:
