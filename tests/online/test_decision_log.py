@@ -120,8 +120,10 @@ def test_the_command_line_replays_a_log_as_it_is(
     assert printed["log"] == str(path)
     assert main(["replay", str(path), "--action", "arm"]) != 0
     assert "--action must be left out for a decision log" in capsys.readouterr().err
-    assert main(["replay", "log.csv", "--reward", "gain"]) != 0
-    assert "--action, --features must name columns of log.csv" in capsys.readouterr().err
+    table = path.with_name("log.csv")
+    table.write_text("gain\n1\n", encoding="utf-8")
+    assert main(["replay", str(table), "--reward", "gain"]) != 0
+    assert f"--action, --features must name columns of {table}" in capsys.readouterr().err
 
 
 def test_events_come_in_the_order_in_which_they_were_logged(logged: tuple[Path, list[dict]]) -> None:
