@@ -98,9 +98,8 @@ class LinearMdpWorld(NamedTuple):
             successor = random.choose(chances, for_next)
             return successor, (s, action, successor)
 
-        steps = xp.asarray(
-            np.arange(horizon)
-        )  # NumPy's: a compiler that knows them reads the plan of one step
+        # NumPy's numbers: a compiler that knows them reads the plan of one step.
+        steps = xp.asarray(np.arange(horizon))
         xs = (steps, cumulative_mu, luck[1::2], choices)
         _, (states, actions, successors) = scan(step, start, xs)
         visited = of_pairs(states, actions)
