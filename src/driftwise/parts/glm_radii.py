@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 from driftwise.base.arrays import namespace
 from driftwise.base.part import number, part
@@ -39,8 +40,15 @@ class MirrorDescentRadius(Radius):
             )
         )
         failure = log_failure(delta, shares, current, xp)
-        squared = moments.ridge * norm_bound**2 + 2 * step_size * failure
-        return scale * xp.sqrt(squared + (6 * step_size**2 + step_size) * moments.memory)
+        return scale * descent_radius(moments.memory, failure, step_size, norm_bound, moments.ridge, xp)
+
+
+def descent_radius(
+    information: Array, failure: Array, step_size: Numeric, norm_bound: Numeric, ridge: Numeric, xp: Any
+) -> Array:
+    r"""$\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$ of an information $D$."""
+    squared = ridge * norm_bound**2 + 2 * step_size * failure
+    return xp.sqrt(squared + (6 * step_size**2 + step_size) * information)
 
 
 @part

@@ -13,6 +13,7 @@ from driftwise.base.arrays import after, identity_like, namespace, spd_inverse, 
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.change_tests import ChangeTest, Finding, log_of
+from driftwise.parts.glm_radii import descent_radius
 from driftwise.parts.links import Link, Logistic
 from driftwise.parts.mirror_descent import mirror_step
 from driftwise.parts.regression import matvec, quadratic
@@ -233,6 +234,5 @@ class LinkTest(WindowTest):
         return gram, matvec(gram, theta)[..., None]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:
-        step, bound = self.step_size, self.norm_bound
-        squared = state.ridge * bound**2 + 2 * step * failure + (6 * step**2 + step) * information
-        return namespace(information).sqrt(squared)
+        xp = namespace(information)
+        return descent_radius(information, failure, self.step_size, self.norm_bound, state.ridge, xp)
