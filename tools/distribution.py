@@ -14,7 +14,9 @@ DIST = Path(__file__).parent.parent / "dist"
 BASE = {"driftwise", "numpy", "pip", "safetensors", "setuptools"}  # the last one by some versions of venv
 ONLINE = """
 import driftwise as dw
+from driftwise.online.bandits import compiled
 bandit = dw.online.Bandit(dim=2, seed=0)
+print(compiled.MODULE is not None)
 decision = bandit.decide([[1.0, 0.0], [0.0, 1.0]])
 bandit.learn(decision.id, reward=1.0)
 bandit.save("bandit.safetensors")
@@ -40,13 +42,14 @@ class Clean:
         self("pip", "--disable-pip-version-check", "install", "--quiet", what)
 
 
-def try_small(environment: Clean) -> None:
+def try_small(environment: Clean, compiled: bool) -> None:
     """Without extras NumPy and safetensors come along, and an agent decides, learns, and is restored."""
     found = {line.partition("==")[0] for line in environment("pip", "freeze", "--all").splitlines()}
     found = {name.partition(" @ ")[0] for name in found}
     if not found <= BASE:
         raise SystemExit(f"a plain install must bring {sorted(BASE)} alone, got {sorted(found)}")
-    environment("python", "-c", ONLINE)
+    if environment("python", "-c", ONLINE) != f"{compiled}\n":
+        raise SystemExit("the compiled module must " + ("be there" if compiled else "not be there"))
 
 
 def try_commands(environment: Clean) -> None:
@@ -59,14 +62,14 @@ def try_commands(environment: Clean) -> None:
 
 
 def main() -> None:
-    """Try the wheel and the source distribution of this version."""
-    for pattern in (f"driftwise-{dw.__version__}-*.whl", f"driftwise-{dw.__version__}.tar.gz"):
-        (file,) = DIST.glob(pattern)
+    """Try the wheels and the source distribution of this version."""
+    for ending in ("-py3-none-any.whl", "-*manylinux*.whl", ".tar.gz"):
+        (file,) = DIST.glob(f"driftwise-{dw.__version__}{ending}")
         with tempfile.TemporaryDirectory() as folder:
             environment = Clean(Path(folder))
             print(f"{file.name} alone", flush=True)
             environment.install(str(file))
-            try_small(environment)
+            try_small(environment, compiled="none-any" not in file.name)
             print(f"{file.name}[cli]: driftwise run quickstart", flush=True)
             environment.install(f"{file}[cli]")
             try_commands(environment)

@@ -27,6 +27,7 @@ from driftwise.online.bandits.direct import Direct
 from driftwise.online.bandits.fastest import decider_of
 from driftwise.online.bandits.mixed import Mixed
 from driftwise.online.bandits.sampled import Sampled
+from driftwise.online.bandits.weighing import Weighed
 from driftwise.parts.caution import Caution
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.exploration import CautiousUcb, Exploration, Thompson, Ucb
@@ -235,7 +236,8 @@ def test_a_mixture_of_many_dimensions_is_told_of_weights():
     agent, together = mixture_of(ExponentialWeights((0.8, 1.0)), dim=LARGE), groups(dim=LARGE)
     fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
     assert isinstance(fast, Mixed)
-    assert isinstance(fast._memories, Apart)
+    assert isinstance(fast._mixture, Weighed)
+    assert isinstance(fast._mixture._memories, Apart)
     for decider in (fast, slow):
         lead(decider, together)
     close = dict(rtol=1e-6, atol=1e-8)  # inverses from an anchor have eight digits

@@ -116,20 +116,21 @@ class LearntNoise:
 
     def score(self, sums: NoiseSums, forecast: Forecast) -> Array:
         """`log t_ν(y; m, s²(1+v))` of what came, `[..., H]`; 0 as long as every error was 0."""
-        xp, variance, degrees = namespace(sums.total), self.variance(sums), self._most_degrees(sums.errors)
+        xp, variance, degrees = namespace(sums.total), self.variance(sums), self.capped_degrees(sums.errors)
         known = variance > 0
         top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(known, variance, 1.0))
         return xp.where(known, top, 0.0) + self.relative_score(sums.errors, forecast)
 
     def relative_score(self, errors: Errors, forecast: Forecast) -> Array:
         """The score less what it is for a forecast without error or doubt, `e = v = 0`."""
-        variance, degrees = self.variance_of(errors), self._most_degrees(errors)
+        variance, degrees = self.variance_of(errors), self.capped_degrees(errors)
         known, xp = variance > 0, namespace(forecast.error)
         scale = degrees * namespace(errors.total).where(known, variance, 1.0)
         away = xp.minimum(forecast.squares / scale, WORST)
         return -0.5 * known * (xp.log(1 + forecast.variance) + (degrees + 1) * xp.log1p(away))
 
-    def _most_degrees(self, errors: Errors) -> Array:
+    def capped_degrees(self, errors: Errors) -> Array:
+        """The degrees of freedom that errors are scored with."""
         return namespace(errors.total).minimum(self.count + errors.held, self.max_degrees)
 
 

@@ -43,8 +43,8 @@ class ConfidenceRadius(Radius):
     def at(self, moments: Moments) -> Array:
         gram, current = moments.gram, moments.tick if self.spread == "rounds" else moments.epoch
         dim, counted, ridge = gram.shape[-1], self.information == "count", moments.ridge
-        if counted and type(current) is int:  # numbers in, a number out: ten times as fast as arrays
-            return _radius(self, dim, moments.weight_sq, current + 1, ridge, Numbers)
+        if counted and type(current) is int:
+            return self.counted(dim, moments.weight_sq, moments.tick, moments.epoch, ridge)
         xp: Any = namespace(gram)
         seen = moments.weight_sq if counted else _log_determinant(moments)
         values = [seen, current + 1, ridge, *(getattr(self, name) for name in NUMBERS)]
@@ -55,6 +55,11 @@ class ConfidenceRadius(Radius):
         seen, current, ridge, *numbers = values
         told = SimpleNamespace(**dict(zip(NUMBERS, numbers, strict=True)), information=self.information)
         return xp.asarray(_radius(told, dim, seen, current, ridge, library), dtype=gram.dtype)
+
+    def counted(self, dim: int, weight_sq: float, tick: int, epoch: int, ridge: float) -> float:
+        """`at` for `information="count"` by Python's numbers: ten times as fast as arrays."""
+        current = tick if self.spread == "rounds" else epoch
+        return _radius(self, dim, weight_sq, current + 1, ridge, Numbers)
 
 
 def _radius(of: Any, dim: int, seen: Any, current: Any, ridge: Any, xp: Any) -> Any:

@@ -15,11 +15,32 @@ ROOM = ROOT * ROOT  # on the last two diagonals: a factor is there whatever lies
 
 
 class Sums(NamedTuple):
-    """Sums of all memories."""
+    """Sums of all memories, or of one."""
 
     gram: np.ndarray  # [J, d, d] Λ
     gram_sq: np.ndarray | None  # [J, d, d] Λ̃; None where nobody asks for it
     cross: np.ndarray  # [J, d] b
+
+
+def estimate_of(sums: Sums, arms: np.ndarray) -> Pair:
+    """The estimate of one memory."""
+    gram, gram_sq, cross = sums
+    mapped = mapped_or_nan(gram, arms)
+    others = arms if gram_sq is None else mapped.dot(gram_sq)
+    return mapped.dot(cross), np.vecdot(mapped, others)
+
+
+def spread_of(sums: Sums, arms: np.ndarray) -> Pair:
+    """The spread of one memory."""
+    gram, gram_sq, cross = sums
+    mapped = mapped_or_nan(gram, arms)
+    return mapped.dot(cross), mapped.dot(cholesky_or_nan(gram if gram_sq is None else gram_sq))
+
+
+def forecast_of(sums: Sums, features: np.ndarray, reward: float) -> Pair:
+    """The forecast where a ridge is lost in rounding, and a matrix has no factor."""
+    direction = solution_or_nan(sums.gram, features)
+    return reward - np.vecdot(direction, sums.cross), direction.dot(features)
 
 
 class Memories(Protocol):
@@ -108,15 +129,10 @@ class Together:
         return self._each[j].gram
 
     def estimate(self, j: int, arms: np.ndarray) -> Pair:
-        gram, gram_sq, cross = self._each[j]
-        mapped = mapped_or_nan(gram, arms)
-        others = arms if gram_sq is None else mapped.dot(gram_sq)
-        return mapped.dot(cross), np.vecdot(mapped, others)
+        return estimate_of(self._each[j], arms)
 
     def spread(self, j: int, arms: np.ndarray) -> Pair:
-        gram, gram_sq, cross = self._each[j]
-        mapped = mapped_or_nan(gram, arms)
-        return mapped.dot(cross), mapped.dot(cholesky_or_nan(gram if gram_sq is None else gram_sq))
+        return spread_of(self._each[j], arms)
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         dim, sample = self._dim, self._sample
@@ -127,9 +143,7 @@ class Together:
         variance = np.vecdot(turned, turned)
         if self._ones.dot(variance) < np.inf:
             return self._roots * last[:, dim], variance
-        gram, _, cross = self._sums  # a ridge is lost in rounding, and a matrix has no factor
-        direction = solution_or_nan(gram, features)
-        return reward - np.vecdot(direction, cross), direction.dot(features)
+        return forecast_of(self._sums, features, reward)
 
     def absorb(self) -> None:
         np.dot(self._column, self._row, self._outer)

@@ -13,15 +13,15 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import at
 from driftwise.base.random import fold, normal
 from driftwise.base.types import FeatureTable, Key, Moments, Radius
-from driftwise.online.bandits.anchored import LARGE
-from driftwise.online.bandits.apart import Apart
+from driftwise.online.bandits.compiled import Compiled, serves
 from driftwise.online.bandits.deciders import Choice, Draws, Offer, best_arms
-from driftwise.online.bandits.memories import Memories, Pair, Sums, Together
+from driftwise.online.bandits.memories import Pair, Sums
+from driftwise.online.bandits.weighing import Mixture, Numbers, Weighed
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts.exploration import Thompson, Ucb, greedy_policy
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import WORST, Errors, NoiseSums
+from driftwise.parts.noise import Errors, NoiseSums
 from driftwise.parts.radii import ConfidenceRadius
 
 
@@ -43,9 +43,8 @@ def fits(agent: Agent) -> bool:
 class Mixed:
     """Exponential weights of many lengths: `MixtureOfMemories` for one step.
 
-    It has the same formulas in place, over all memories at once, and computes the index of the heaviest one
-    only, or of the one that is drawn. What there is once, and not for every memory, is in Python's numbers.
-    Tests hold it equal to `Planned`.
+    It computes the index of the heaviest one only, or of the one that is drawn. What each memory has is in a
+    `Mixture`; what there is once is here, in Python's numbers. Tests hold it equal to `Planned`.
 
     A decision that waits keeps the features of its arm and, for `origin="first"`, behind them which features
     were 1 for all arms; that matters until the first reward.
@@ -65,20 +64,14 @@ class Mixed:
         radius = self._radii[0]
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
-        rate, square, once = self._rates, self._rates**2, np.ones(len(self._bases))
-        self._ones, self._worst = once, WORST * once
-        self._factors = np.stack([rate, square, rate, square, rate, once])
-        self._new = np.ones_like(self._factors)
-        self._parts = np.stack([once, agent.sharing.prior(state.log_weights)])  # u and π of `FixedShare`
-        self._posterior = self._parts[0]
+        self._prior = np.array(agent.sharing.prior(state.log_weights))
         self._dim, self._first = agent.spec.dim, agent.origin == "first"
-        self._unread = np.broadcast_to(np.nan, (1, self._dim, self._dim))
         self.state = state
 
     @property
     def state(self) -> MixtureState:
-        own, sums, ticks = self._state, self._memories.sums, np.full(len(self._bases), self._tick)
-        weight, weight_sq, held, held_sq, squares, total = self._sums
+        own, numbers, ticks = self._state, self._mixture.numbers, np.full(len(self._bases), self._tick)
+        sums, (weight, weight_sq, held, held_sq, squares, total), log_weights = numbers
         moments = own.base.noise.moments._replace(
             gram=held[:, None, None, None],
             cross=squares[:, None, None, None],
@@ -105,37 +98,35 @@ class Mixed:
         )
         return own._replace(
             base=base,
-            log_weights=self._log_weights,
+            log_weights=log_weights,
             tick=np.array(self._tick),
             noise=NoiseSums(moments, np.full(1, total)),
         )
 
     @state.setter
     def state(self, state: MixtureState) -> None:
-        """The state in arrays of its own, where what shrinks alike lies together, and Python's numbers."""
+        """The state in arrays of its own and Python's numbers."""
         self._state = own = map_tree(np.array, state)
         base, (moments, total) = own.base, own.base.noise
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
-        make = Apart if self.agent.spec.dim >= LARGE else Together
-        self._memories: Memories = make(
-            self._rates, self._ridges, Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
+        held = base.weight, base.weight_sq, moments.weight, moments.weight_sq, moments.cross, total
+        numbers = Numbers(
+            Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0]),
+            np.stack([each.ravel() for each in held]),
+            own.log_weights,
         )
-        sums = base.weight, base.weight_sq, moments.weight, moments.weight_sq, moments.cross, total
-        self._sums, self._tick = np.stack([each.ravel() for each in sums]), int(own.tick)
-        self._shifted = bool(own.origin.any())
-        self._logs = np.stack([self._ones, self._ones, own.log_weights, self._ones])
-        self._away, self._doubts, self._log_weights, _ = self._logs  # what scores are put together from
-        self._weights = np.exp(own.log_weights)
-        self._heaviest = int(self._weights.argmax())
+        make = Compiled if serves(self._dim) else Weighed
+        self._mixture: Mixture = make(self._rates, self._ridges, self._prior, numbers)
+        self._tick, self._shifted = int(own.tick), bool(own.origin.any())
         common, total = own.noise
         self._noise = Errors(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._held_sq = common.weight_sq.item()
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        key = self.draws.key(number)
+        key, mixture = self.draws.key(number), self._mixture
         if self._num_draws > 1:
             return self._offer_by_shares(arms, key)
-        j = self._heaviest if self._leads else int(self.agent.chosen(self._log_weights, key))
+        j = mixture.heaviest if self._leads else int(self.agent.chosen(mixture.log_weights, key))
         index, bonus = self._indices(j, arms, key)
         policy, sure = best_arms(index, self.agent)
         return Offer(arms, index, bonus, policy, policy, None, sure)
@@ -143,7 +134,7 @@ class Mixed:
     def _offer_by_shares(self, arms: np.ndarray, key: Key) -> Offer:
         """The offer by shares of draws that the arms win."""
         keys = fold(key, np.arange(self._num_draws))
-        deciding = np.full(len(keys), self.agent.chosen(self._log_weights, keys))
+        deciding = np.full(len(keys), self.agent.chosen(self._mixture.log_weights, keys))
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
             its = deciding == j
@@ -160,15 +151,15 @@ class Mixed:
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
         if self._samples:
-            mean, spread = self._memories.spread(j, arms)
+            mean, spread = self._mixture.spread(j, arms)
             bonus = normal(keys, self._dim, np.float64).dot(spread.T)
+            bonus *= radius
+            index = mean + bonus
         else:
-            mean, bonus = self._memories.estimate(j, arms)
-            bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
-        bonus *= radius
+            index, bonus = self._mixture.bounds(j, arms, radius)
         if self._shifted:
-            mean += arms.dot(self._state.origin)
-        return mean + bonus, bonus
+            index += arms.dot(self._state.origin)
+        return index, bonus
 
     def choice(self, offer: Offer, arm: int) -> Choice:
         kept = np.zeros((1 + self._first) * self._dim)
@@ -188,35 +179,12 @@ class Mixed:
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        error, variance = self._memories.forecast(features, reward)
-        doubt = variance + self._ones
-        squares = error * error
-        squares /= doubt
-        heard = float(self._weights.dot(squares))
+        noise = self.agent.noise
+        degrees, variance = noise.capped_degrees(self._noise), noise.variance_of(self._noise)
         self._tick += 1
-        self._weigh(squares, doubt)
-        self._hear(heard)
-        self._memories.absorb()
-        self._add(squares, weight)
-        self._renew()
-
-    def _weigh(self, squares: np.ndarray, doubt: np.ndarray) -> None:
-        """`LearntNoise.relative_score` and `FixedShare.update`, which take three times as long."""
-        noise, errors, away = self.agent.noise, self._noise, self._away
-        variance, factors = noise.variance_of(errors), (0.0, 0.0, 1.0, 0.0)
-        if variance > 0:  # else every error was 0
-            degrees = min(noise.count + errors.held, noise.max_degrees)
-            np.minimum(squares / (degrees * variance), self._worst, out=away)
-            np.log1p(away, out=away)
-            np.log(doubt, out=self._doubts)
-            power = -0.5 * (degrees + 1)
-            factors = power, -0.5, 1.0, -power * away.item(away.argmin())  # some score is near 0
-        posterior = np.exp(np.array(factors).dot(self._logs), out=self._posterior)
         share = self.agent.sharing.share_at(self._tick)
-        shares = np.array(((1 - share) / float(posterior.dot(self._ones)), share))
-        np.log(shares.dot(self._parts), out=self._log_weights)
-        np.exp(self._log_weights, out=self._weights)
-        self._heaviest = int(self._weights.argmax())
+        self._hear(self._mixture.learn(features, reward, weight, degrees, degrees * variance, share))
+        self._renew()
 
     def _hear(self, square: float) -> None:
         """Learn the noise of the scores."""
@@ -224,33 +192,26 @@ class Mixed:
         self._held_sq = rate * rate * self._held_sq + 1
         self._noise = Errors(rate * held + 1, rate * squares + square, total + square, seen + 1)
 
-    def _add(self, squares: np.ndarray, weight: float) -> None:
-        """Learn the noise of each memory, and what it holds."""
-        self._new[4:] = squares
-        self._sums *= self._factors
-        self._sums += self._new
-        if weight != 1:
-            self._sums[:2] += weight - 1
-
     def _renew(self) -> None:
         """Let the last memory go on from a copy of the heaviest at an alarm."""
-        heaviest, last = self._heaviest, len(self._bases) - 1
+        mixture, last = self._mixture, len(self._bases) - 1
+        heaviest = mixture.heaviest
         if self.agent.fresh == "never" or heaviest == last:
             return
-        weight, prior, held = self._weights.item(last), self._parts.item(1, last), self._sums[0].item
+        weight, prior, held = mixture.weights.item(last), self._prior.item(last), mixture.held[0].item
         if self.agent.alarm(weight, prior, held(last), held(heaviest), self._tick):
-            self._memories.renew(heaviest)
-            self._sums[:, last] = self._sums[:, heaviest]
+            mixture.renew(heaviest)
 
     def _radius(self, j: int) -> float:
         """The radius of a memory, in units of the noise that it has learnt."""
         base, radius, tick = self._state.base, self._radii[j], self._tick
-        weight, weight_sq, held, _, squares, total = self._sums[:, j].tolist()
-        if self._follows:
-            gram = self._unread if self._counts else self._memories.gram(j)[None]
-            ridge, epoch = base.ridge.item(j), base.epoch.item(j)
-            radius = radius.at(Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ()))
-            radius = radius if self._counts else np.asarray(radius).item()
+        weight, weight_sq, held, _, squares, total = self._mixture.held[:, j].tolist()
+        if self._counts:
+            radius = radius.counted(self._dim, weight_sq, tick, base.epoch.item(j), base.ridge.item(j))
+        elif self._follows:
+            gram, ridge, epoch = self._mixture.gram(j)[None], base.ridge.item(j), base.epoch.item(j)
+            moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
+            radius = np.asarray(radius.at(moments)).item()
         return radius * math.sqrt(self._bases[j].noise.variance_of(Errors(held, squares, total, tick)))
 
 
