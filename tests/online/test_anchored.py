@@ -16,7 +16,7 @@ from driftwise.base.part import part
 from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
 from driftwise.online.bandits import anchored, apart
-from driftwise.online.bandits.ahead import Ahead, Made, Work, eigen
+from driftwise.online.bandits.ahead import Ahead, Work, made_of
 from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, Written, life, room
 from driftwise.online.bandits.deciders import Draws, Planned
 from driftwise.online.bandits.direct import Direct
@@ -132,12 +132,8 @@ def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
 class Late:
     """Eigenvectors that nobody begins with before they are needed."""
 
-    def __init__(self, sums: Work) -> None:
-        self._sums = sums
-
-    def result(self) -> Made:
-        made = self._sums()
-        return Made(made, eigen(made[0]))
+    def __init__(self, work: Work) -> None:
+        self.result = work
 
 
 @pytest.mark.parametrize(("made", "asked"), [(Late, 1), (Ahead, 7), (Late, 2 * LIFE)])
@@ -172,7 +168,7 @@ def test_eigenvectors_need_no_thread(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", none_left)
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(Ahead(lambda: [matrix]).result().eigen.values, [1.0, 3.0])
+    np.testing.assert_allclose(Ahead(lambda: made_of([matrix])).result().eigen.values, [1.0, 3.0])
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():

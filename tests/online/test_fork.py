@@ -79,10 +79,10 @@ assert [each.id for each in log.events()].count("two") == 5
 
 EIGENVECTORS = """
 import numpy as np
-from driftwise.online.bandits.ahead import Ahead, eigen
+from driftwise.online.bandits.ahead import Ahead, eigen, made_of
 
 matrix = np.diag(np.arange(200.0)) + 1
-ahead = [Ahead(lambda: [matrix]) for _ in range(3)]  # one is in the making, two wait for their turn
+ahead = [Ahead(lambda: made_of([matrix])) for _ in range(3)]  # one is in the making, two wait for their turn
 
 def use():
     for each in ahead:

@@ -59,7 +59,7 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
         for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for each in both:
-            each.absorb()
+            each.absorb(t // LIFE)
             if t == 40:
                 each.renew(1)
         if t % 90 in (30, 40):
@@ -75,8 +75,8 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     begun, ahead = list[Any](), anchored.Ahead
 
     class Watched:
-        def __init__(self, sums: Work) -> None:
-            self._made, self._rounds = ahead(sums), rounds
+        def __init__(self, work: Work) -> None:
+            self._made, self._rounds = ahead(work), rounds
             begun.append(self)
 
         def result(self) -> Made:
@@ -90,7 +90,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     for rounds in range(4 * LIFE):
         before = len(begun)
         memories.forecast(np.full(DIM, 0.1), 0.0)
-        memories.absorb()
+        memories.absorb(0)
         assert len(begun) - before <= 1
         if rounds == LIFE:
             memories.renew(0)

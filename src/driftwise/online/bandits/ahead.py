@@ -11,8 +11,6 @@ import numpy as np
 
 from driftwise.online.bandits.forking import survives_forks
 
-Work = Callable[[], list[np.ndarray]]  # sums of one moment, of which the first is the gram
-
 
 class Eigen(NamedTuple):
     """A symmetric matrix by its eigenvalues, NaN if it has none."""
@@ -33,10 +31,21 @@ def eigen(matrix: np.ndarray) -> Eigen:
 
 
 class Made(NamedTuple):
-    """Sums that were brought up to date, and the eigenvectors of the first, the gram."""
+    """Sums of one moment, eigenvectors `Q` of the first, the gram, and perhaps `QᵀMQ` of the last."""
 
     sums: list[np.ndarray]
     eigen: Eigen
+    turned: np.ndarray | None
+
+
+Work = Callable[[], Made]
+
+
+def made_of(sums: list[np.ndarray], *, turn: bool = False) -> Made:
+    """Sums with their eigenvectors, and with the last one turned into the coordinates of these."""
+    found = eigen(sums[0])
+    vectors = found.vectors
+    return Made(sums, found, vectors.T.dot(sums[-1].dot(vectors)) if turn else None)
 
 
 class Turns:
@@ -64,8 +73,8 @@ class Ahead:
     asks for what.
     """
 
-    def __init__(self, sums: Work) -> None:
-        self._sums, self._begun, self._found = sums, threading.Lock(), None
+    def __init__(self, work: Work) -> None:
+        self._made, self._begun, self._found = work, threading.Lock(), None
         self._thread = threading.Thread(target=self._work, name="driftwise-eigenvectors")
         with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
             self._thread.start()
@@ -80,7 +89,3 @@ class Ahead:
         with TURNS.wait():
             if self._begun.acquire(blocking=False):
                 self._found = self._made()
-
-    def _made(self) -> Made:
-        sums = self._sums()
-        return Made(sums, eigen(sums[0]))

@@ -54,6 +54,11 @@ class Anchor:
         """`R`."""
         return self._scales()[0].dot(self._learnt).item()
 
+    @property
+    def samples(self) -> np.ndarray:
+        """The samples since then, in the anchor's coordinates."""
+        return self._rows[: self._num]
+
     def copy(self) -> Anchor:
         """An anchor that goes its own way from here."""
         made = copy.copy(self)

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from driftwise.base.arrays import mapped_or_nan
-from driftwise.online.bandits.ahead import Ahead, Work
+from driftwise.online.bandits.ahead import Ahead, Made, Work, made_of
 from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.recent import Recent
 
@@ -29,10 +29,10 @@ class Gram(Protocol):
         ...
 
     def later(self) -> Work:
-        """`Λ` as it is now, for whoever has the time to compute it; others may come behind it."""
+        """The eigenvectors of `Λ` as it is now, for whoever has the time to compute them."""
         ...
 
-    def take(self, sums: list[np.ndarray], number: int) -> None:
+    def take(self, made: Made, number: int) -> None:
         """Here is what `later` has made when samples had come up to that number."""
         ...
 
@@ -45,9 +45,9 @@ class Written:
 
     def later(self) -> Work:
         copy = self.now().copy()
-        return lambda: [copy]
+        return lambda: made_of([copy])
 
-    def take(self, sums: list[np.ndarray], number: int) -> None:
+    def take(self, made: Made, number: int) -> None:
         pass
 
 
@@ -183,9 +183,9 @@ class Anchored:
 
     def _new_anchor(self, old: Anchor | None) -> Anchor:
         """The one that was begun, with all that has come since then; else one of the gram as it is."""
-        sums, found = (self._next or self._begin()).result()
-        self._gram.take(sums, self._begun)
-        made = Anchor(found, self._ridge, self._rough, room(self._recent.dim))
+        found = (self._next or self._begin()).result()
+        self._gram.take(found, self._begun)
+        made = Anchor(found.eigen, self._ridge, self._rough, room(self._recent.dim))
         made.shrink(self._kept)
         if old is not None:
             since = made.turned(self._recent.since(self._begun))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan
-from driftwise.online.bandits.ahead import Work
+from driftwise.online.bandits.ahead import Made, Work, made_of
 from driftwise.online.bandits.anchor import Anchor
 from driftwise.online.bandits.anchored import Anchored, room
 from driftwise.online.bandits.fading import Fading
@@ -20,8 +20,9 @@ ROUGH = 5000.0  # growth up to which no refinement is needed for eight digits, e
 class Apart:
     r"""Memories that each have their inverse from an anchor, with a relative error below $10^{-8}$.
 
-    Anchors are set in turns. The thread that makes one brings the sums up to date for it. Their eigenvectors
-    lie side by side, so that one product turns a sample into the coordinates of all.
+    Anchors are set in turns. The thread that makes one brings the sums up to date for it. Of a memory that
+    has led of late it also turns $\tilde\Lambda$ into the anchor's coordinates: an estimate then stays in
+    these. Eigenvectors lie side by side, so that one product turns a sample into the coordinates of all.
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
@@ -68,14 +69,14 @@ class Apart:
         means, variances = np.array([anchor.forecast(*turned) for anchor, *turned in samples]).T
         return reward - means, variances
 
-    def absorb(self) -> None:
+    def absorb(self, leader: int) -> None:
         features, reward = self._sample
         self._recent.add(features)
         for cross, new in ((self._cross, features), (self._turned_cross, self._turned)):
             cross *= self._rates
             cross += reward * new
-        for memory in self._memories:
-            memory.absorb()
+        for j, memory in enumerate(self._memories):
+            memory.absorb(j == leader)
 
     def renew(self, source: int) -> None:
         self._memories[-1].follow(self._memories[source])
@@ -97,6 +98,7 @@ class Memory:
         self._sums = [Fading(gram, rate**power, ridge, recent) for power, gram in enumerate(grams, start=1)]
         (self._cross, self._turned_cross, self._vectors), self._rate = places, rate
         self._recent, self._anchor = recent, None  # whose eigenvectors are in their place
+        self._led, self._turned = False, None  # since the last anchor was begun; QᵀΛ̃Q for those that did
         self._inverse = Anchored(self, recent, ridge, rough=ROUGH, first=turn)
         self._inverse.reset()
 
@@ -108,16 +110,16 @@ class Memory:
         return self._sums[0].now()
 
     def later(self) -> Work:
-        works = [each.later() for each in self._sums]
-        return lambda: [work() for work in works]
+        works, turn = [each.later() for each in self._sums], self._led and len(self._sums) > 1
+        self._led = False
+        return lambda: made_of([work() for work in works], turn=turn)
 
-    def take(self, sums: list[np.ndarray], number: int) -> None:
-        for each, made in zip(self._sums, sums, strict=True):
-            each.take(made, number)
+    def take(self, made: Made, number: int) -> None:
+        self._go_on(made.sums, number, made.turned)
 
     def follow(self, other: Memory) -> None:
         """Go on from a copy of another memory."""
-        self.take(other.sums(), self._recent.num)
+        self._go_on(other.sums(), self._recent.num, None)
         self._cross[:] = other._cross
         self._inverse.follow(other._inverse)
 
@@ -131,21 +133,31 @@ class Memory:
 
     def estimate(self, arms: np.ndarray) -> Pair:
         anchor = self.anchor()
-        turned = anchor.turned(arms)
-        solved = anchor.solve(turned)
+        features = anchor.turned(arms)
+        solved = anchor.solve(features)
+        mean = solved.dot(self._turned_cross)
         if len(self._sums) == 1:
-            return solved.dot(self._turned_cross), np.vecdot(solved, turned)
-        mapped = solved.dot(anchor.vectors.T)
-        return mapped.dot(self._cross), np.vecdot(mapped, self._sums[1].times(mapped))
+            return mean, np.vecdot(solved, features)
+        squared = self._sums[1]
+        if self._turned is None:
+            return mean, squared.squares(solved.dot(anchor.vectors.T), squared.matrix, squared.waiting)
+        return mean, squared.squares(solved, self._turned, anchor.samples)
 
     def spread(self, arms: np.ndarray) -> Pair:
         anchor = self.anchor()
         mapped = anchor.solve(anchor.turned(arms)).dot(anchor.vectors.T)
         return mapped.dot(self._cross), mapped.dot(cholesky_or_nan(self._sums[-1].now()))
 
-    def absorb(self) -> None:
+    def absorb(self, leads: bool) -> None:
         """Learn from the sample that was forecast last."""
+        self._led |= leads
         if self._rate != 1:
             self._inverse.shrunk(self._rate)
         self._inverse.added_forecast()
         self._inverse.settle()
+
+    def _go_on(self, sums: Sequence[np.ndarray], number: int, turned: np.ndarray | None) -> None:
+        """Go on from sums that have samples up to that number, and any `QᵀΛ̃Q`."""
+        for each, made in zip(self._sums, sums, strict=True):
+            each.take(made, number)
+        self._turned = turned

@@ -21,7 +21,7 @@ class Fading:
 
     def __init__(self, matrix: np.ndarray, rate: float, ridge: float, recent: Recent) -> None:
         self._rate, self._ridge, self._recent = rate, ridge, recent
-        self._matrix, self._since = matrix, recent.num  # the first sample that is not in it yet
+        self.matrix, self._since = matrix, recent.num  # the first sample that is not in it yet
 
     def now(self) -> np.ndarray:
         """`M`."""
@@ -29,8 +29,8 @@ class Fading:
 
     def later(self) -> Callable[[], np.ndarray]:
         """`M` as it is now, for whoever has the time to compute it."""
-        matrix, ridge, (kept, rows, weights) = self._matrix, self._ridge, self._waiting()
-        rows = rows * np.sqrt(weights)[:, None]
+        matrix, ridge, (kept, weights) = self.matrix, self._ridge, self._weights()
+        rows = self.waiting * np.sqrt(weights)[:, None]
 
         def made() -> np.ndarray:
             total = rows.T.dot(rows)
@@ -42,18 +42,22 @@ class Fading:
 
     def take(self, matrix: np.ndarray, number: int) -> None:
         """Go on from the matrix that `later` has made when samples had come up to that number."""
-        self._matrix, self._since = matrix, number
+        self.matrix, self._since = matrix, number
 
-    def times(self, rows: np.ndarray) -> np.ndarray:
-        """`My` of each row."""
-        kept, waiting, weights = self._waiting()
-        product = rows.dot(self._matrix)
-        product *= kept
-        product += (rows.dot(waiting.T) * weights).dot(waiting)
-        product += (1 - kept) * self._ridge * rows
-        return product
+    @property
+    def waiting(self) -> np.ndarray:
+        """Samples that are not in the matrix yet."""
+        return self._recent.since(self._since)
 
-    def _waiting(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """What is kept of the matrix, and the samples that are not in it yet with their weights."""
-        rows = self._recent.since(self._since)
-        return self._rate ** len(rows), rows, self._rate ** np.arange(len(rows) - 1, -1, -1.0)
+    def squares(self, rows: np.ndarray, matrix: np.ndarray, waiting: np.ndarray) -> np.ndarray:
+        """`yᵀMy` of each row, in coordinates in which the matrix and the samples that wait are these."""
+        kept, weights = self._weights()
+        squares = kept * np.vecdot(rows.dot(matrix), rows)
+        squares += (rows.dot(waiting.T) ** 2).dot(weights)
+        squares += (1 - kept) * self._ridge * np.vecdot(rows, rows)
+        return squares
+
+    def _weights(self) -> tuple[float, np.ndarray]:
+        """What is kept of the matrix, and weights of the samples that wait."""
+        num = len(self.waiting)
+        return self._rate**num, self._rate ** np.arange(num - 1, -1, -1.0)

@@ -70,8 +70,8 @@ class Memories(Protocol):
         """Errors and variances `[J]` of a sample."""
         ...
 
-    def absorb(self) -> None:
-        """Learn from the sample that was forecast last."""
+    def absorb(self, leader: int) -> None:
+        """Learn from the sample that was forecast last; the next estimates will be that memory's."""
         ...
 
     def renew(self, source: int) -> None:
@@ -145,7 +145,7 @@ class Together:
             return self._roots * last[:, dim], variance
         return forecast_of(self._sums, features, reward)
 
-    def absorb(self) -> None:
+    def absorb(self, leader: int) -> None:
         np.dot(self._column, self._row, self._outer)
         np.dot(self._shares, self._new, self._gained_rows)
         self._all *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ

@@ -112,7 +112,7 @@ class Weighed:
         squares /= doubt
         heard = float(self.weights.dot(squares))
         self._weigh(squares, doubt, degrees, scale, share)
-        self._memories.absorb()
+        self._memories.absorb(self.heaviest)
         self._add(squares, weight)
         return heard
 
