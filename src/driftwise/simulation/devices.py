@@ -124,7 +124,7 @@ class Split(NamedTuple):
     def spread(self, play: Callable[..., Any]) -> Callable[..., Any]:
         """`play(shared, state, keys)` of a block, as a function of all runs that works on all devices.
 
-        States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs]`.
+        States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs, ...]`.
         """
         if len(self.devices) * self.num_blocks == 1:
             return play
@@ -154,9 +154,9 @@ def _written(leaf: Array, block: Array, first: Array) -> Array:
 
 
 def _joined(records: Array) -> Array:
-    """Records of blocks, `[blocks, episodes, grid, runs]`, of all their runs: `[episodes, grid, runs]`."""
+    """Records of blocks, `[blocks, episodes, grid, runs, ...]`, of all: `[episodes, grid, runs, ...]`."""
     moved = jnp.moveaxis(records, 0, 2)
-    return moved.reshape(*moved.shape[:2], -1)
+    return moved.reshape(*moved.shape[:2], -1, *moved.shape[4:])
 
 
 def collect(tree: Any, num_runs: int, axis: int) -> Any:

@@ -29,8 +29,6 @@ with needed_by("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
 
-Recorded = tuple[Record, dict[str, Array]]  # outcomes of episodes, and the agent's diagnostics
-
 TURN = 8  # episodes, at most, that a GPU plays without asking the host whether there are more
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
@@ -103,7 +101,7 @@ class Playing(NamedTuple):
     """What a run carries from episode to episode."""
 
     carry: Any  # of the world: the agent's state, and the world's own
-    point: Recorded  # sums over the episodes so far of the point that is recorded next, in float64
+    point: Array  # [numbers] sums over the episodes so far of the point that is recorded next, in float64
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
@@ -111,11 +109,22 @@ def init_states(agents: Agent, world: World, grid_size: int) -> Playing:
     """First states of all agents, the same in every run: `[grid, ...]`."""
 
     def begin(agent: Agent) -> Playing:
-        first, nothing = world.begin(agent), jnp.zeros((), np.float64)
-        named = dict.fromkeys(agent.diagnostics(first.state), nothing)
-        return Playing(first, (Record(nothing, nothing, nothing), named))
+        first = world.begin(agent)
+        numbers = len(Record._fields) + len(agent.diagnostics(first.state))
+        return Playing(first, jnp.zeros(numbers, np.float64))
 
     return jax.vmap(begin, axis_size=grid_size)(agents)
+
+
+def diagnostics_of(agents: Agent, world: World, grid_size: int) -> list[str]:
+    """Names of the agents' diagnostics, in the order in which a point has them behind a record."""
+    names = list[str]()
+
+    def begin(agent: Agent) -> None:
+        names[:] = agent.diagnostics(world.begin(agent).state)
+
+    jax.eval_shape(jax.vmap(begin, axis_size=grid_size), agents)
+    return names
 
 
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
@@ -155,8 +164,8 @@ class Shared(NamedTuple):
 )
 def play_chunk(
     shared: Shared, state: Playing, keys: Array, grid_size: int, turn: int, split: Split
-) -> tuple[Playing, Recorded]:
-    """What runs carry after the episodes, a multiple of `turn`, and points `[chunk, grid, runs]` of records.
+) -> tuple[Playing, Array]:
+    """What runs carry after the episodes, a multiple of `turn`, and points `[chunk, grid, runs, numbers]`.
 
     The first row is the point of the first episode, with what earlier calls have played of it.
     """
@@ -166,7 +175,7 @@ def play_chunk(
 
 def _play_block(
     shared: Shared, state: Playing, keys: Array, *, grid_size: int, turn: int
-) -> tuple[Playing, Recorded]:
+) -> tuple[Playing, Array]:
     """The same for the runs of one block."""
     agents, world, inputs, begin, first, stop, every = shared
     grid, runs = (-2, -1) if on_gpu() else (0, 0)  # axes of states: GPUs want runs to be neighbours in memory
@@ -175,48 +184,47 @@ def _play_block(
         over_runs = jax.vmap(one, in_axes=(None, runs, 0), out_axes=runs)
         return jax.vmap(over_runs, in_axes=(0, grid, None), out_axes=grid, axis_size=grid_size)
 
-    def episode(i: Array, carry: tuple[Playing, Recorded]) -> tuple[Playing, Recorded]:
+    def episode(i: Array, carry: tuple[Playing, Array]) -> tuple[Playing, Array]:
         state, recorded = carry
         number = begin + i
 
         def one(agent: Agent, before: Playing, key: Array) -> Playing:
             here = jax.tree.map(lambda leaf: leaf[i], inputs)
             played = world.advance(agent, before.carry, here, key, number)
-            new = played.record, agent.diagnostics(played.carry.state)
-            is_first = number % every == 0
-            return Playing(
-                played.carry,
-                jax.tree.map(lambda sums, each: jnp.where(is_first, 0, sums) + each, before.point, new),
-            )
+            new = *played.record, *agent.diagnostics(played.carry.state).values()
+            so_far = jnp.where(number % every == 0, 0, before.point)
+            # In one array: XLA compiles a loop for each.
+            return Playing(played.carry, so_far + jnp.stack([jnp.asarray(each, np.float64) for each in new]))
 
         state = over_all(one)(agents, state, keys)
         row = number // every - (begin + first) // every
-        return state, jax.tree.map(lambda rows, point: rows.at[row].set(point), recorded, state.point)
+        return state, recorded.at[row].set(state.point)
 
-    def episodes(number: Array, carry: tuple[Playing, Recorded]) -> tuple[Playing, Recorded]:
+    def episodes(number: Array, carry: tuple[Playing, Array]) -> tuple[Playing, Array]:
         return jax.lax.fori_loop(0, turn, lambda i, kept: episode(first + turn * number + i, kept), carry)
 
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1)), state)
     room = len(jax.tree.leaves(inputs)[0])
-    recorded = jax.tree.map(lambda sums: jnp.zeros((room, *sums.shape), sums.dtype), state.point)
+    recorded = jnp.zeros((room, *state.point.shape), state.point.dtype)
     state, recorded = jax.lax.fori_loop(0, (stop - first) // turn, episodes, (state, recorded))
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (-2, -1), (0, 1)), state)
+        recorded = jnp.moveaxis(recorded, 1, -1)
     return state, recorded
 
 
-def rows_of(recorded: Recorded, count: int) -> Recorded:
+def rows_of(recorded: Array, count: int) -> np.ndarray:
     """The first rows, on the host; at most twice as many leave a GPU."""
     if on_gpu():
         size = 1 << (count - 1).bit_length()  # few sizes: each is a program
-        recorded = _first_rows(recorded, min(len(recorded[0].value), size))
-    return jax.tree.map(lambda leaf: leaf[:count], jax.device_get(recorded))
+        recorded = _first_rows(recorded, min(len(recorded), size))
+    return jax.device_get(recorded)[:count]
 
 
 @functools.partial(jax.jit, static_argnames="size")
-def _first_rows(recorded: Recorded, size: int) -> Recorded:
-    return jax.tree.map(lambda leaf: leaf[:size], recorded)
+def _first_rows(recorded: Array, size: int) -> Array:
+    return recorded[:size]
 
 
 def turn_of(split: Split, *counts: int) -> int:

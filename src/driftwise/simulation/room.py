@@ -82,7 +82,7 @@ def footprint(task: Task) -> Footprint:
 
     with own_settings(find_devices(task.device)[0]):
         states = init_states.eval_shape(agents, world, size)
-        num_curves = len(jax.tree.leaves(states.point))
+        num_curves = states.point.shape[-1]
         plan = 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
         return Footprint(
             shared=_bytes(world),

@@ -30,6 +30,7 @@ from driftwise.simulation.devices import collect, find_devices, host_of, wake
 from driftwise.simulation.program import (
     Shared,
     chunk_inputs,
+    diagnostics_of,
     init_states,
     lower,
     of_all_runs,
@@ -185,6 +186,7 @@ class Simulation:
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
             states = init_states(self._lowered, self._world, self._grid_size)
+            self._diagnostics = diagnostics_of(self._lowered, self._world, self._grid_size)
         if asleep:
             with own_settings(self._device, task.precision):
                 program_of(task, self._split)  # which JAX keeps until the first chunk is played
@@ -221,15 +223,18 @@ class Simulation:
             self._state, recorded = play_chunk(*given, self._grid_size, turn, self._split)
             points = slice(self.done // task.record_every, self._shape(self.done + count)[0])
             rows = rows_of(recorded, points.stop - points.start)
-            record, diagnostics = collect(rows, task.num_runs, axis=2)
-        if not np.isfinite(np.sum(record.value)):
+            record, diagnostics = np.split(
+                np.moveaxis(collect(rows, task.num_runs, axis=2), -1, 0), [len(CURVES)]
+            )
+        if not np.isfinite(np.sum(record)):
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
                 f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
                 f"large, for this precision: {task.agent!r}"
             )
         curves = dict(zip(CURVES, record, strict=True))
-        curves |= {f"{DIAGNOSTIC}{name}": values for name, values in diagnostics.items()}
+        names = (f"{DIAGNOSTIC}{name}" for name in self._diagnostics)
+        curves |= dict(zip(names, diagnostics, strict=True))
         for name, values in curves.items():
             self.sums[name][points] = values
         elapsed = time.perf_counter() - started
