@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.online.bandits.compiled import MODULE
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -61,3 +65,13 @@ def test_the_source_distribution_has_what_the_readme_links_to() -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {Path(link).parts[0] for link in links} <= {*included}
+
+
+def test_the_module_is_there_wherever_it_can_be_compiled():
+    include = sysconfig.get_path("include")
+    command = ["cc", "-fsyntax-only", f"-I{include}", "-x", "c", "-"]
+    try:
+        subprocess.run(command, input=b"#include <Python.h>\n", check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip(f"no C compiler was found, or no headers of Python in {include}")
+    assert MODULE is not None or os.environ.get("DRIFTWISE_PURE")

@@ -1,7 +1,7 @@
 """Compile `_mixture.c` for a wheel, or in place for an editable install.
 
 Where there is no compiler, or none that succeeds, the wheel is of pure Python; so it is where the environment
-has `DRIFTWISE_PURE`.
+has `DRIFTWISE_PURE`. Flags are those of GCC and Clang on Linux.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
+import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +31,13 @@ class CompiledModule(BuildHookInterface):
     """The compiled module in the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if os.environ.get("DRIFTWISE_PURE"):
+        root = Path(self.root)
+        (root / MODULE).unlink(missing_ok=True)
+        if os.environ.get("DRIFTWISE_PURE") or sys.implementation.name != "cpython":
             return
         try:
-            compile_module(Path(self.root))
-        except (OSError, subprocess.CalledProcessError) as error:
+            compile_module(root)
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
             self.app.display_warning(f"{SOURCE.name} was not compiled, NumPy serves instead: {error}")
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -42,8 +47,10 @@ class CompiledModule(BuildHookInterface):
 
 def compile_module(root: Path) -> None:
     """Put the module beside its source; it knows which source that was."""
-    source, made = root / SOURCE, root / MODULE.with_suffix(".new")
+    source, compiler = root / SOURCE, shlex.split(os.environ.get("CC") or "cc")
     told = f'-DSOURCE="{hashlib.sha256(source.read_bytes()).hexdigest()}"'
-    compiler, include = shlex.split(os.environ.get("CC", "cc")), f"-I{sysconfig.get_path('include')}"
-    subprocess.run([*compiler, *FLAGS, told, include, str(source), "-o", str(made), *LIBRARIES], check=True)
-    made.replace(root / MODULE)
+    given = (*FLAGS, told, f"-I{sysconfig.get_path('include')}", str(source))
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / MODULE.name
+        subprocess.run([*compiler, *given, "-o", str(made), *LIBRARIES], check=True)
+        shutil.move(made, root / MODULE)

@@ -1,4 +1,4 @@
-"""The compiled module gives the numbers of NumPy, and nothing that it is given can lead it astray."""
+"""The compiled module gives the numbers of NumPy, and refuses arrays that do not fit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from driftwise.online import Bandit
 from driftwise.online.bandits import compiled, mixed
-from driftwise.online.bandits.compiled import MODULE, Compiled
+from driftwise.online.bandits.compiled import LANES, MODULE, Compiled
 from driftwise.online.bandits.memories import Sums
 from driftwise.online.bandits.weighing import Mixture, Numbers, Weighed
 from driftwise.online.limits import silently
 from tests.online.streams import bits
 
-pytestmark = pytest.mark.skipif(MODULE is None, reason="no compiler was found when driftwise was installed")
+pytestmark = pytest.mark.skipif(MODULE is None, reason="nothing was compiled when driftwise was installed")
 
 
 def both(dim: int, num: int, squared: bool, seed: int = 0) -> tuple[Weighed, Compiled]:
@@ -64,19 +64,28 @@ def test_a_compiled_mixture_is_one_of_numpy(dim, num, squared, seed):
 
 
 def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
-    gram = np.array([np.eye(2), [[1, 1 + 1e-9], [1 + 1e-9, 1]]])  # the second has no factor
-    sums = Sums(gram, None, np.array([[1.0, 2.0], [3.0, 3.0]]))
-    numbers = Numbers(sums, np.zeros((6, 2)), np.log([0.5, 0.5]))
-    rates, ones, arms = np.array([0.5, 1.0]), np.ones(2), np.array([[1.0, 0.5], [0.2, 1.0]])
-    one, other = (make(rates, ones, np.full(2, 0.5), numbers) for make in (Weighed, Compiled))
+    num = LANES + 1
+    gram = np.tile(np.eye(2), (num, 1, 1))
+    gram[1] = [[1, 1 + 1e-9], [1 + 1e-9, 1]]  # has no factor; the last block has nothing of this kind
+    sums, equal = Sums(gram, None, np.full((num, 2), 3.0)), np.full(num, 1 / num)
+    numbers, arms = Numbers(sums, np.zeros((6, num)), np.log(equal)), np.array([[1.0, 0.5], [0.2, 1.0]])
+    one, other = (make(np.full(num, 0.9), np.ones(num), equal, numbers) for make in (Weighed, Compiled))
     for _ in range(2):
-        for j in range(2):
+        for j in range(num):
             for pair in zip(*(silently(each.bounds, j, arms, 2.0) for each in (one, other)), strict=True):
                 np.testing.assert_allclose(*pair, rtol=1e-7)
         given = np.ones(2), 4.0, 1.0, 3.0, 1.0, 0.1
         assert silently(other.learn, *given) == pytest.approx(silently(one.learn, *given), rel=1e-7)
         for first, second in zip(flat(one.numbers), flat(other.numbers), strict=True):
             np.testing.assert_allclose(second, first, rtol=1e-7)
+
+
+def test_many_arms_have_the_bounds_of_few():
+    _, mixture = both(5, 3, squared=True)
+    mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1)
+    arms = np.random.default_rng(0).normal(size=(compiled.MANY // 5, 5))
+    for all_, few in zip(mixture.bounds(1, arms, 2.0), mixture.bounds(1, arms[:9], 2.0), strict=True):
+        np.testing.assert_allclose(all_[:9], few, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("reward", "degrees", "scale"), [(1e100, 3.0, 1e-200), (5.0, 1e7, 1e-3)])
@@ -125,7 +134,8 @@ def test_arms_may_lie_in_memory_as_they_like():
     _, mixture = both(3, 2, squared=True)
     mixture.learn(np.ones(3), 1.0, 1.0, 4.0, 0.5, 0.1)
     arms = np.random.default_rng(0).normal(size=(4, 3))
-    for other in (np.asfortranarray(arms), np.repeat(arms, 2, axis=0)[::2]):
+    crooked = np.frombuffer(b"." + arms.tobytes(), dtype=np.uint8)[1:].view(float).reshape(4, 3)
+    for other in (np.asfortranarray(arms), np.repeat(arms, 2, axis=0)[::2], crooked):
         np.testing.assert_array_equal(mixture.bounds(0, other, 1.0), mixture.bounds(0, arms, 1.0))
 
 
@@ -136,11 +146,14 @@ def test_arms_may_lie_in_memory_as_they_like():
         ("learn", (np.ones(6)[::2], 1.0, 1.0, 1.0, 1.0, 0.1), ValueError),
         ("learn", (np.ones(3), "one", 1.0, 1.0, 1.0, 0.1), TypeError),
         ("learn", (np.ones(3),), TypeError),
-        ("take", (np.ones(2), 1.0, 1.0, 1.0, 1.0, 0.1), ValueError),
+        ("learn_forecast", (np.ones(2), 1.0, 1.0, 1.0, 1.0, 0.1), ValueError),
         ("bounds", (0, 1.0, np.ones((2, 2)), np.ones(2), np.ones(2)), ValueError),
         ("bounds", (0, 1.0, np.ones((2, 3)), np.ones(1), np.ones(2)), ValueError),
         ("bounds", (0, 1.0, np.ones((2, 3)), np.ones(2), np.ones(2, dtype=np.float32)), ValueError),
-        ("bounds", (7, 1.0, np.ones((2, 3)), np.ones(2), np.ones(2)), ValueError),
+        ("bounds", (0, 1.0, np.ones((2, 3), dtype=int), np.ones(2), np.ones(2)), ValueError),
+        ("bounds", (0, 1.0, np.ones((2, 3)), np.broadcast_to(1.0, 2), np.ones(2)), ValueError),
+        ("bounds", (2, 1.0, np.ones((2, 3)), np.ones(2), np.ones(2)), ValueError),
+        ("bounds", (-1, 1.0, np.ones((2, 3)), np.ones(2), np.ones(2)), ValueError),
         ("bounds", (), TypeError),
     ],
 )

@@ -47,7 +47,8 @@ LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent
 def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     """The agent that was saved at `path`; it goes on as if it had never stopped.
 
-    It does so bit for bit, but for the last digits of bandits with 150 dimensions and more.
+    It does so bit for bit where driftwise was installed in the same way on the same kind of processor, but
+    for the last digits of bandits with 150 dimensions and more.
     `features` are for an `EpisodicAgent` whose map no file can describe: those it was made with. A file that
     is damaged, not an agent's, or of another format is a `ValueError`.
     """

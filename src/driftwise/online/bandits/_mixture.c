@@ -1,13 +1,14 @@
 /* A round of a mixture of memories in few dimensions. `weighing.py` and `memories.py` say what is computed here,
    and `compiled.py` calls it.
 
-   Four memories, or four arms, are the lanes of a vector: what is written for one happens to all of them.
-   Of symmetric matrices the lower triangle is there. */
+   Four memories, or four arms, are the lanes of a vector, and each operation acts on all four. Of symmetric
+   matrices the lower triangle is there. */
 
 #define Py_LIMITED_API 0x030B0000 /* one module for all versions of Python from 3.11 on */
 #include <Python.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #define LANES 4
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
@@ -95,7 +96,7 @@ static double weigh(Mixture *m, const Sample *sample) {
     const Count row = m->blocks * LANES;
     const double scale = sample->scale, share = sample->share, power = -0.5 * (sample->degrees + 1);
     const double *rates = (double *)m->rates;
-    double *away = (double *)m->error, *posterior = (double *)m->variance;
+    double *away = (double *)m->error, *posterior = (double *)m->variance; /* both are read, then written */
     double heard = 0, least = INFINITY, total = 0;
     for (Count j = 0; j < m->num; j++) {
         const double doubt = posterior[j] + 1, square = away[j] * away[j] / doubt, rate = rates[j];
@@ -173,13 +174,13 @@ FASTEST static bool bound(
 }
 
 /* The numbers of an array, which has to have so many, or NULL and an error. */
-static double *numbers_of(PyObject *array, Count num) {
+static double *numbers_of(PyObject *array, Count num, int flags) {
     Py_buffer view;
-    if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS)) return NULL;
+    if (PyObject_GetBuffer(array, &view, flags | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) return NULL;
+    double *numbers = strcmp(view.format, "d") || view.len != num * view.itemsize ? NULL : view.buf;
     PyBuffer_Release(&view); /* the caller holds the array for as long as it is needed */
-    if (view.len == num * (Count)sizeof(double)) return view.buf;
-    PyErr_Format(PyExc_ValueError, "an array has %zd bytes, where %zd numbers were expected", view.len, num);
-    return NULL;
+    if (!numbers) PyErr_Format(PyExc_ValueError, "expected an array of %zd floats of 64 bits", num);
+    return numbers;
 }
 
 static bool sample_of(PyObject *const *given, Count num, Mixture **m, Sample *sample) {
@@ -188,7 +189,7 @@ static bool sample_of(PyObject *const *given, Count num, Mixture **m, Sample *sa
         return false;
     }
     *m = PyLong_AsVoidPtr(given[0]);
-    if (!*m || !(sample->features = numbers_of(given[1], (*m)->dim))) return false;
+    if (!*m || !(sample->features = numbers_of(given[1], (*m)->dim, 0))) return false;
     sample->reward = PyFloat_AsDouble(given[2]);
     sample->weight = PyFloat_AsDouble(given[3]);
     sample->degrees = PyFloat_AsDouble(given[4]);
@@ -197,7 +198,7 @@ static bool sample_of(PyObject *const *given, Count num, Mixture **m, Sample *sa
     return !PyErr_Occurred();
 }
 
-static PyObject *take(PyObject *module, PyObject *const *given, Count num) {
+static PyObject *learn_forecast(PyObject *module, PyObject *const *given, Count num) {
     (void)module;
     Mixture *m;
     Sample sample;
@@ -212,7 +213,7 @@ static PyObject *learn(PyObject *module, PyObject *const *given, Count num) {
     Sample sample;
     if (!sample_of(given, num, &m, &sample)) return NULL;
     if (!forecast(m, &sample)) Py_RETURN_NONE;
-    return take(module, given, num);
+    return learn_forecast(module, given, num);
 }
 
 static PyObject *bounds(PyObject *module, PyObject *const *given, Count num) {
@@ -225,9 +226,9 @@ static PyObject *bounds(PyObject *module, PyObject *const *given, Count num) {
     const Count j = PyLong_AsSsize_t(given[1]), num_arms = PyObject_Length(given[3]);
     const double radius = PyFloat_AsDouble(given[2]);
     if (!m || PyErr_Occurred()) return NULL;
-    const double *arms = numbers_of(given[3], num_arms * m->dim);
-    double *index = arms ? numbers_of(given[4], num_arms) : NULL;
-    double *bonus = index ? numbers_of(given[5], num_arms) : NULL;
+    const double *arms = numbers_of(given[3], num_arms * m->dim, 0);
+    double *index = arms ? numbers_of(given[4], num_arms, PyBUF_WRITABLE) : NULL;
+    double *bonus = index ? numbers_of(given[5], num_arms, PyBUF_WRITABLE) : NULL;
     if (!bonus) return NULL;
     if (j < 0 || j >= m->num) return PyErr_Format(PyExc_ValueError, "there is no memory %zd", j);
     return PyBool_FromLong(bound(m, j, radius, num_arms, arms, index, bonus));
@@ -236,7 +237,7 @@ static PyObject *bounds(PyObject *module, PyObject *const *given, Count num) {
 static PyMethodDef functions[] = {
     {"learn", (PyCFunction)(void (*)(void))learn, METH_FASTCALL,
      "Learn from a sample, and return its squared error; None, and nothing changed, if a matrix has no factor."},
-    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL,
+    {"learn_forecast", (PyCFunction)(void (*)(void))learn_forecast, METH_FASTCALL,
      "Learn from a sample whose errors and variances are in their place."},
     {"bounds", (PyCFunction)(void (*)(void))bounds, METH_FASTCALL,
      "Fill the indices and the bonuses of arms in a memory; False if its matrix has no factor."},

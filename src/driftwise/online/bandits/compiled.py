@@ -1,7 +1,7 @@
 """Memories of a mixture together with their weights, for few dimensions, by `_mixture.c`.
 
-The compiled module comes with the wheel, or is made where driftwise is installed from its source and finds a
-compiler. Without it NumPy serves, with the same numbers to rounding.
+The compiled module comes with the wheel for Linux, or is made where driftwise is installed from its source
+and finds a compiler. Without it NumPy serves, with the same numbers to rounding.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from driftwise.online.bandits.weighing import Numbers, upper_bounds
 from driftwise.parts.noise import WORST
 
 LANES = 4  # memories side by side
+MANY = 10_000  # numbers of all arms, from which on BLAS is faster
 
 
 def module() -> Any:
     """The compiled module; None if there is none, or one of another source."""
     try:
         from driftwise.online.bandits import _mixture  # pyright: ignore[reportAttributeAccessIssue]
-
-        source = Path(__file__).with_name("_mixture.c").read_bytes()
-    except (ImportError, OSError):
+    except ImportError:
         return None
+    try:
+        source = Path(__file__).with_name("_mixture.c").read_bytes()
+    except OSError:  # a package may come without its sources
+        return _mixture
     return _mixture if hashlib.sha256(source).hexdigest() == _mixture.SOURCE else None
 
 
@@ -89,8 +92,10 @@ class Compiled:
         return self._memory(j).gram
 
     def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
-        index, bonus, arms = np.empty(len(arms)), np.empty(len(arms)), np.ascontiguousarray(arms)
-        if MODULE.bounds(self._address, j, radius, arms, index, bonus):
+        index, bonus = np.empty(len(arms)), np.empty(len(arms))
+        if not arms.flags.carray:
+            arms = np.array(arms, order="C")
+        if arms.size < MANY and MODULE.bounds(self._address, j, radius, arms, index, bonus):
             return index, bonus
         return upper_bounds(estimate_of(self._memory(j), arms), radius)
 
@@ -103,7 +108,7 @@ class Compiled:
         heard = MODULE.learn(self._address, features, reward, weight, degrees, scale, share)
         if heard is None:
             self._error[:], self._variance[:] = forecast_of(self.numbers.sums, features, reward)
-            heard = MODULE.take(self._address, features, reward, weight, degrees, scale, share)
+            heard = MODULE.learn_forecast(self._address, features, reward, weight, degrees, scale, share)
         self.heaviest = self._fields.heaviest
         return heard
 

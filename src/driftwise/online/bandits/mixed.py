@@ -181,9 +181,9 @@ class Mixed:
             features, reward = root * features, root * reward
         noise = self.agent.noise
         degrees, variance = noise.capped_degrees(self._noise), noise.variance_of(self._noise)
-        self._tick += 1
-        share = self.agent.sharing.share_at(self._tick)
+        share = self.agent.sharing.share_at(self._tick + 1)
         self._hear(self._mixture.learn(features, reward, weight, degrees, degrees * variance, share))
+        self._tick += 1
         self._renew()
 
     def _hear(self, square: float) -> None:
