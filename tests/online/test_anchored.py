@@ -17,6 +17,7 @@ from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
 from driftwise.online.bandits import anchored, apart
 from driftwise.online.bandits.ahead import Ahead, Work, made_of
+from driftwise.online.bandits.anchor import BLOCK, FEW, lower_product, product
 from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, Written, life, room
 from driftwise.online.bandits.deciders import Draws, Planned
 from driftwise.online.bandits.direct import Direct
@@ -75,6 +76,12 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
         exact = np.linalg.solve(gram, arms.T).T
         error = np.abs(inverse.map(arms) - exact).max() / np.abs(exact).max()
         assert error <= rounding * np.linalg.cond(gram) + bound
+
+
+@pytest.mark.parametrize("num", [1, BLOCK, 3 * BLOCK + 1])
+def test_a_product_in_blocks_has_the_lower_half_of_the_whole(num):
+    rows = np.random.default_rng(2).normal(size=(num, FEW // num + 1))
+    np.testing.assert_allclose(np.tril(lower_product(rows)), np.tril(product(rows)), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

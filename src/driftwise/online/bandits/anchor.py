@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,23 @@ from driftwise.base.arrays import cholesky_or_nan, mapped_or_nan
 from driftwise.online.bandits.ahead import Eigen
 
 ROOM = 2.0**996  # in the place of a square: a factor is there whatever lies beside it
+BLOCK, FEW = 8, 2**14  # rows, and numbers up to which a product is not worth to be cut into blocks
+
+
+def product(rows: np.ndarray) -> np.ndarray:
+    """`MMᵀ`."""
+    return rows.dot(rows.T)
+
+
+def lower_product(rows: np.ndarray) -> np.ndarray:
+    """The lower half of `MMᵀ`, by blocks of rows: BLAS takes a third more time for all of it at once."""
+    if rows.size <= FEW:
+        return product(rows)
+    made = np.empty((len(rows), len(rows)))
+    for start in range(0, len(rows), BLOCK):
+        stop = start + BLOCK
+        made[start:stop, :stop] = rows[start:stop].dot(rows[:stop].T)
+    return made
 
 
 class Factors(NamedTuple):
@@ -119,7 +137,7 @@ class Anchor:
         if self.growth > self._rough:
             (solved,) = self.solve(turned[None])
             return solved.dot(cross).item(), solved.dot(turned).item()
-        _, grown = self._with_rows(num + 2)
+        _, grown = self._with_rows(num + 2, lower_product)
         diagonal = grown.reshape(-1)[:: num + 3]
         diagonal += 1
         diagonal[-1] = ROOM
@@ -143,14 +161,14 @@ class Anchor:
     def _now(self) -> Factors:
         if self._factors is None:
             num = self._num
-            self._factors = self._with_rows(num)
+            self._factors = self._with_rows(num, product)
             self._factors.grown.reshape(-1)[:: num + 1] += self._signs[:num]
         return self._factors
 
-    def _with_rows(self, num: int) -> Factors:
+    def _with_rows(self, num: int, product: Callable[[np.ndarray], np.ndarray]) -> Factors:
         """`F√D` and `G D Gᵀ` of the first rows."""
         scaled, roots = self._rows[:num] * self._scales()[1], self._roots[:num]
-        grown = scaled.dot(scaled.T)
+        grown = product(scaled)
         grown *= roots[:, None] * roots
         return Factors(scaled, grown)
 
