@@ -21,7 +21,7 @@ def product(rows: np.ndarray) -> np.ndarray:
 
 
 def lower_product(rows: np.ndarray) -> np.ndarray:
-    """The lower half of `MMᵀ`, by blocks of rows: BLAS takes a third more time for all of it at once."""
+    """The lower half of `MMᵀ`, by blocks of rows: OpenBLAS takes a third more time for all of it at once."""
     if rows.size <= FEW:
         return product(rows)
     made = np.empty((len(rows), len(rows)))

@@ -71,7 +71,7 @@ class Memories(Protocol):
         ...
 
     def absorb(self, leader: int) -> None:
-        """Learn from the sample that was forecast last; the next estimates will be that memory's."""
+        """Learn from the sample that was forecast last; the leader is the heaviest memory now."""
         ...
 
     def renew(self, source: int) -> None:
