@@ -1,12 +1,15 @@
 """Kernels for NVIDIA's GPUs, in Pallas: a thread keeps one small matrix in its registers.
 
-Loops turn over the dimensions, and a matrix that changes rotates: unrolled, they would take long to compile.
+Loops turn over the dimensions, and matrices rotate: unrolled, they would take long to compile. Triton spends
+most of that time on the places where memory is read or written, on each of them with all that depends on it:
+so there are few, and loops come by often.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +19,10 @@ import jax.numpy as jnp
 from driftwise.base.types import Array
 
 LANES = 32  # of a block: one warp
+COLUMNS = 5  # read in a turn: all of them are under way at once, but more take longer to compile
 
 Kernel = Callable[..., None]  # of references to matrices `[d, d, lanes]`, the last of them to be written
-Entries = tuple[Array, ...]  # of the upper triangle, row by row
+Triangle = dict[tuple[int, int], Array]  # entries of a symmetric matrix on and above its diagonal
 
 
 def inverse(matrix: Array) -> Array:
@@ -76,46 +80,77 @@ def _call(kernel: Kernel, *matrices: Array) -> Array:
     return made[..., :lanes]
 
 
-def _places(dim: int) -> list[tuple[int, int]]:
-    """Rows and columns of an upper triangle."""
-    return [(i, j) for i in range(dim) for j in range(i, dim)]
-
-
 def _invert(matrix: Any, inverse: Any) -> None:
     """As `lanes.sweep`, on the upper triangle."""
     dim = len(matrix)
-    places = _places(dim)
 
-    def turn(_: int, entries: Entries) -> Entries:
-        kept = dict(zip(places, entries, strict=True))
+    def turn(_: int, kept: Triangle) -> Triangle:
         scale = 1 / jnp.where(kept[0, 0] > 0, kept[0, 0], jnp.nan)
         row = [kept[0, j] * scale for j in range(dim)]
-        new = {(i - 1, j - 1): kept[i, j] - kept[0, i] * row[j] for i, j in places if i > 0}
-        new |= {(i - 1, dim - 1): row[i] for i in range(1, dim)}
-        new[dim - 1, dim - 1] = -scale
-        return tuple(new[place] for place in places)
+        rest = {(i, j): entry - kept[0, i] * row[j] for (i, j), entry in kept.items() if i > 0}
+        return _rotated(rest, [*row[1:], -scale])
 
-    entries = jax.lax.fori_loop(0, dim, turn, tuple(matrix[i, j, :] for i, j in places))
-    for (i, j), entry in zip(places, entries, strict=True):
-        inverse[i, j, :] = -entry
-        inverse[j, i, :] = -entry
+    (read,) = _read(matrix)
+    swept = jax.lax.fori_loop(0, dim, turn, read)
+    _write(inverse, lambda kept: [-kept[0, j] for j in range(dim)], swept)
 
 
 def _multiply(outer: Any, inner: Any, product: Any) -> None:
-    """Row i of `MNM` is `(M_i N) M`. All of M and N is kept; what depends on i is read once more."""
+    """The first row of `MNM` is `(M₁N)M`, and every row is the first in its turn."""
     dim = len(outer)
-    m, n = _kept(outer), _kept(inner)
 
-    def write(i: Array, _: None) -> None:
-        row = [outer[i, k, :] for k in range(dim)]
-        half = [sum(row[k] * n[k, j] for k in range(dim)) for j in range(dim)]
-        for j in range(dim):
-            product[i, j, :] = sum(half[k] * m[k, j] for k in range(dim))
+    def first_row(*triangles: Triangle) -> list[Array]:
+        m, n = ({**kept, **{(j, i): entry for (i, j), entry in kept.items()}} for kept in triangles)
+        half = [_dot([m[0, k] for k in range(dim)], [n[k, j] for k in range(dim)]) for j in range(dim)]
+        return [_dot(half, [m[k, j] for k in range(dim)]) for j in range(dim)]
 
-    jax.lax.fori_loop(0, dim, write, None)
+    _write(product, first_row, *_read(outer, inner))
 
 
-def _kept(matrix: Any) -> dict[tuple[int, int], Array]:
-    """The entries of a symmetric matrix, of which the upper triangle is read."""
-    upper = {(i, j): matrix[i, j, :] for i, j in _places(len(matrix))}
-    return upper | {(j, i): entry for (i, j), entry in upper.items()}
+def _read(*matrices: Any) -> tuple[Triangle, ...]:
+    """Upper triangles of matrices. A turn reads some columns; what is outside falls out by the end."""
+    dim = len(matrices[0])
+    columns = min(COLUMNS, dim)
+    turns = -(-dim // columns)
+    first = 2 * dim - columns * turns  # and not negative, as the index goes around
+
+    def turn(t: Array, triangles: tuple[Triangle, ...]) -> tuple[Triangle, ...]:
+        for column in range(columns):
+            k = _around(columns * t + (first + column), dim)
+            rows = [_around(k + (1 + i), dim) for i in range(dim)]
+            triangles = tuple(
+                _rotated(kept, [matrix[i, k, :] for i in rows])
+                for matrix, kept in zip(matrices, triangles, strict=True)
+            )
+        return triangles
+
+    nothing = jnp.zeros(matrices[0].shape[-1:], matrices[0].dtype)
+    empty = {(i, j): nothing for i in range(dim) for j in range(i, dim)}
+    return jax.lax.fori_loop(0, turns, turn, tuple(empty for _ in matrices))
+
+
+def _write(made: Any, first_row: Callable[..., list[Array]], *triangles: Triangle) -> None:
+    """Write a matrix, of which `first_row` tells the first row, and the next after each rotation."""
+    dim = len(made)
+
+    def turn(i: Array, triangles: tuple[Triangle, ...]) -> tuple[Triangle, ...]:
+        for j, entry in enumerate(first_row(*triangles)):
+            made[i, _around(i + j, dim), :] = entry
+        return tuple(_rotated(kept, [kept[0, j] for j in [*range(1, dim), 0]]) for kept in triangles)
+
+    jax.lax.fori_loop(0, dim, turn, triangles)
+
+
+def _rotated(kept: Triangle, last: list[Array]) -> Triangle:
+    """A triangle one place further up and left: without its first row, and with a new last column."""
+    moved = {(i - 1, j - 1): entry for (i, j), entry in kept.items() if i > 0}
+    return {**moved, **{(i, len(last) - 1): entry for i, entry in enumerate(last)}}
+
+
+def _around(index: Array, dim: int) -> Array:
+    """An index below `2 dim`, with the first after the last."""
+    return jax.lax.rem(index, jnp.asarray(dim, index.dtype))
+
+
+def _dot(first: list[Array], second: list[Array]) -> Array:
+    return functools.reduce(operator.add, map(operator.mul, first, second))
