@@ -93,13 +93,14 @@ class LinearMdpWorld(NamedTuple):
 
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
             h, cumulative, for_next, for_action = x
-            action = agent.act(plan, h, s, for_action)
+            action = agent.act(plan, h - 1, s, for_action)
             chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
             successor = random.choose(chances, for_next)
             return successor, (s, action, successor)
 
-        # NumPy's numbers: a compiler that knows them reads the plan of one step.
-        steps = xp.asarray(np.arange(horizon))
+        # NumPy's numbers: a compiler that knows them reads the plan of one step. From 1 on, as XLA counts for
+        # itself what begins at 0, and then does not know it.
+        steps = xp.asarray(1 + np.arange(horizon))
         xs = (steps, cumulative_mu, luck[1::2], choices)
         _, (states, actions, successors) = scan(step, start, xs)
         visited = of_pairs(states, actions)
