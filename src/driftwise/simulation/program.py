@@ -33,9 +33,14 @@ TURN = 8  # episodes, at most, that a GPU plays without asking the host whether 
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
-# The older loops of XLA for CPUs: as fast, the same up to last digits, and compiled sooner. From version 0.11
-# on JAX does not have them, and it refuses options that it does not know.
-_OPTIONS = {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
+# Options that compile sooner what is as fast; JAX refuses those that it does not know. Up to version 0.10 it
+# has the older loops of XLA for CPUs, the same up to last digits. From 0.11 on, XLA for GPUs would try two
+# forms of every loop.
+_OPTIONS = {}
+if jax.__version_info__ < (0, 11):
+    _OPTIONS = {"xla_cpu_use_fusion_emitters": False}
+elif jax.__version_info__ <= (0, 12, 0):  # the last that is known to have it
+    _OPTIONS = {"xla_gpu_experimental_enable_fusion_autotuner": False}
 
 # Of parts of float32 numbers, on GPUs: nearly as precise as one product of the whole numbers, and faster.
 _THREE_PRODUCTS = "TF32_TF32_F32_X3"
@@ -44,9 +49,14 @@ _THREE_PRODUCTS = "TF32_TF32_F32_X3"
 @contextlib.contextmanager
 def own_settings(device: Any, precision: Precision = "float64") -> Iterator[None]:
     """Full precision, ordinary promotion, compilation and this device, whatever the program around sets."""
+    with _one_at_a_time, _settings(device, precision):
+        yield
+
+
+@contextlib.contextmanager
+def _settings(device: Any, precision: Precision) -> Iterator[None]:
     in_parts = precision == "float32" and has_tf32(device)
     with (
-        _one_at_a_time,
         jax.disable_jit(False),
         jax.default_device(device),
         jax.enable_x64(True),
@@ -251,6 +261,18 @@ def program_of(task: Task, split: Split) -> Any:
     state = placed(of_all_runs.eval_shape(states, split), 1)
     turn = turn_of(split, task.chunk_size, task.num_episodes)
     return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), turn, split)
+
+
+def compiling(task: Task, split: Split) -> threading.Thread:
+    """A thread that compiles the program of a task, which JAX then has when it is called."""
+
+    def make() -> None:
+        with contextlib.suppress(Exception), _settings(split.devices[0], task.precision):
+            program_of(task, split).compile()  # whoever calls it is told what is wrong
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    return thread
 
 
 def split_of(task: Task) -> Split:

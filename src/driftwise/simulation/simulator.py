@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -30,13 +31,13 @@ from driftwise.simulation.devices import collect, find_devices, host_of, wake
 from driftwise.simulation.program import (
     Shared,
     chunk_inputs,
+    compiling,
     diagnostics_of,
     init_states,
     lower,
     of_all_runs,
     own_settings,
     play_chunk,
-    program_of,
     rows_of,
     run_keys,
     split_of,
@@ -146,6 +147,7 @@ class Simulation:
         zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
         self.sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
         self._state: Any = None  # until it is needed
+        self._compiling: threading.Thread | None = None
         self._inputs: Any = None  # of the present chunk
         self._pace = math.inf  # seconds of an episode, lately
         self._before: dict[str, Any] | None = None  # what computed a checkpoint that was read
@@ -182,14 +184,13 @@ class Simulation:
         task = self.task
         asleep = self._device is not self._host and wake(self._device).is_alive()
         self._split = split_of(task)
+        if asleep:
+            self._compiling = compiling(task, self._split)
         with own_settings(self._host), telling_of_memory(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
             states = init_states(self._lowered, self._world, self._grid_size)
             self._diagnostics = diagnostics_of(self._lowered, self._world, self._grid_size)
-        if asleep:
-            with own_settings(self._device, task.precision):
-                program_of(task, self._split)  # which JAX keeps until the first chunk is played
         with own_settings(self._device), telling_of_memory(task):
             self._everywhere, states = jax.device_put((self._world, states), self._split.place())
             self._keys = jax.device_put(keys, self._split.place(0))
@@ -220,6 +221,8 @@ class Simulation:
             bounds = begin, first, first + count, task.record_every
             shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
             given = shared, self._state, self._keys
+            if self._compiling is not None:
+                self._compiling.join()
             self._state, recorded = play_chunk(*given, self._grid_size, turn, self._split)
             points = slice(self.done // task.record_every, self._shape(self.done + count)[0])
             rows = rows_of(recorded, points.stop - points.start)
