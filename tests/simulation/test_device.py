@@ -9,13 +9,14 @@ import jax
 import numpy as np
 import pytest
 
+from driftwise.simulation import program
 from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.program import play_chunk
 from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation, simulate
 from driftwise.simulation.tasks import Task
-from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
+from tests.examples import NUM_EPISODES, NUM_RUNS, agent, bandit_agent, make, make_bandit
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
 HAS_GPU = any(device.platform == "gpu" for device in jax.devices())
@@ -68,6 +69,19 @@ def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
     result = simulate_from(tmp_path / "finished", fresh(device="gpu"))
     assert result.values.tobytes() == elsewhere.result().values.tobytes()
     assert result.manifest["device"] == jax.devices("cpu")[0].device_kind
+
+
+def test_the_layout_of_gpus_gives_the_same_numbers(monkeypatch):
+    """Axes of runs at the end of all states; two runs, as their program is then one of its own."""
+    usual = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **OPTIONS, record_every=3)
+    monkeypatch.setattr(program, "on_gpu", lambda: True)
+    options = {**OPTIONS, "num_runs": 2}
+    turned = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **options, record_every=3)
+    assert usual.diagnostics.keys() == turned.diagnostics.keys()
+    for name in usual.diagnostics:
+        one, other = (each.diagnostics[name] for each in (usual, turned))
+        np.testing.assert_allclose(other, one[..., :2, :], rtol=1e-9)
+    np.testing.assert_allclose(turned.values, usual.values[..., :2, :], rtol=1e-9)
 
 
 @needs_gpu

@@ -18,7 +18,7 @@ from driftwise.scenarios.scenario import LEVELS
 
 def experiments_table() -> Table:
     """The built-in experiments."""
-    rows = [(each.name, each.summary) for each in EXPERIMENTS.values()]
+    rows = [*EXPERIMENTS.summaries().items()]
     return Table.of("experiments", words("experiment", "what happens"), rows)
 
 

@@ -115,8 +115,29 @@ def record(cls: _T) -> _T:
 
     require_own_name("a part", CONFIGURABLE, cls)
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True)(cls)
+    for method in (_repr, _eq, _hash):  # for all: a dataclass would compile its own
+        name = f"__{method.__name__[1:]}__"
+        if name not in cls.__dict__:
+            setattr(cls, name, method)
+    CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     return made
+
+
+def _values(instance: Any) -> tuple[Any, ...]:
+    return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance))
+
+
+def _repr(self: Any) -> str:
+    named = zip(dataclasses.fields(self), _values(self), strict=True)
+    return f"{type(self).__qualname__}({', '.join(f'{field.name}={value!r}' for field, value in named)})"
+
+
+def _eq(self: Any, other: Any) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
 
 
 @dataclass_transform(

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 SIMULATE = ("jax", "scipy")
 PACKAGES = (*SIMULATE, "typer", "rich", "pyarrow", "matplotlib", "filelock", "plotly", "jinja2", "tomli_w")
 
-OBJECTS = 10_000  # before Python looks for garbage: modules make many objects, and hardly any garbage
+OBJECTS = 100_000  # before Python looks for garbage: modules make many objects, and hardly any garbage
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,9 +33,15 @@ class Experiments(Mapping[str, Experiment]):
 
     def __getitem__(self, name: str) -> Experiment:
         if name not in self._read:
-            text = self._files[name].read_text(encoding="utf-8")
-            self._read[name] = experiment_of(tomllib.loads(text))
+            self._read[name] = experiment_of(tomllib.loads(self._text(name)))
         return self._read[name]
+
+    def summaries(self) -> dict[str, str]:
+        """Summaries by name. They stand before the first table, and nothing behind that is parsed."""
+        return {name: tomllib.loads(self._text(name).partition("\n[")[0])["summary"] for name in self}
+
+    def _text(self, name: str) -> str:
+        return self._files[name].read_text(encoding="utf-8")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
