@@ -128,13 +128,13 @@ def init_states(agents: Agent, world: World, grid_size: int) -> Playing:
 
 def diagnostics_of(agents: Agent, world: World, grid_size: int) -> list[str]:
     """Names of the agents' diagnostics, in the order in which a point has them behind a record."""
-    names = list[str]()
+    return sorted(_first_diagnostics.eval_shape(agents, world, grid_size))
 
-    def begin(agent: Agent) -> None:
-        names[:] = agent.diagnostics(world.begin(agent).state)
 
-    jax.eval_shape(jax.vmap(begin, axis_size=grid_size), agents)
-    return names
+@functools.partial(jax.jit, static_argnames="grid_size")  # traced once, and never compiled
+def _first_diagnostics(agents: Agent, world: World, grid_size: int) -> dict[str, Array]:
+    begin = jax.vmap(lambda agent: agent.diagnostics(world.begin(agent).state), axis_size=grid_size)
+    return begin(agents)
 
 
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
@@ -201,7 +201,8 @@ def _play_block(
         def one(agent: Agent, before: Playing, key: Array) -> Playing:
             here = jax.tree.map(lambda leaf: leaf[i], inputs)
             played = world.advance(agent, before.carry, here, key, number)
-            new = *played.record, *agent.diagnostics(played.carry.state).values()
+            named = agent.diagnostics(played.carry.state)
+            new = *played.record, *(named[name] for name in sorted(named))
             so_far = jnp.where(number % every == 0, 0, before.point)
             # In one array: XLA compiles a loop for each.
             return Playing(played.carry, so_far + jnp.stack([jnp.asarray(each, np.float64) for each in new]))
