@@ -35,6 +35,7 @@ from driftwise.simulation.program import (
     diagnostics_of,
     init_states,
     lower,
+    num_programs,
     of_all_runs,
     own_settings,
     play_chunk,
@@ -182,9 +183,10 @@ class Simulation:
             return
         keep_compiled()
         task = self.task
-        asleep = self._device is not self._host and wake(self._device).is_alive()
+        if self._device is not self._host:
+            wake(self._device)
         self._split = split_of(task)
-        if asleep:
+        if not num_programs():  # the first call is what one waits for
             self._compiling = compiling(task, self._split)
         with own_settings(self._host), telling_of_memory(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
