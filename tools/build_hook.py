@@ -31,14 +31,15 @@ class CompiledModule(BuildHookInterface):
     """The compiled module in the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        root = Path(self.root)
-        (root / MODULE).unlink(missing_ok=True)
-        if os.environ.get("DRIFTWISE_PURE") or sys.implementation.name != "cpython":
-            return
+        root, pure = Path(self.root), os.environ.get("DRIFTWISE_PURE") or sys.implementation.name != "cpython"
         try:
-            compile_module(root)
+            if not pure:
+                compile_module(root)
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
             self.app.display_warning(f"{SOURCE.name} was not compiled, NumPy serves instead: {error}")
+            pure = True
+        if pure:
+            (root / MODULE).unlink(missing_ok=True)  # of another time
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["artifacts"].append(str(MODULE))

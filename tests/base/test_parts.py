@@ -19,7 +19,7 @@ from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric
 from driftwise.environments.drift import Constant
 from driftwise.online.features import OneHot
 from driftwise.parts.exploration import Exploration, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, SlidingWindow
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.simulation.play import play
 from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
@@ -87,6 +87,7 @@ def test_parts_compare_and_hash_by_value():
     assert Ucb(np.array([1, 2])) == Ucb([1.0, 2.0])
     assert len({opt_wlsvi(SPEC, rate=r, radius=1) for r in (0.9, 0.9, 0.8)}) == 2
     assert SlidingWindow(4) == SlidingWindow(4, capacity=3) != SlidingWindow(4, capacity=5)
+    assert ExponentialWeights(1) != PeriodicRestart(1)  # which have the same values
 
 
 def test_parts_print_as_they_are_built():

@@ -59,8 +59,8 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
         for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for each in both:
-            each.absorb(t // LIFE)
-            if t == 40:
+            each.absorb((t // LIFE + 1) % len(RATES))
+            if t in (40, 2 * LIFE + 5):  # before anything was turned for the leader, and after
                 each.renew(1)
         if t % 90 in (30, 40):
             for first, second in zip(one.sums, other.sums, strict=True):
@@ -71,8 +71,11 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
 
 @pytest.mark.usefixtures("long_lives")
 def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
-    """No anchor is begun when it is needed, not even that of a memory that starts anew."""
-    begun, ahead = list[Any](), anchored.Ahead
+    """No anchor is begun when it is needed, not even that of a memory that starts anew.
+
+    Sums are turned for the leader alone.
+    """
+    begun, turned, ahead = list[Any](), list[bool](), anchored.Ahead
 
     class Watched:
         def __init__(self, work: Work) -> None:
@@ -81,7 +84,9 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
 
         def result(self) -> Made:
             assert self._rounds < rounds or not rounds
-            return self._made.result()
+            made = self._made.result()
+            turned.append(made.turned is not None)
+            return made
 
     monkeypatch.setattr(anchored, "Ahead", Watched)
     rounds = 0
@@ -95,6 +100,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
         if rounds == LIFE:
             memories.renew(0)
     assert len(begun) > 3 * len(RATES)
+    assert 2 <= sum(turned) <= len(turned) // len(RATES)
 
 
 def test_with_many_dimensions_a_mixture_decides_as_planned(tmp_path):

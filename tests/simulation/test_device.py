@@ -72,16 +72,16 @@ def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
 
 
 def test_the_layout_of_gpus_gives_the_same_numbers(monkeypatch):
-    """Axes of runs at the end of all states; two runs, as their program is then one of its own."""
+    """Axes of runs at the end of all states; a number of runs that no other test compiles a program for."""
     usual = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **OPTIONS, record_every=3)
     monkeypatch.setattr(program, "on_gpu", lambda: True)
-    options = {**OPTIONS, "num_runs": 2}
+    options = {**OPTIONS, "num_runs": 11}
     turned = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **options, record_every=3)
     assert usual.diagnostics.keys() == turned.diagnostics.keys()
     for name in usual.diagnostics:
         one, other = (each.diagnostics[name] for each in (usual, turned))
-        np.testing.assert_allclose(other, one[..., :2, :], rtol=1e-9)
-    np.testing.assert_allclose(turned.values, usual.values[..., :2, :], rtol=1e-9)
+        np.testing.assert_allclose(other[..., :NUM_RUNS, :], one, rtol=1e-9)
+    np.testing.assert_allclose(turned.values[..., :NUM_RUNS, :], usual.values, rtol=1e-9)
 
 
 @needs_gpu

@@ -17,7 +17,7 @@ import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation import devices
 from driftwise.simulation.devices import Split, use_cpus
-from driftwise.simulation.program import compiling, split_of
+from driftwise.simulation.program import compile_ahead, split_of
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, bandit_agent, make_bandit
@@ -118,9 +118,10 @@ def test_a_device_is_woken_once_and_one_that_has_no_memory_says_nothing(monkeypa
 
 def test_a_program_that_was_compiled_ahead_is_the_one_that_plays(caplog: pytest.LogCaptureFixture) -> None:
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), num_episodes=2, num_runs=13, chunk_size=2)
-    ahead = compiling(task, split_of(task))
-    simulation = Simulation(task)
+    ahead = compile_ahead(task, split_of(task))
+    assert ahead is not None
     ahead.join()
+    simulation = Simulation(task)
     with jax.log_compiles():
         simulation.advance()
     assert "XLA compilation of jit(chunk_inputs)" in caplog.text  # JAX tells of others

@@ -102,7 +102,10 @@ def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSIN
     frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member, members)
 )
 def record(cls: _T) -> _T:
-    """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name."""
+    """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name.
+
+    All of its fields are compared and printed.
+    """
     complete = cls.__dict__.get("__post_init__")
 
     def check(self: Any) -> None:
@@ -117,7 +120,7 @@ def record(cls: _T) -> _T:
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
     for method in (_repr, _eq, _hash):  # for all: a dataclass would compile its own
         name = f"__{method.__name__[1:]}__"
-        if name not in cls.__dict__:
+        if cls.__dict__.get(name) is None:  # Python takes the hash of a class with an `__eq__` of its own
             setattr(cls, name, method)
     CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     return made

@@ -120,8 +120,8 @@ def init_states(agents: Agent, world: World, grid_size: int) -> Playing:
 
     def begin(agent: Agent) -> Playing:
         first = world.begin(agent)
-        numbers = len(Record._fields) + len(agent.diagnostics(first.state))
-        return Playing(first, jnp.zeros(numbers, np.float64))
+        size = len(Record._fields) + len(agent.diagnostics(first.state))
+        return Playing(first, jnp.zeros(size, np.float64))
 
     return jax.vmap(begin, axis_size=grid_size)(agents)
 
@@ -204,7 +204,7 @@ def _play_block(
             named = agent.diagnostics(played.carry.state)
             new = *played.record, *(named[name] for name in sorted(named))
             so_far = jnp.where(number % every == 0, 0, before.point)
-            # In one array: XLA compiles a loop for each.
+            # One array: XLA would compile a loop for each number.
             return Playing(played.carry, so_far + jnp.stack([jnp.asarray(each, np.float64) for each in new]))
 
         state = over_all(one)(agents, state, keys)
@@ -243,8 +243,8 @@ def turn_of(split: Split, *counts: int) -> int:
     return 1 if split.devices[0].platform == "cpu" else math.gcd(TURN, *counts)
 
 
-def program_of(task: Task, split: Split) -> Any:
-    """The program that plays a task, lowered for its compiler from shapes alone."""
+def program_of(task: Task, split: Split, done: int = 0) -> Any:
+    """The program that plays a task, of which some is done, lowered for its compiler from shapes alone."""
     dtype = np.dtype(task.precision)
     grid, agents = lower(task.agent, dtype)
     world = task.environment.world(dtype, needs=task.agent.needs)
@@ -260,19 +260,22 @@ def program_of(task: Task, split: Split) -> Any:
     inputs = placed(chunk_inputs.eval_shape(world, path))
     shared = Shared(agents, placed(world), inputs, 0, 0, task.chunk_size, task.record_every)
     state = placed(of_all_runs.eval_shape(states, split), 1)
-    turn = turn_of(split, task.chunk_size, task.num_episodes)
+    turn = turn_of(split, task.chunk_size, task.num_episodes, done)
     return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), turn, split)
 
 
-def compiling(task: Task, split: Split) -> threading.Thread:
+def compile_ahead(task: Task, split: Split, done: int = 0) -> threading.Thread | None:
     """A thread that compiles the program of a task, which JAX then has when it is called."""
 
     def make() -> None:
         with contextlib.suppress(Exception), _settings(split.devices[0], task.precision):
-            program_of(task, split).compile()  # whoever calls it is told what is wrong
+            program_of(task, split, done).compile()  # whoever calls it is told what is wrong
 
     thread = threading.Thread(target=make)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # a process may have no thread left
+        return None
     return thread
 
 

@@ -24,14 +24,14 @@ from driftwise.base.part import points, to_config
 from driftwise.base.progress import Watcher, watched
 from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
-from driftwise.environments.environment import Environment
+from driftwise.environments.environment import Environment, Record
 from driftwise.simulation.chunks import Chunks, OnChunk
 from driftwise.simulation.compilation import keep_compiled
 from driftwise.simulation.devices import collect, find_devices, host_of, wake
 from driftwise.simulation.program import (
     Shared,
     chunk_inputs,
-    compiling,
+    compile_ahead,
     diagnostics_of,
     init_states,
     lower,
@@ -177,8 +177,11 @@ class Simulation:
     def _host(self) -> Any:
         return host_of(self._device)
 
-    def _begin(self) -> None:
-        """Put the world and the agents' first states on the device, unless they are there."""
+    def _begin(self, done: int = 0) -> None:
+        """Put the world and the agents' first states on the device, unless they are there.
+
+        So many episodes are done, for what is compiled ahead.
+        """
         if self._state is not None:
             return
         keep_compiled()
@@ -187,7 +190,7 @@ class Simulation:
             wake(self._device)
         self._split = split_of(task)
         if not num_programs():  # the first call is what one waits for
-            self._compiling = compiling(task, self._split)
+            self._compiling = compile_ahead(task, self._split, done)
         with own_settings(self._host), telling_of_memory(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.world(self._dtype, needs=task.agent.needs))
             keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
@@ -225,13 +228,14 @@ class Simulation:
             given = shared, self._state, self._keys
             if self._compiling is not None:
                 self._compiling.join()
+                self._compiling = None
             self._state, recorded = play_chunk(*given, self._grid_size, turn, self._split)
             points = slice(self.done // task.record_every, self._shape(self.done + count)[0])
             rows = rows_of(recorded, points.stop - points.start)
             record, diagnostics = np.split(
                 np.moveaxis(collect(rows, task.num_runs, axis=2), -1, 0), [len(CURVES)]
             )
-        if not np.isfinite(np.sum(record)):
+        if not np.isfinite(np.sum(Record(*record).value)):
             raise FloatingPointError(
                 f"{task.name}{': ' * bool(task.name)}agent: its values stopped being finite by episode "
                 f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
@@ -280,7 +284,7 @@ class Simulation:
         done, seconds = self.progress_in(checkpoint)
         finished = done == self.task.num_episodes
         if not finished:
-            self._begin()
+            self._begin(done)
         leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
         names = [f"{STATE}{i}" for i in range(len(leaves))]
         diagnostics = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]

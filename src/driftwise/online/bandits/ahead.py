@@ -74,7 +74,7 @@ class Ahead:
     """
 
     def __init__(self, work: Work) -> None:
-        self._made, self._begun, self._found = work, threading.Lock(), None
+        self._make, self._begun, self._found = work, threading.Lock(), None
         self._thread = threading.Thread(target=self._work, name="driftwise-eigenvectors")
         with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
             self._thread.start()
@@ -83,9 +83,9 @@ class Ahead:
         """The eigenvectors."""
         if not self._begun.acquire(blocking=False) and self._thread.is_alive():
             self._thread.join()
-        return self._made() if self._found is None else self._found  # a forked child has no thread
+        return self._make() if self._found is None else self._found  # a forked child has no thread
 
     def _work(self) -> None:
         with TURNS.wait():
             if self._begun.acquire(blocking=False):
-                self._found = self._made()
+                self._found = self._make()

@@ -12,7 +12,7 @@ from driftwise.base.arrays import cholesky_or_nan, mapped_or_nan
 from driftwise.online.bandits.ahead import Eigen
 
 ROOM = 2.0**996  # in the place of a square: a factor is there whatever lies beside it
-BLOCK, FEW = 8, 2**14  # rows, and numbers up to which a product is not worth to be cut into blocks
+BLOCK, FEW = 8, 2**14  # rows, and numbers up to which a product is not worth cutting into blocks
 
 
 def product(rows: np.ndarray) -> np.ndarray:
@@ -165,10 +165,10 @@ class Anchor:
             self._factors.grown.reshape(-1)[:: num + 1] += self._signs[:num]
         return self._factors
 
-    def _with_rows(self, num: int, product: Callable[[np.ndarray], np.ndarray]) -> Factors:
+    def _with_rows(self, num: int, multiply: Callable[[np.ndarray], np.ndarray]) -> Factors:
         """`F√D` and `G D Gᵀ` of the first rows."""
         scaled, roots = self._rows[:num] * self._scales()[1], self._roots[:num]
-        grown = product(scaled)
+        grown = multiply(scaled)
         grown *= roots[:, None] * roots
         return Factors(scaled, grown)
 

@@ -29,7 +29,7 @@ class Gram(Protocol):
         ...
 
     def later(self) -> Work:
-        """The eigenvectors of `Λ` as it is now, for whoever has the time to compute them."""
+        """Sums and eigenvectors of `Λ` as it is now, for whoever has the time to compute them."""
         ...
 
     def take(self, made: Made, number: int) -> None:

@@ -92,11 +92,12 @@ class Compiled:
         return self._memory(j).gram
 
     def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
-        index, bonus = np.empty(len(arms)), np.empty(len(arms))
-        if not arms.flags.carray:
-            arms = np.array(arms, order="C")
-        if arms.size < MANY and MODULE.bounds(self._address, j, radius, arms, index, bonus):
-            return index, bonus
+        if arms.size < MANY:
+            index, bonus, flags = np.empty(len(arms)), np.empty(len(arms)), arms.flags
+            if not (flags.c_contiguous and flags.aligned):
+                arms = np.array(arms, order="C")
+            if MODULE.bounds(self._address, j, radius, arms, index, bonus):
+                return index, bonus
         return upper_bounds(estimate_of(self._memory(j), arms), radius)
 
     def spread(self, j: int, arms: np.ndarray) -> Pair:
