@@ -11,7 +11,7 @@ PYTHONS ?= python3.12 python3.13
 SITE ?= build/site
 PORT ?= 8000
 # What an environment is made from: its packages, and the module that is compiled for it.
-MADE_FROM := pyproject.toml tools/build_hook.py src/driftwise/online/bandits/_mixture.c
+MADE_FROM := pyproject.toml tools/build_hook.py src/driftwise/online/deciders/_mixture.c
 
 .PHONY: help run test test-slow test-lowest test-versions lint format generated docs docs-serve docs-publish bench dist clean
 

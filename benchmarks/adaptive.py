@@ -20,7 +20,7 @@ import numpy as np
 import driftwise as dw
 from driftwise.algorithms import adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi
 from driftwise.analysis.statistics import jackknife_interval
-from driftwise.base.part import at
+from driftwise.base.part import index_part
 from driftwise.environments import Environment
 from driftwise.experiments import EXPERIMENTS, prepare
 
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             value, low, high = ratio(regret, alone)
             logs.setdefault(name, []).append(math.log(value))
             best = int(alone.mean(axis=-1).argmin())
-            rate = at(agent.base, best).forgetting.rate
+            rate = index_part(agent.base, best).forgetting.rate
             memory = "all" if rate == 1 else f"{1 / (1 - rate):.0f}"
             least = f"{alone.mean(axis=-1).min():9.1f} ({memory:>4})"
             print(

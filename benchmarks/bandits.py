@@ -29,14 +29,13 @@ import numpy as np
 
 from benchmarks.measuring import print_table, seconds, short, times_faster
 from driftwise.base import random
-from driftwise.base.random import keys_of
+from driftwise.base.random import episode_keys
 from driftwise.environments import LinearBandit
 from driftwise.environments.models.linear_bandit import ARMS, NOISE
-from driftwise.experiments.files import find_experiment
-from driftwise.experiments.study import Group, prepare
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.simulator import simulate
+from driftwise.experiments.experiment import find_experiment
+from driftwise.experiments.study import TaskGroup, prepare
+from driftwise.parts import ExponentialWeights, LeastSquares
+from driftwise.simulation.running import simulate
 
 EXPERIMENT = find_experiment("russac_abrupt")
 NUM_ROUNDS, NUM_RUNS = EXPERIMENT.episodes, EXPERIMENT.runs
@@ -147,16 +146,16 @@ def fresh_rounds(environment: LinearBandit, rng: np.random.Generator) -> Iterato
 
 def replayed_rounds(environment: LinearBandit, num_rounds: int) -> Iterator[Round]:
     """The rounds of our run 0."""
-    arms, run_key = environment.world().arms, random.fold(random.key(0), 0)
+    arms, run_key = environment.to_arrays().arms, random.fold(random.key(0), 0)
     for t in range(num_rounds):
-        for_environment, _, for_action = keys_of(run_key, t)
-        luck = random.uniform(random.fold(for_environment, NOISE), 3, np.float64)
-        noise = environment.noise_scale * random.gaussian(luck[:1], luck[1:2])[0]
+        for_environment, _, for_action = episode_keys(run_key, t)
+        luck = random.draw_uniform(random.fold(for_environment, NOISE), 3, np.float64)
+        noise = environment.noise_scale * random.box_muller(luck[:1], luck[1:2])[0]
         features = arms.draw(random.fold(for_environment, ARMS)).values
-        yield Round(features, noise, random.uniform(for_action, 1, np.float64)[0])
+        yield Round(features, noise, random.draw_uniform(for_action, 1, np.float64)[0])
 
 
-def check(learners: dict[str, Callable[[], Learner]], group: Group, environment: LinearBandit) -> None:
+def check(learners: dict[str, Callable[[], Learner]], group: TaskGroup, environment: LinearBandit) -> None:
     """Fails unless all learners choose the arms that the simulator chooses."""
     rounds = list(replayed_rounds(environment, CHECKED))
     path = environment.at(np.arange(CHECKED))
@@ -255,7 +254,7 @@ def all_agents() -> None:
     print_table(title, ("bandit", "µs a round"), rows)
 
 
-def timing(group: Group) -> float:
+def timing(group: TaskGroup) -> float:
     """Microseconds per run and round, without compilation."""
     agent, environment = group.task.agent, group.task.environment
     call = partial(simulate, agent, environment, num_runs=NUM_RUNS, record_every=EXPERIMENT.record_every)

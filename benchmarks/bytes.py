@@ -23,7 +23,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.environments import Environment
 from driftwise.parts.forgetting import WindowMemory
 from driftwise.simulation.devices import Split, find_devices
-from driftwise.simulation.room import compiled, footprint
+from driftwise.simulation.memory_budget import compiled_bytes, measure_footprint
 from driftwise.simulation.tasks import Task
 
 RUNS = 256, 512  # the compiler's bytes for a run are the difference of two programs
@@ -69,19 +69,19 @@ def sample_bytes(agent: Agent, environment: Environment) -> int:
             for part in state:
                 look(part)
 
-    look(agent.init(environment.world().example))
+    look(agent.init(environment.to_arrays().example))
     return sum(found)
 
 
 def played(task: Task, split_of: Callable[[int], Split]) -> float:
     """Bytes that the compiled program takes for one more run."""
-    few, many = (compiled(replace(task, num_runs=each), split_of(each)) or 0 for each in RUNS)
+    few, many = (compiled_bytes(replace(task, num_runs=each), split_of(each)) or 0 for each in RUNS)
     return (many - few) / (RUNS[1] - RUNS[0])
 
 
 def row(name: str, agent: Agent, environment: Environment) -> str:
     task = Task(agent, environment, num_episodes=1000, num_runs=1)
-    double, single = footprint(task), footprint(replace(task, precision="float32"))
+    double, single = measure_footprint(task), measure_footprint(replace(task, precision="float32"))
     in_blocks = played(task, partial(Split.of, DEVICE))
     at_once = played(task, lambda num_runs: Split(DEVICE, num_runs, num_blocks=1, size=num_runs))
     numbers = (double.state, sample_bytes(agent, environment), single.state, in_blocks, at_once)

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 from benchmarks.measuring import print_table, seconds
 from benchmarks.speed import every_agent
-from driftwise.simulation.compilation import SETTING
-from driftwise.simulation.simulator import simulate
+from driftwise.simulation.devices import CACHE_SETTING
+from driftwise.simulation.running import simulate
 
 LIMIT = 3.0
 NUM_RUNS, NUM_EPISODES = 64, 500
@@ -30,7 +30,7 @@ def called(name: str, folder: str) -> float:
     environ = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
     command = [sys.executable, "-m", "benchmarks.first_calls", "--call", name]
     process = subprocess.run(
-        command, env=environ | {SETTING: folder}, capture_output=True, text=True, check=True
+        command, env=environ | {CACHE_SETTING: folder}, capture_output=True, text=True, check=True
     )
     return float(process.stdout)
 

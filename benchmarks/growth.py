@@ -28,7 +28,7 @@ from benchmarks.measuring import exponent, print_table, seconds, short
 from driftwise import drift
 from driftwise.algorithms import opt_wlsvi
 from driftwise.environments import LinearMdp, random_linear_mdp
-from driftwise.simulation.simulator import simulate
+from driftwise.simulation.running import simulate
 
 RATE, RADIUS = 0.99, 1.0
 NUM_RUNS = 64

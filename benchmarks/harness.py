@@ -24,7 +24,7 @@ from driftwise.analysis.report import write_report
 from driftwise.experiments import prepare, run_study
 from driftwise.experiments.experiment import Experiment, experiment_of
 from driftwise.simulation import tasks as splitting
-from driftwise.simulation.simulator import simulate
+from driftwise.simulation.running import simulate
 
 LIMIT = 0.1  # of the time, for all but playing
 

@@ -17,18 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftwise.base.jax_backend import kernels
-from driftwise.base.jax_backend.lanes import sweep
-from driftwise.base.jax_backend.small_matrices import inverse_by_cholesky, sandwich_by_products
-from driftwise.base.jax_backend.tiles import by_tiles
+from driftwise.base.jax_backend.small_matrices import (
+    by_tiles,
+    inverse_by_cholesky,
+    invert_lanes,
+    sandwich_by_products,
+)
 
 DIMENSIONS = (2, 5, 8, 10, 12, 14, 16, 20, 24, 32)
 FORMS: dict[str, dict[str, Callable[..., jax.Array]]] = {
-    "cpu": {"Cholesky": inverse_by_cholesky, "sweep": by_tiles(sweep)},
+    "cpu": {"Cholesky": inverse_by_cholesky, "sweep": by_tiles(invert_lanes)},
     "gpu": {
         "Cholesky": inverse_by_cholesky,
-        "kernel": kernels.inverse,
+        "kernel": kernels.invert_on_gpu,
         "products": lambda matrix: sandwich_by_products(matrix, matrix),
-        "kernel of products": lambda matrix: kernels.sandwich(matrix, matrix),
+        "kernel of products": lambda matrix: kernels.sandwich_on_gpu(matrix, matrix),
     },
 }
 

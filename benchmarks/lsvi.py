@@ -25,10 +25,8 @@ from benchmarks.measuring import print_table, seconds, short, times_faster
 from driftwise.algorithms import lsvi_ucb
 from driftwise.base.types import Episode
 from driftwise.environments import LinearMdp, planning, random_linear_mdp
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.simulator import simulate
+from driftwise.parts import LeastSquares, NoForgetting, Ucb
+from driftwise.simulation.running import simulate
 
 RADIUS, RIDGE = 0.5, 1.0
 NUM_EPISODES, NUM_RUNS = 100, 64
@@ -98,7 +96,7 @@ def rlberry_agent(env: LinearMdp, seed: int) -> Any:
 def check_weights(env: LinearMdp, agent: Any) -> None:
     """Fails unless ours has the weights of rlberry's final policy, which has no bonus, from the same data."""
     ours = LeastSquares(env.spec, NoForgetting(), Ucb(0.0), RIDGE, steps="shared")
-    table = env.world().table
+    table = env.to_arrays().table
     state, steps = ours.init(table), (-1, env.spec.horizon)
     history = (agent.state_hist, agent.action_hist, agent.feat_hist, agent.reward_hist, agent.nstate_hist)
     for seen in zip(*(np.reshape(each, (*steps, *np.shape(each)[1:])) for each in history), strict=True):

@@ -34,12 +34,12 @@ from driftwise.algorithms import (
 )
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
-from driftwise.base.part import at
+from driftwise.base.part import index_part
 from driftwise.environments import Environment, linear_bandit
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.paths import Rotation
-from driftwise.parts.detectors import Cusum, Glr
-from driftwise.simulation.simulator import simulate
+from driftwise.parts import Cusum, Glr
+from driftwise.simulation.running import simulate
 
 TURNS = 5
 RATES = (0.9, 0.95, 0.98, 0.99, 1.0)
@@ -59,7 +59,7 @@ def wrapped(base: Agent, weighted: Agent, one_rate: Agent, num_episodes: int) ->
 def mixtures(recipe: Callable[..., MixtureOfMemories], spec: Any, decisions: Sequence[str]) -> Pairs:
     made = {decision: recipe(spec, decision=decision) for decision in decisions}
     name = f"`{recipe.__name__}`, J = {made[decisions[0]].num_memories}"
-    return {f"{name}, {decision}": (agent, at(agent.base, 5)) for decision, agent in made.items()}
+    return {f"{name}, {decision}": (agent, index_part(agent.base, 5)) for decision, agent in made.items()}
 
 
 def in_bandit(num_episodes: int) -> tuple[Environment, Pairs]:

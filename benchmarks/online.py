@@ -223,10 +223,7 @@ def main() -> int:
     failures, numbers = 0, {}
     print("| d | arms | learner | µs | of hand-written |\n|---|---|---|---|---|")
     for (dim, num_arms), limit in LIMITS.items():
-        learners: dict[str, Learner] = {
-            HAND: HandWritten(dim, num_arms),
-            OURS: Ours(dim, num_arms),
-        }
+        learners: dict[str, Learner] = {HAND: HandWritten(dim, num_arms), OURS: Ours(dim, num_arms)}
         first = not numbers
         peers = installed(dim, num_arms) if first else {}
         crowded: dict[str, Learner] = (

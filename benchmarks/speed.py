@@ -25,7 +25,7 @@ from benchmarks.measuring import exponent, print_table, seconds, short, times_fa
 from driftwise.base.agent import Agent
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import LinearMdp
-from driftwise.simulation.simulator import simulate
+from driftwise.simulation.running import simulate
 
 HORIZON = 10
 RATE, RADIUS = 0.99, 1.0
@@ -49,7 +49,7 @@ def every_agent(num_episodes: int) -> tuple[LinearMdp, dict[str, Agent]]:
         taken = inspect.signature(algorithm.tuned).parameters
         try:
             agent = algorithm.tuned(env.spec, **{key: known[key] for key in known if key in taken})
-            env.world(needs=agent.needs)
+            env.to_arrays(needs=agent.needs)
         except (TypeError, ArgumentError) as error:
             print(f"`{name}` is left out: {error}", file=sys.stderr)
         else:

@@ -54,7 +54,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {
     name: name
-    for name in ("Array", "Count", "Key", "NonNegative", "Numeric", "Positive", "Seed", "Several", "Share")
+    for name in ("Array", "Count", "Key", "NonNegative", "Numeric", "Positive", "Seed", "AtLeastTwo", "Share")
 }
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, png_bytes
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.types import Episode
@@ -93,7 +93,7 @@ def planner(env: LinearMdp, memory: float) -> Agent:
 
 def plan_and_learn(env: LinearMdp, agent: Agent, num_days: int, seed: int) -> list[np.ndarray]:
     """The policy of each morning; in the evening, when prices are public, random days are imagined."""
-    table, rng = env.world().example, np.random.default_rng(seed)
+    table, rng = env.to_arrays().example, np.random.default_rng(seed)
     state, policies = agent.init(table), []
     for day in range(num_days):
         plan = agent.plan(state, table, random.key(day))

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise.analysis.figures import COLOURS, STYLE, figure_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, figure_bytes
 from driftwise.analysis.statistics import mean_interval
 from driftwise.analysis.table import Table, words
 from driftwise.environments import planning

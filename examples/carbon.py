@@ -25,8 +25,8 @@ from matplotlib.dates import DateFormatter, MonthLocator
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise.algorithms.unknown_variation.adaptive import memories
-from driftwise.analysis.figures import COLOURS, STYLE, figure_bytes
+from driftwise.algorithms.unknown_variation.adaptive import memory_lengths
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, figure_bytes
 from driftwise.analysis.statistics import mean_interval
 from driftwise.analysis.table import Table, words
 from driftwise.base.validation import ArgumentError
@@ -162,7 +162,7 @@ def played(given: np.ndarray, column: str, seeds: range) -> Excess:
 
 def memory_labels() -> list[str]:
     """Names of the mixture's memories; a job an hour makes rounds hours."""
-    lengths = (f"{each} hours" if each < 48 else f"{each / 24:.0f} days" for each in memories())
+    lengths = (f"{each} hours" if each < 48 else f"{each / 24:.0f} days" for each in memory_lengths())
     return [f"remembers {length}" for length in (*lengths, "everything")]
 
 

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, png_bytes
 from driftwise.theory.counter_examples import crossings
 
 NUM_ROUNDS, NUM_RUNS, DELTA = 20_000, 400, 0.05

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, png_bytes
 from driftwise.environments.drift import Abrupt
 from driftwise.gym import DriftingParameter
 from driftwise.online import EpisodicAgent, train

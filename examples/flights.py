@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, png_bytes
 from driftwise.analysis.statistics import trailing_mean
 from driftwise.online import Bandit
 

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftwise.analysis.figures import COLOURS, STYLE, png_bytes
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE, png_bytes
 from driftwise.environments import russac_abrupt
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.estimate import estimate_variation

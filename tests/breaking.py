@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.base.types import Moments, Plan
-from driftwise.parts import exploration
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import LearntNoise
+from driftwise.base import Moments, Plan
+from driftwise.parts import (
+    ExponentialWeights,
+    FixedShare,
+    LearntNoise,
+    LeastSquares,
+    PeriodicRestart,
+    Ucb,
+    exploration,
+)
 
 Patch = pytest.MonkeyPatch
 Break = Callable[[Patch], None]

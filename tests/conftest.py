@@ -22,7 +22,9 @@ CACHE = "JAX_COMPILATION_CACHE_DIR"
 own_folder: str | None = None  # set in the first process, unless a folder is given from outside
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy and JAX read these settings when they are imported
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# With the option that driftwise adds itself, but cannot add in a process in which JAX has begun before.
+LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
+os.environ.setdefault("XLA_FLAGS", f"--xla_backend_optimization_level=0 {LOOPS}")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "3")  # the same on all machines
 if CACHE not in os.environ:
     own_folder = tempfile.mkdtemp(prefix="driftwise-compiled-")

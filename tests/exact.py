@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftwise.environments import LinearMdp
-from driftwise.environments.environment import Played
+from driftwise.environments import LinearMdp, PlayedEpisode
 from tests.reference import planning
 
 
@@ -30,7 +29,7 @@ def start_value(environment: LinearMdp, policy: np.ndarray, t: int = 0) -> float
     return float(environment.initial @ values[0])
 
 
-def optimal_values(environment: LinearMdp, played: Sequence[Played]) -> list[float]:
+def optimal_values(environment: LinearMdp, played: Sequence[PlayedEpisode]) -> list[float]:
     """V* at the first states of consecutive episodes from the first on, by plain loops."""
     known: dict[bytes, np.ndarray] = {}  # of the models met so far
     found = []

@@ -6,22 +6,16 @@ whole suite shares a handful of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
+import driftwise as dw
 from driftwise.algorithms import build
-from driftwise.base.agent import Agent
-from driftwise.base.types import Spec
+from driftwise.base import Agent, Spec
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearBandit, LinearMdp
-from driftwise.environments.arms import ContextArms
-from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic, RandomWalk
-from driftwise.environments.paths import Mixture
-from driftwise.parts.detectors import Cusum, Glr
-from driftwise.parts.exploration import Thompson, Ucb
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.simulation.play import play
+from driftwise.parts import Cusum, ExponentialWeights, Glr, Thompson, Ucb
 
 T = TypeVar("T")
 
@@ -31,12 +25,12 @@ CONTINUING = Spec(num_states=6, num_actions=2, dim=12, horizon=1)
 NUM_RUNS = 3
 NUM_EPISODES = 40
 
-STATIONARY = Abrupt((10**9,))  # one anchor for ever, in arrays of the same shape as the drifts below
-DRIFTS: dict[str, Drift] = {
-    "abrupt": Abrupt((7, 20), num_anchors=2),
-    "gradual": Gradual((5, 25)),
-    "periodic": Periodic(12.5),
-    "random_walk": RandomWalk(0.2, seed=1),
+STATIONARY = dw.drift.Abrupt((10**9,))  # one anchor for ever, in arrays of the same shape as the drifts below
+DRIFTS: dict[str, dw.drift.Drift] = {
+    "abrupt": dw.drift.Abrupt((7, 20), num_anchors=2),
+    "gradual": dw.drift.Gradual((5, 25)),
+    "periodic": dw.drift.Periodic(12.5),
+    "random_walk": dw.drift.RandomWalk(0.2, seed=1),
 }
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -166,7 +160,26 @@ PLAIN = {
 }
 
 
-def make(name: str = "random_linear_mdp", drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearMdp:
+# keywords of a forgetting, and the weight of episode τ in episode t
+FORGETTINGS: dict[str, tuple[dict[str, Any], Callable[[int, int], float]]] = {
+    "none": ({}, lambda t, tau: 1.0),
+    "rate": (dict(rate=0.8), lambda t, tau: 0.8 ** (t - 1 - tau)),
+    "length": (dict(length=4), lambda t, tau: float(tau >= t - 4)),
+    "period": (dict(period=5), lambda t, tau: float(tau // 5 == t // 5)),
+}
+
+
+def assert_play_alike(left: Agent, right: Agent, environment: Environment) -> None:
+    """Whether two agents plan and act alike in a run, to rounding."""
+    pair = (dw.play(agent, environment, NUM_EPISODES) for agent in (left, right))
+    for one, other in zip(*pair, strict=True):
+        np.testing.assert_allclose(one.plan.q, other.plan.q, rtol=0, atol=1e-8)
+        np.testing.assert_array_equal(one.episode.actions, other.episode.actions)
+
+
+def make(
+    name: str = "random_linear_mdp", drift: dw.drift.Drift = DRIFTS["abrupt"], **options: Any
+) -> LinearMdp:
     """An environment of the common shape."""
     environment = ENVIRONMENTS[name](**SIZES[name], drift=drift, **options)
     assert isinstance(environment, LinearMdp)
@@ -178,7 +191,7 @@ def fitting(agent: Agent) -> list[str]:
 
     def fits(name: str) -> bool:
         try:
-            make(name).world(needs=agent.needs)
+            make(name).to_arrays(needs=agent.needs)
         except ValueError:
             return False
         return True
@@ -186,13 +199,13 @@ def fitting(agent: Agent) -> list[str]:
     return [name for name in SIZES if fits(name)]
 
 
-def make_bandit(drift: Drift = DRIFTS["abrupt"], **options: Any) -> LinearBandit:
+def make_bandit(drift: dw.drift.Drift = DRIFTS["abrupt"], **options: Any) -> LinearBandit:
     """A bandit of the common shape: of four arms in three contexts, some are missing in two of them."""
     features = np.abs(np.random.default_rng(0).normal(size=(3, 4, 3)))
     features /= np.linalg.norm(features, axis=-1, keepdims=True)
     features[1, 3] = features[2, 1:] = 0
-    path = Mixture(((0.7, 0.1, 0.1), (0.1, 0.2, 0.6)), drift)
-    return LinearBandit(ContextArms(features.tolist(), (0.5, 0.3, 0.2)), path, **options)
+    path = dw.paths.Mixture(((0.7, 0.1, 0.1), (0.1, 0.2, 0.6)), drift)
+    return LinearBandit(dw.arms.ContextArms(features.tolist(), (0.5, 0.3, 0.2)), path, **options)
 
 
 def agent(name: str) -> Agent:
@@ -220,7 +233,7 @@ def bandit_agent(name: str) -> Agent:
     return build(BANDIT, name, **BANDIT_PARAMETERS[name])
 
 
-def make_continuing(drift: Drift = DRIFTS["abrupt"], **options: Any) -> ContinuingMdp:
+def make_continuing(drift: dw.drift.Drift = DRIFTS["abrupt"], **options: Any) -> ContinuingMdp:
     """A problem without episodes of the common shape."""
     environment = ENVIRONMENTS["random_communicating_mdp"](drift=drift, **options)
     assert isinstance(environment, ContinuingMdp)
@@ -234,7 +247,7 @@ def continuing_agent(name: str) -> Agent:
 
 def plain_values(agent: Agent, environment: Environment, **address: Any) -> np.ndarray:
     """Exact values of the policies of one run on NumPy: those of the simulator, with nothing to compile."""
-    return np.array([float(one.record.value) for one in play(agent, environment, NUM_EPISODES, **address)])
+    return np.array([float(one.record.value) for one in dw.play(agent, environment, NUM_EPISODES, **address)])
 
 
 def only(mapping: Mapping[Any, T]) -> T:

@@ -16,8 +16,8 @@ import pyarrow as pa
 import tomli_w
 from pyarrow import parquet
 
-from driftwise.experiments import files as experiment_files
-from driftwise.online import Bandit, EpisodicAgent, files
+from driftwise.experiments import experiment as experiment_files
+from driftwise.online import Bandit, EpisodicAgent, agent_files
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
 from tests.online.streams import lead, make
@@ -180,15 +180,14 @@ def replay_arguments(number: int, folder: Path) -> list[str]:
         options[pick(rng, list(options))] = pick(rng, ["arm", "gain", "x", "x,gain", "chance", "", ",", "é"])
     arguments = ["replay", str(path), *(word for pair in options.items() for word in pair)]
     if rng.random() < 0.5:
-        arguments += ["--algorithm", pick(rng, ALGORITHMS)]
-    for _ in range(int(rng.integers(3)) if rng.random() < 0.5 else 0):
-        arguments += [
-            "--set",
-            f"{pick(rng, KEYS)}={pick(rng, [*NUMBERS, *WORDS, '[', '{}', '[1, 2]', 'true'])}",
-        ]
-    for name in ("--frozen", "--every", "--seed", "--clip", "--delta", "--memory", "--k"):
-        if rng.random() < 0.1:
-            arguments += [name, str(pick(rng, [*NUMBERS, "", "x"]))]
+        values = [*NUMBERS, *WORDS, "[", "{}", "[1, 2]", "true"]
+        settings = [f"{pick(rng, KEYS)}={pick(rng, values)}" for _ in range(int(rng.integers(3)))]
+        arguments += [f"--policy={pick(rng, ALGORITHMS)}:{','.join(settings)}"]
+    if rng.random() < 0.5:
+        names = ("frozen_after", "every", "seed", "clip", "delta", "memory", "k", "shared", "columns")
+        lines = [f"{name} = {pick(rng, [*NUMBERS, '', 'true'])}" for name in names if rng.random() < 0.15]
+        (folder / f"{number}.toml").write_text("\n".join(lines), encoding="utf-8")
+        arguments += ["--options", str(folder / f"{number}.toml")]
     if rng.random() < 0.4:
         ranges = ["0,1", "-1,2", "1,0", "0", "a,b", "0,1e308", "-1e308,1e308", "0,1e-320"]
         arguments += ["--range", pick(rng, ranges)]
@@ -197,7 +196,7 @@ def replay_arguments(number: int, folder: Path) -> list[str]:
     if rng.random() < 0.3:
         name = pick(rng, ["a", "lin_ucb", "logged", "", ":"])
         arguments += [f"--policy={name}:{pick(rng, KEYS)}={pick(rng, NUMBERS)}"]
-    return arguments + ["--shared"] * bool(rng.random() < 0.2) + ["--json"] * bool(rng.random() < 0.5)
+    return arguments + ["--json"] * bool(rng.random() < 0.5)
 
 
 def saved_agents(folder: Path) -> list[Path]:
@@ -247,13 +246,13 @@ def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:
         told = json.dumps(header).encode()
         path.write_bytes(len(told).to_bytes(8, "little") + told + content[end:])
     else:
-        description, tensors, _ = files.read(original)
+        description, tensors, _ = agent_files.read_agent_file(original)
         if rng.random() < 0.6:
             changed_value(rng, description)
         if rng.random() < 0.6:
             _changed_tensor(rng, tensors)
         try:
-            files.write(path, files.AgentFile(description, tensors))
+            agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors))
         except (TypeError, ValueError):  # what JSON cannot say
             path.write_bytes(changed_bytes(rng, original.read_bytes()))
 

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from driftwise.environments import combination_lock, drift
-from driftwise.experiments import storage
-from driftwise.simulation.results import Result
+import driftwise as dw
+from driftwise.environments import ENVIRONMENTS, build_environment, combination_lock, drift
+from driftwise.experiments.result_tables import parquet_bytes, results_table
+from driftwise.experiments.results_folder import sealed_manifest
+from driftwise.experiments.saved_results import random_regret
 
 NASTY = "</script><img src=x onerror=alert(1)> & ε-greedy $5_%"
 LABELS = ("plain", NASTY, "third")
@@ -47,7 +49,7 @@ def make_folder(
             regret = level * np.exp(-after / (4 + number))
             own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
             best, diagnostics = np.zeros_like(regret), (told or {}).get(label, {})
-            results[environment, label] = Result(regret, -regret, best, lengths, None, own, diagnostics)
+            results[environment, label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
         agents += [
             {"environment": environment, "label": label, **described(label), "seconds": 1.5}
             for label in labels
@@ -59,6 +61,11 @@ def make_folder(
         "num_runs": runs,
         "seed": 7,
         "environments": environments,
+        "random_regret": {
+            label: random_regret(build_environment(**config), episodes)
+            for label, config in environments.items()
+            if config["name"] in ENVIRONMENTS
+        },
         "agents": agents,
         "host": {"name": "a machine", "cpu_count": 2},
         "commit": None,
@@ -66,15 +73,15 @@ def make_folder(
         **changed,
     }
     folder.mkdir(exist_ok=True)
-    write(folder, manifest, storage.results_table(results))
+    write(folder, manifest, results_table(results))
     return folder
 
 
 def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
     """The files of a finished run, whatever is in them."""
-    content = storage.parquet_bytes(table)
+    content = parquet_bytes(table)
     (folder / "results.parquet").write_bytes(content)
-    (folder / "manifest.json").write_bytes(storage.sealed(manifest, content))
+    (folder / "manifest.json").write_bytes(sealed_manifest(manifest, content))
 
 
 def make_grid_folder(
@@ -144,7 +151,7 @@ def damage(folder: Path, how: str) -> Path:
         "homeless": {"agents": [{**first, "environment": "nowhere"}, *facts["agents"][1:]]},
     }
     if how in facts_of:
-        manifest.write_bytes(storage.sealed({**facts, **facts_of[how]}, results.read_bytes()))
+        manifest.write_bytes(sealed_manifest({**facts, **facts_of[how]}, results.read_bytes()))
         return manifest if how in ("absent", "homeless") else results
     texts = {
         "cut manifest": '{"format": 1,',

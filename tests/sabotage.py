@@ -13,24 +13,28 @@ import numpy as np
 
 from driftwise.algorithms import ALGORITHMS, adaptive, build
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.analysis.audit import Finding, audit_agent, audit_by_hand, snapshot, subject
-from driftwise.analysis.audit.lemmas import algebra, mixtures, runs
-from driftwise.base.agent import Agent, Wrapper
+from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, snapshot, subject
+from driftwise.analysis.audit.lemmas import inequalities, memories_of_mixtures
+from driftwise.base import Agent, Wrapper
 from driftwise.environments import planning
-from driftwise.parts import exploration, least_squares, radii
-from driftwise.parts.exploration import (
+from driftwise.parts import (
+    ConfidenceRadius,
     EpsilonGreedy,
+    ExponentialWeights,
+    FixedShare,
+    LearntNoise,
+    LeastSquares,
+    LocalVariationRadius,
+    NoForgetting,
     RandomisedUcb,
+    SlidingWindow,
     TruncatedThompson,
     Ucb,
-    greedy_policy,
-    uniform_policy,
+    exploration,
+    least_squares,
+    radii,
 )
-from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import LearntNoise
-from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
+from driftwise.parts.policies import greedy_policy, uniform_policy
 from driftwise.theory import tuning
 from tests.breaking import (
     Break,
@@ -83,7 +87,7 @@ class Sabotage:
     def built(self) -> Agent:
         return agent(self.agent) if isinstance(self.agent, str) else self.agent()
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[AuditFinding, ...]:
         """The findings about the agent, or about the cases done by hand."""
         if self.agent == "":
             return audit_by_hand().findings
@@ -126,7 +130,7 @@ def boundless() -> Agent:
 
 MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
 MIXED, MIXED_MDP = "adaptive_lin_ucb", "adaptive_opt_wlsvi"
-NOT_CUT = around(LeastSquares, "clipped", lambda right: lambda self, values, top: values)
+NOT_CUT = around(LeastSquares, "clip_values", lambda right: lambda self, values, top: values)
 AGENTS = (
     Sabotage(
         "OPT-WLSVI's β halved", "theory_radius", by_theory, scaled(tuning, "_radius", 0.5), "0.50 × theory's"
@@ -168,12 +172,7 @@ AGENTS = (
         MDP,
         learnt(lambda after: after._replace(gram_sq=after.gram)),
     ),
-    Sabotage(
-        "Λ̃ decays by η, not η²",
-        "gram_sq_recursion",
-        MDP,
-        decay(too_slow),
-    ),
+    Sabotage("Λ̃ decays by η, not η²", "gram_sq_recursion", MDP, decay(too_slow)),
     Sabotage(
         "the ridge decays with the samples",
         "gram_recursion",
@@ -247,7 +246,9 @@ AGENTS = (
         "V cut at H/2",
         "value",
         bold,
-        around(LeastSquares, "clipped", lambda right: lambda self, values, top: right(self, values, top / 2)),
+        around(
+            LeastSquares, "clip_values", lambda right: lambda self, values, top: right(self, values, top / 2)
+        ),
     ),
     Sabotage("V not cut", "value", bold, NOT_CUT),
     Sabotage("V not cut, and β = 10⁵", "transition_concentration", boundless, NOT_CUT),
@@ -275,7 +276,7 @@ AGENTS = (
     ),
     Sabotage("actions that are not the plan's", "action", MDP, around(Agent, "act", anything)),
     Sabotage("the second best action", "action", MDP, around(Agent, "act", second_best)),
-    Sabotage("a draw twice as wide", "bonus", DRAWN, scaled(exploration, "drawn", 2.0)),
+    Sabotage("a draw twice as wide", "bonus", DRAWN, scaled(exploration, "draw_perturbation", 2.0)),
     Sabotage(
         "a draw that may be negative",
         "bonus",
@@ -331,7 +332,7 @@ AGENTS = (
         "the lightest memory decides",
         "mixture_index",
         MIXED,
-        around(MixtureOfMemories, "chosen", lightest),
+        around(MixtureOfMemories, "choose_memory", lightest),
     ),
     Sabotage(
         "an index that is not mixed",
@@ -359,16 +360,21 @@ TOLD = (
 )
 FORMULAS = (
     Sabotage(
-        "half of the price of a sequence", "fixed_share", "", around(mixtures, "best_sequences", half_price)
+        "half of the price of a sequence",
+        "fixed_share",
+        "",
+        around(memories_of_mixtures, "best_sequences", half_price),
     ),
     Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
     Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
-    Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(runs, "_width_bound", 0.5)),
+    Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(inequalities, "_width_bound", 0.5)),
     Sabotage(
         "a theorem without the drift", "theorem", "", lambda patch: patch.setattr(snapshot.Trace, "bias", 0.0)
     ),
     Sabotage("V^π off by a hundredth", "linear_q", MDP, scaled(planning, "policy_values", 1.01)),
     Sabotage("a bias bound without d", "reward_bias", "", around(subject, "bias_bound", without_dim)),
-    Sabotage("information without d", "determinant", "", around(algebra, "counted_information", of_one)),
+    Sabotage(
+        "information without d", "determinant", "", around(inequalities, "information_of_count", of_one)
+    ),
 )
 SABOTAGES = AGENTS + TOLD + FORMULAS

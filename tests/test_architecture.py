@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tools.architecture_diagram import CONTENTS, IMAGE, layers
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "driftwise"
@@ -50,3 +51,24 @@ def test_every_path_of_the_page_exists(path: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z]\w+)`", CALLS))))
 def test_every_function_of_the_calls_exists(name: str) -> None:
     assert name in {"driftwise", "decide", "learn", "save"} or name in defined(), name
+
+
+def test_only_registries_import_by_name() -> None:
+    """Import-linter cannot see what `import_module` imports."""
+    registries = {"__init__.py", "base/plugins.py"}
+    calls = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if re.search(r"\b(import_module|__import__)\(", path.read_text(encoding="utf-8"))
+    }
+    assert calls == registries
+    allowed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"]
+    assert "importlib.import_module" in allowed["flake8-tidy-imports"]["banned-api"]
+
+
+def test_the_diagram_has_every_package() -> None:
+    assert set(CONTENTS) == PACKAGES == {name for row in layers() for name in row}
+    assert set(re.findall(r"<title>(\w+)</title>", IMAGE.read_text(encoding="utf-8"))) == {
+        *PACKAGES,
+        "packages",
+    }

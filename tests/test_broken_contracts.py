@@ -10,24 +10,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, Plan, SuccessorProjection, Variation
 from driftwise.base.part import part
-from driftwise.base.types import Plan, Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
-from driftwise.environments.drift import Drift
-from driftwise.environments.models.linear_mdp import Inputs, LinearMdpWorld
-from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.least_squares import LeastSquares
-from tests.examples import (
-    DRIFTS,
-    NUM_RUNS,
-    SPEC,
-    agent,
-    make,
-    make_bandit,
-)
+from driftwise.environments.models.linear_mdp import EpisodeInputs, LinearMdpArrays
+from driftwise.parts import LeastSquares, NoForgetting
+from tests.examples import DRIFTS, NUM_RUNS, SPEC, agent, make, make_bandit
 from tests.test_checks import BARE
 
 
@@ -170,7 +161,7 @@ def test_an_agent_that_is_not_optimistic_is_told_so():
         )
 
 
-class Late(Drift):
+class Late(dw.drift.Drift):
     """A drift that tells of its change when it is over, or depends on what else is asked."""
 
     num_anchors = 2
@@ -228,13 +219,13 @@ class Brief(LinearMdp):
         return LinearMdp.variation(self, num_episodes - 1)
 
 
-class Modest(LinearMdpWorld):
+class Modest(LinearMdpArrays):
     """Its optimum is half of what it is."""
 
     share = 0.5
 
-    def inputs(self, path: Any) -> Inputs:
-        inputs = LinearMdpWorld.inputs(self, path)
+    def inputs(self, path: Any) -> EpisodeInputs:
+        inputs = LinearMdpArrays.inputs(self, path)
         return inputs._replace(optimal_values=self.share * inputs.optimal_values)
 
 
@@ -244,25 +235,25 @@ class Boastful(Modest):
     share = 2.0
 
 
-def altered(alter: Callable[[LinearMdpWorld, int], LinearMdpWorld]) -> LinearMdp:
+def altered(alter: Callable[[LinearMdpArrays, int], LinearMdpArrays]) -> LinearMdp:
     """An environment with another world, which may know how often it was asked for."""
     calls = itertools.count()
 
     class Altered(LinearMdp):
-        def world(self, *args: Any, **options: Any) -> LinearMdpWorld:
-            return alter(LinearMdp.world(self, *args, **options), next(calls))
+        def to_arrays(self, *args: Any, **options: Any) -> LinearMdpArrays:
+            return alter(LinearMdp.to_arrays(self, *args, **options), next(calls))
 
     return rebuilt(Altered)
 
 
-def fading(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
+def fading(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
     """It pays less each time that it is asked for."""
     return world._replace(theta=world.theta * 0.9**call)
 
 
-def growing(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
+def growing(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
     """It carries more each time that it is asked for, to no effect."""
-    return world._replace(table=world.table._replace(projection=np.zeros(call)))
+    return world._replace(table=world.table.with_extras(SuccessorProjection(np.zeros(call))))
 
 
 @pytest.mark.parametrize(
@@ -271,7 +262,10 @@ def growing(world: LinearMdpWorld, call: int) -> LinearMdpWorld:
         (rebuilt(Short), "^at must give 20 episodes, got 19"),
         (rebuilt(Backward), "^variation must not be negative"),
         (rebuilt(Brief), r"^variation must have K − 1 moves, got shape \(18,\)"),
-        (make().described("random_linear_mdp", {**make().config, "seed": 5}), "^config must make the same"),
+        (
+            make().with_description("random_linear_mdp", {**make().config, "seed": 5}),
+            "^config must make the same",
+        ),
         (altered(fading), "^advance must be the same for the same key"),
         (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
         (altered(lambda world, _: Boastful(*world)), r"^V\* must be exact, got .* away in episode 0"),

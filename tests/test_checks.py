@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, build
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.environments.arms import FreshArms
-from driftwise.environments.drift import Abrupt
-from driftwise.environments.paths import Rotation
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
@@ -41,9 +39,9 @@ OPTIMISTIC = {  # radii in units of theory's, small enough that the clip at H do
 }
 OPTIMISTIC_BANDITS = ("d_lin_ucb", "lin_ucb", "oracle_restart", "restart_lin_ucb", "sw_lin_ucb", "weight_ucb")
 BARE: dict[str, Any] = {  # where a maker has no defaults
-    "linear_bandit": dict(arms=FreshArms(5, 3, fewest=2), path=Rotation(0.0, 1.0, 10, dim=3))
+    "linear_bandit": dict(arms=dw.arms.FreshArms(5, 3, fewest=2), path=dw.paths.Rotation(0.0, 1.0, 10, dim=3))
 }
-MOVING: dict[str, Any] = dict(drift=Abrupt((6,)), num_rounds=12)  # wherever a maker takes them
+MOVING: dict[str, Any] = dict(drift=dw.drift.Abrupt((6,)), num_rounds=12)  # wherever a maker takes them
 
 
 @functools.cache
@@ -98,7 +96,7 @@ def check_optimism_in_bandits(name: str, scale: float) -> None:
     known = dict(changes=()) if name == "oracle_restart" else {}
     sizes = dict(num_episodes=60, variation=0.0, noise_scale=0.3)
     tuned = ALGORITHMS[name].tuned(BANDIT, **sizes, radius_scale=scale, **known)
-    still = make_bandit(Abrupt((10**9,), num_anchors=2), noise_scale=0.3)
+    still = make_bandit(dw.drift.Abrupt((10**9,), num_anchors=2), noise_scale=0.3)
     check_agent(tuned, still, optimistic=True, num_episodes=60, num_runs=NUM_RUNS)
 
 
@@ -131,7 +129,7 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
     given = (BANDIT_PARAMETERS if bandit else PARAMETERS)[name]
     made = build(here.spec, name, **given)
     try:
-        here.world(needs=made.needs)
+        here.to_arrays(needs=made.needs)
     except ValueError:
         with pytest.raises(ValueError, match="which the agent needs"):
             check_agent(made, here)

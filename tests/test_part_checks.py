@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.base.part import CONFIGURABLE, count, number, part, record
-from driftwise.base.types import Array, Moments, Sample
+from driftwise.base import Array, Moments, Sample, count, number, record
+from driftwise.base.part import CONFIGURABLE, part
 from driftwise.checks import (
     ContractError,
     check_agent,
@@ -18,10 +18,19 @@ from driftwise.checks import (
     check_exploration,
     check_forgetting,
 )
-from driftwise.environments.drift import Constant, Drift
-from driftwise.parts.detectors import Cusum, Glr, RandomRestart
-from driftwise.parts.exploration import Exploration, Greedy, Thompson, Ucb, Uniform
-from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights, NoForgetting
+from driftwise.parts import (
+    Cusum,
+    DirectionalForgetting,
+    Exploration,
+    ExponentialWeights,
+    Glr,
+    Greedy,
+    NoForgetting,
+    RandomRestart,
+    Thompson,
+    Ucb,
+    Uniform,
+)
 from tests.examples import DRIFTS, SENSITIVE, SPEC, make
 from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 
@@ -53,7 +62,7 @@ def test_every_exploration_keeps_its_contract(exploration):
     check_exploration(exploration)
 
 
-@pytest.mark.parametrize("drift", [Constant(), *DRIFTS.values()], ids=str)
+@pytest.mark.parametrize("drift", [dw.drift.Constant(), *DRIFTS.values()], ids=str)
 def test_every_drift_keeps_its_contract(drift):
     check_drift(drift)
 
@@ -195,8 +204,8 @@ class Boundless(Greedy):
     [
         (Squared(0.3), "^perturb must not look at gram_sq where uses_gram_sq is False"),
         (Lost(), "^policy must leave out actions that are not there, got probability 0.25"),
-        (Doubtful(), r"^doubt must be shares in \[0, 1\] of shape \(2, 12\)"),
-        (Boundless(), r"^perturb must give finite numbers of shape \(2, 12\)"),
+        (Doubtful(), r"^doubt must be shares in \[0, 1\] of shape \(2, 16\)"),
+        (Boundless(), r"^perturb must give finite numbers of shape \(2, 16\)"),
         ("me", "^exploration must be an Exploration, got 'me'$"),
     ],
 )
@@ -206,7 +215,7 @@ def test_an_exploration_that_breaks_its_contract_is_told_so(exploration, said):
 
 
 @record
-class Wrong(Drift):
+class Wrong(dw.drift.Drift):
     """A drift with one of several faults."""
 
     fault: str
@@ -228,7 +237,7 @@ class Wrong(Drift):
         return (15,) if self.fault == "late" else (20, 10) if self.fault == "backward" else (10, 20)
 
 
-class Unnamed(Drift):
+class Unnamed(dw.drift.Drift):
     """It cannot be written down."""
 
     num_anchors = 1

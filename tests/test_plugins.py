@@ -20,10 +20,9 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base import plugins
-from driftwise.base.part import CONFIGURABLE, PARTS, from_config, part, to_config
-from driftwise.environments import ENVIRONMENTS
-from driftwise.environments.registry import build
+from driftwise.base import from_config, plugins, to_config
+from driftwise.base.part import CONFIGURABLE, PARTS, part
+from driftwise.environments import ENVIRONMENTS, build_environment
 from driftwise.experiments import load_experiment, prepare
 from driftwise.gym import MAKERS
 
@@ -129,7 +128,7 @@ def test_an_installed_package_is_found_by_its_entry_point(folder, monkeypatch):
     plugins._load_installed.cache_clear()
     agent = dw.algorithms.build(spec, "soft_restart_ucb", period=5, radius=0.3)
     assert from_config(to_config(agent)) == agent
-    assert build("two_doors", horizon=2, drift={"type": "Blinking", "every": 9}).spec.horizon == 2
+    assert build_environment("two_doors", horizon=2, drift={"type": "Blinking", "every": 9}).spec.horizon == 2
     assert plugins.plugin_versions() == {"mylab": "0.1.0"}
     assert dw.algorithms.soft_restart_ucb is ALGORITHMS["soft_restart_ucb"]  # pyright: ignore
     assert "soft_restart_ucb" in dir(dw.algorithms)
@@ -215,12 +214,12 @@ def report(out: Path, capsys: pytest.CaptureFixture) -> None:
     capsys.readouterr()
     assert main(["report", str(out)]) == 0
     assert capsys.readouterr().err == ""
-    assert "The environment cannot be made" not in (out / "report.html").read_text()
+    assert "The environment cannot be rebuilt" not in (out / "report.html").read_text()
     del ENVIRONMENTS["two_doors"]
     assert main(["report", str(out)]) == 0
     page = (out / "report.html").read_text()
     why = r"no environment .*two_doors.* is known here; the run had plugins: --import mylab"
-    assert re.search(rf"The environment cannot be made from the manifest \({why}\)", page)
+    assert re.search(rf"The environment cannot be rebuilt from the manifest \({why}\)", page)
     assert re.fullmatch(
         rf"driftwise: warning: .* its drift .* not shown \({why}\)\n", capsys.readouterr().err
     )

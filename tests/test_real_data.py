@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from driftwise.base.validation import ArgumentError
+from driftwise.base import ArgumentError
 from examples import battery_years, carbon, dutch_prices, packaged
 
 HEADER = f"Country,{dutch_prices.UTC},{dutch_prices.LOCAL},{dutch_prices.PRICE}\n"

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 from tools.site import DOCS, algorithms
-from tools.site.gallery import ROUNDS, made
+from tools.site.gallery import ROUNDS, make_environment
 from tools.site.runs import FILES, agents, run_of
 from tools.site.versions import publish
 
@@ -61,7 +61,7 @@ def test_pages_of_algorithms_have_formulas_parameters_bounds_and_papers(
     page = pages["opt_wlsvi"]
     for piece in (
         r"\Lambda_{t,h} = \sum_{\tau<t} \eta^{t-1-\tau}",
-        "* - `rate`\n  - `Numeric`\n  - needed\n  - $\\eta \\in (0, 1]$.",
+        "* - `rate`\n  - `Numeric`\n  - needed\n  - $\\eta \\in (0, 1]$, ",
         "| d^(5/4) H^2 Δ^(1/4) K^(3/4) |",
         "@article{touati2020efficient,",
         "opt_wlsvi beside ['lsvi_ucb_restart', 'sw_lsvi_ucb', 'lsvi_ucb', ",
@@ -77,7 +77,9 @@ def test_the_run_behind_figures_can_be_made(run: str) -> None:
 
 def test_environments_of_the_gallery_drift() -> None:
     still = {
-        name for name, maker in ENVIRONMENTS.items() if not made(name, maker).variation(ROUNDS).total > 0
+        name
+        for name, maker in ENVIRONMENTS.items()
+        if not make_environment(maker).variation(ROUNDS).total > 0
     }
     assert not still
 
@@ -97,10 +99,13 @@ def test_formulas_of_recipes_can_be_drawn() -> None:
 
 def test_docstrings_become_the_markup_that_autodoc_reads() -> None:
     pytest.importorskip("sphinx", reason="docstrings are rewritten with driftwise[docs]")
-    from tools.site.docstrings import restructured
+    from tools.site.docstrings import to_restructured_text
 
-    assert restructured("`a` times $\\eta^t$: V* of |S|") == "``a`` times :math:`\\eta^t`: V\\* of \\|S\\|"
-    assert restructured("So\n$$x$$\nfar") == "So\n\n\n.. math:: \n\n   x\n\n\nfar"
+    assert (
+        to_restructured_text("`a` times $\\eta^t$: V* of |S|")
+        == "``a`` times :math:`\\eta^t`: V\\* of \\|S\\|"
+    )
+    assert to_restructured_text("So\n$$x$$\nfar") == "So\n\n\n.. math:: \n\n   x\n\n\nfar"
 
 
 def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path: Path) -> None:
@@ -116,3 +121,12 @@ def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path
     assert (folder / "versions.js").read_text() == 'window.versions = ["0.10.0", "0.9.0"];\n'
     assert "url=0.10.0/index.html" in (folder / "index.html").read_text()
     assert {path.name for path in folder.iterdir()} == {"0.9.0", "0.10.0", "versions.js", "index.html"}
+
+
+def test_what_a_command_prints_is_shown_in_one_piece() -> None:
+    pytest.importorskip("myst_nb", reason="needs `docs`")
+    from tools.site.streams import join_streams
+
+    parts = [("stdout", "a ta"), ("stderr", "late"), ("stdout", "ble\n")]
+    outputs = [{"output_type": "stream", "name": name, "text": text} for name, text in parts]
+    assert [output["text"] for output in join_streams(outputs)] == ["a table\n", "late"]

@@ -1,4 +1,4 @@
-"""The page on the benchmark: its tables and its figure, from the numbers that are shipped with it.
+"""The tables and the figure of the page on the benchmark, from the numbers in docs/benchmark.json.
 
 `python -m tools.benchmark DIR …` takes them from folders of `driftwise bench`; `make generated` writes them
 into the page.
@@ -7,19 +7,22 @@ into the page.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 
-from driftwise.analysis.bench.judging import distinct
+from driftwise.analysis.bench.verdicts import distinct
+from driftwise.analysis.matplotlib_figures import STYLE
 from driftwise.analysis.table import Cell as TableCell
 from driftwise.analysis.table import Table, markdown_text, numbers, words
-from driftwise.scenarios.contestants import FIELDS
+from driftwise.scenarios.contestants import POLICY_SETS
 
 DATA = Path(__file__).parent.parent / "docs" / "benchmark.json"
 MOVES = {
@@ -32,23 +35,24 @@ CONDITIONS = {"at once": ("at_once",)} | {
 }
 KEPT = ("rank", "rank_low", "rank_high", "share", "lag", "found", "delay", "false_alarms")
 COLUMNS = ("rank", "from", "to", "share", *MOVES, "lag")
-ROW, WIDTH, NAMES, BLUE, GREY = 15, 380, 150, "#3d85c6", "#828282"  # colours for light pages and dark ones
+TITLES = {"bandits": "bandits: mean rank", "mdps": "MDPs: mean rank"}
+BLUE, GREY = "#3d85c6", "#828282"  # for light pages and dark ones
 
 
 def summary(folders: Sequence[Path]) -> str:
-    """The numbers of a page as JSON, of folders of `driftwise bench`, with digests of where they are from."""
+    """Return the numbers of the page as JSON, with digests of the files that they are from."""
     lines = []
-    for written in ((folder / "bench.json").read_bytes() for folder in folders):
-        digest = hashlib.sha256(written).hexdigest()
-        for kind, bench in json.loads(written).items():
-            rows = {"sha256": digest} | {each["agent"]: _row(bench, each) for each in bench["scores"]}
+    for content in ((folder / "bench.json").read_bytes() for folder in folders):
+        digest = hashlib.sha256(content).hexdigest()
+        for kind, bench in json.loads(content).items():
+            rows = {"sha256": digest} | {scores["agent"]: _row(bench, scores) for scores in bench["scores"]}
             text = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
             lines.append(f'"{kind}": {{\n{text}\n}}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _data() -> dict[str, dict[str, Any]]:
-    """Scores by the agents of each kind."""
+    """Return the scores of the agents of each kind."""
     kinds = json.loads(DATA.read_text(encoding="utf-8"))
     return {
         kind: {name: row for name, row in rows.items() if name != "sha256"} for kind, rows in kinds.items()
@@ -56,20 +60,20 @@ def _data() -> dict[str, dict[str, Any]]:
 
 
 def _row(bench: dict[str, Any], scores: dict[str, Any]) -> dict[str, float | None]:
-    """Scores of an agent, and its mean ratio to the best fixed memory in each group of scenarios."""
+    """Return scores of an agent, and its mean ratio to the best fixed memory in each group of scenarios."""
     own = distinct(bench["scenarios"])
     logs = np.log(np.array(bench["ratio"][scores["agent"]])[own])
-    traits = [{each.partition("-")[0] for each in bench["scenarios"][place].split("/")} for place in own]
+    traits = [{word.partition("-")[0] for word in bench["scenarios"][place].split("/")} for place in own]
     means = {
-        group: np.exp(logs[[not trait.isdisjoint(those) for trait in traits]].mean())
-        for group, those in (MOVES | CONDITIONS).items()
+        group: np.exp(logs[[not trait.isdisjoint(members) for trait in traits]].mean())
+        for group, members in (MOVES | CONDITIONS).items()
     }
     row = {**{name: scores[name] for name in KEPT}, **means}
     return {name: None if value is None else float(f"{value:.3g}") for name, value in row.items()}
 
 
 def benchmark_parts() -> dict[str, str]:
-    """The tables of the page, by their names."""
+    """Return the tables of the page by their names."""
     data = _data()
     tables = {"table": _table, "conditions": _conditions, "alarms": _alarms}
     return {
@@ -93,7 +97,7 @@ def _table(kind: str, rows: dict[str, Any]) -> Table:
 
 
 def _role(kind: str, agent: str) -> str:
-    field = FIELDS[kind]
+    field = POLICY_SETS[kind]
     return "yardstick" if agent in field.yardsticks else "" if field.judges(agent) else "baseline"
 
 
@@ -116,43 +120,25 @@ def _cell(number: float | None, none: str = "∞") -> TableCell:
 
 
 def figure() -> str:
-    """Mean ranks with their intervals, as SVG."""
-    data = _data()
-    width, height = WIDTH * len(data), ROW * (max(map(len, data.values())) + 3)
-    panels = "".join(_panel(*item, place * WIDTH) for place, item in enumerate(data.items()))
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    font = 'font-family="sans-serif" font-size="11"'
-    text = "Mean ranks of all agents, with 95 % intervals"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font} role="img">\n'
-        f"<title>{text}</title>\n{panels}</svg>\n"
-    )
-
-
-def _panel(kind: str, rows: dict[str, Any], left: int) -> str:
-    ranked = _ranked(rows)
-    scale = (WIDTH - NAMES - 20) / len(rows)
-    title = {"bandits": "bandits: mean rank", "mdps": "MDPs: mean rank"}[kind]
-    parts = [f'<text x="{left + NAMES}" y="{ROW}" fill="{GREY}" font-weight="bold">{title}</text>\n']
-    bottom = ROW * (len(rows) + 2)
-    for rank in (1, *range(10, len(rows) + 1, 10)):
-        x = left + NAMES + scale * rank
-        line = f'x1="{x:.1f}" x2="{x:.1f}" y1="{1.5 * ROW}" y2="{bottom}" stroke="{GREY}"'
-        parts.append(f'<line {line} stroke-opacity="0.3"/>')
-        parts.append(
-            f'<text x="{x:.1f}" y="{bottom + 11}" fill="{GREY}" text-anchor="middle">{rank}</text>\n'
-        )
-    for number, (agent, row) in enumerate(ranked):
-        y, colour = ROW * (number + 2.3), BLUE if FIELDS[kind].judges(agent) else GREY
-        low, rank, high = (left + NAMES + scale * row[name] for name in ("rank_low", "rank", "rank_high"))
-        ends = f'x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"'
-        place = f'x="{left + NAMES - 8}" y="{y + 4:.1f}" text-anchor="end"'
-        parts += [
-            f'<text {place} fill="{GREY}">{escape(agent)}</text>',
-            f'<line {ends} stroke="{colour}" stroke-width="2"/>',
-            f'<circle cx="{rank:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>\n',
-        ]
-    return "".join(parts)
+    """Return mean ranks with their intervals, as SVG in colours for light and dark pages."""
+    data, file = _data(), io.StringIO()
+    num_rows = max(map(len, data.values()))
+    inks = dict.fromkeys(("text.color", "xtick.color", "ytick.color"), GREY)
+    with mpl.rc_context({**STYLE, **inks, "svg.fonttype": "none", "font.size": 8}):
+        drawing = Figure(figsize=(5.2 * len(data), 0.17 * (num_rows + 3)), layout="constrained")
+        panels = drawing.subplots(1, len(data), squeeze=False)[0]
+        for axes, (kind, rows) in zip(panels, data.items(), strict=True):
+            for agent, row in _ranked(rows):
+                colour = BLUE if POLICY_SETS[kind].judges(agent) else GREY
+                axes.plot([row["rank_low"], row["rank_high"]], [agent, agent], color=colour)
+                axes.plot(row["rank"], agent, "o", color=colour, markersize=5)
+            axes.set_title(TITLES[kind], loc="left", fontweight="bold")
+            axes.set(ylim=(num_rows - 0.5, -0.5), xticks=[1, *range(10, len(rows) + 1, 10)])
+            axes.grid(axis="x", color=GREY, alpha=0.3)
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0)
+        drawing.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The reference of the command line, from what `--help` is made of."""
+"""The reference of the command line, from the definitions behind `--help`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,39 @@ DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
 
 
 def command_line_reference() -> str:
-    """A section for each command, in the order of `driftwise --help`."""
+    """Return a section for each command, in the order of `driftwise --help`."""
     group: Any = typer.main.get_command(commands.app)
     own = _section("driftwise", group, ["[OPTIONS]", "COMMAND", "[ARGS]"])
-    return "\n".join([own, *(_section(f"driftwise {name}", each) for name, each in group.commands.items())])
+    return "\n".join(
+        [own, *(_section(f"driftwise {name}", command) for name, command in group.commands.items())]
+    )
 
 
 def _section(path: str, command: Any, usage: list[str] | None = None) -> str:
     words = ["[OPTIONS]", *map(_usage, _arguments(command))] if usage is None else usage
-    shown = ["```text", " ".join([path, *words]), "```"]
-    told = [f"- `{_name(each)}`: {_help(each)}" for each in command.params]
+    synopsis = ["```text", " ".join([path, *words]), "```"]
+    parameters = [f"- `{_name(parameter)}`: {_help(parameter)}" for parameter in command.params]
     examples = inspect.cleandoc(command.epilog.replace("\b\nExamples:", ""))
     return "\n".join(
-        [f"## {path}", "", _prose(command.help), "", *shown, "", *told, "", "```bash", examples, "```", ""]
+        [
+            f"## {path}",
+            "",
+            _prose(command.help),
+            "",
+            *synopsis,
+            "",
+            *parameters,
+            "",
+            "```bash",
+            examples,
+            "```",
+            "",
+        ]
     )
 
 
 def _arguments(command: Any) -> list[Any]:
-    return [each for each in command.params if each.param_type_name == "argument"]
+    return [parameter for parameter in command.params if parameter.param_type_name == "argument"]
 
 
 def _usage(argument: Any) -> str:
@@ -45,14 +60,14 @@ def _name(parameter: Any) -> str:
 
 
 def _help(parameter: Any) -> str:
-    """Help and default, whether the default stands in the help or is the parser's."""
+    """Return the help and the default, which stands in the help or is the parser's."""
     text = parameter.help
-    if found := DEFAULT.search(text):
-        return f"{DEFAULT.sub('', text)} Default: {found[1]}."
+    if match := DEFAULT.search(text):
+        return f"{DEFAULT.sub('', text)} Default: {match[1]}."
     default = parameter.default
     return text if default is None or default is False else f"{text} Default: `{default}`."
 
 
 def _prose(text: str) -> str:
-    """Paragraphs of one line each."""
-    return "\n\n".join(" ".join(each.split()) for each in inspect.cleandoc(text).split("\n\n"))
+    """Return paragraphs of one line each."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))

@@ -1,7 +1,8 @@
-"""`python -m tools.distribution`: try what is in `dist/` as its users would, each in a clean environment."""
+"""`python -m tools.distribution` tries every distribution in `dist/` in a clean environment."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,9 +15,9 @@ DIST = Path(__file__).parent.parent / "dist"
 BASE = {"driftwise", "numpy", "pip", "safetensors", "setuptools"}  # the last one by some versions of venv
 ONLINE = """
 import driftwise as dw
-from driftwise.online.bandits import compiled
+from driftwise.online.deciders import mixtures
 bandit = dw.online.Bandit(dim=2, seed=0)
-print(compiled.MODULE is not None)
+print(mixtures.KERNEL is not None)
 decision = bandit.decide([[1.0, 0.0], [0.0, 1.0]])
 bandit.learn(decision.id, reward=1.0)
 bandit.save("bandit.safetensors")
@@ -24,36 +25,36 @@ assert dw.online.load("bandit.safetensors").summary().rewards == 1
 """
 
 
-class Clean:
-    """A new environment in a folder of its own."""
+class VirtualEnvironment:
+    """A new virtual environment in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         venv.create(folder / "environment", with_pip=True)
 
     def __call__(self, program: str, *arguments: str) -> str:
-        """What a program of the environment prints; it has to succeed."""
+        """Run a program of the environment, which must succeed, and return what it prints."""
         command = [str(self.folder / "environment" / "bin" / program), *arguments]
         done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True)
         return done.stdout
 
-    def install(self, what: str) -> None:
+    def install(self, requirement: str) -> None:
         """Install a distribution, with an extra if it is named."""
-        self("pip", "--disable-pip-version-check", "install", "--quiet", what)
+        self("pip", "--disable-pip-version-check", "install", "--quiet", requirement)
 
 
-def try_small(environment: Clean, compiled: bool) -> None:
-    """Without extras NumPy and safetensors come along, and an agent decides, learns, and is restored."""
-    found = {line.partition("==")[0] for line in environment("pip", "freeze", "--all").splitlines()}
-    found = {name.partition(" @ ")[0] for name in found}
-    if not found <= BASE:
-        raise SystemExit(f"a plain install must bring {sorted(BASE)} alone, got {sorted(found)}")
+def try_small(environment: VirtualEnvironment, compiled: bool) -> None:
+    """Check a plain install: it brings only NumPy and safetensors, and an agent can be used and restored."""
+    lines = environment("pip", "freeze", "--all").splitlines()
+    installed = {re.split("==| @ ", line)[0] for line in lines}
+    if not installed <= BASE:
+        raise SystemExit(f"a plain install must bring only {sorted(BASE)}, got {sorted(installed)}")
     if environment("python", "-c", ONLINE) != f"{compiled}\n":
         raise SystemExit("the compiled module must " + ("be there" if compiled else "not be there"))
 
 
-def try_commands(environment: Clean) -> None:
-    """The quickstart runs, and leaves its files."""
+def try_commands(environment: VirtualEnvironment) -> None:
+    """Check that the quickstart runs and writes its files."""
     if environment("driftwise", "--version") != f"driftwise {dw.__version__}\n":
         raise SystemExit(f"driftwise --version must say {dw.__version__}")
     *_, files = environment("driftwise", "run", "quickstart").split("\n\n")
@@ -66,8 +67,8 @@ def main() -> None:
     for ending in ("-py3-none-any.whl", "-*manylinux*.whl", ".tar.gz"):
         (file,) = DIST.glob(f"driftwise-{dw.__version__}{ending}")
         with tempfile.TemporaryDirectory() as folder:
-            environment = Clean(Path(folder))
-            print(f"{file.name} alone", flush=True)
+            environment = VirtualEnvironment(Path(folder))
+            print(f"{file.name} without extras", flush=True)
             environment.install(str(file))
             try_small(environment, compiled="none-any" not in file.name)
             print(f"{file.name}[cli]: driftwise run quickstart", flush=True)

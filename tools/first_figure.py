@@ -10,14 +10,14 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import driftwise as dw
-from driftwise.analysis.figures import COLOURS, STYLE
+from driftwise.analysis.matplotlib_figures import COLOURS, STYLE
 from driftwise.analysis.statistics import mean_interval
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-AGENTS = {  # what stands at the ends of their curves, and colours
+AGENTS = {  # labels at the ends of the curves, and colours
     "adaptive OPT-WLSVI": ("adaptive OPT-WLSVI: tunes its memory", COLOURS[1]),
     "OPT-WLSVI": ("OPT-WLSVI: forgets at a given rate", COLOURS[0]),
-    "LSVI-UCB-Restart": ("LSVI-UCB-Restart: starts afresh", COLOURS[4]),
+    "LSVI-UCB-Restart": ("LSVI-UCB-Restart: restarts periodically", COLOURS[4]),
     "LSVI-UCB": ("LSVI-UCB: never forgets", COLOURS[3]),
     "ε-greedy LSVI": ("ε-greedy LSVI: not optimistic", COLOURS[5]),
 }
@@ -26,7 +26,7 @@ PAGES = {"light": ("#24292f", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}  # tex
 
 
 def first_figure(folder: Path, text: str, lines: str) -> Figure:
-    """Cumulative regret of the quickstart's agents, with what they do at the ends of their curves."""
+    """Plot the cumulative regret of the quickstart's agents, each labelled at the end of its curve."""
     rows: Any = dw.load_results(folder)
     rows = rows[rows.episode % EVERY == 0]
     ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), text)
@@ -41,7 +41,9 @@ def first_figure(folder: Path, text: str, lines: str) -> Figure:
             axes.fill_between(runs.columns, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
             axes.annotate(name, (1, mean[-1]), (8, -4), ("axes fraction", "data"), "offset points", size=11)
         axes.axvline(1000, color=text, linewidth=1, linestyle=(0, (4, 3)))
-        axes.annotate("the world changes", (1000, 1150), (-6, 0), textcoords="offset points", ha="right")
+        axes.annotate(
+            "the environment changes", (1000, 1150), (-6, 0), textcoords="offset points", ha="right"
+        )
         axes.set(xlabel="episode", ylabel="cumulative regret", xlim=(0, 2000), ylim=(0, None))
         return figure
 

@@ -1,4 +1,4 @@
-"""Files that follow from the code: the table of algorithms, the command line, and what type checkers see.
+"""Files generated from the code: the table of algorithms, the command line, and stubs for type checkers.
 
 `make generated` writes them; a test fails while one of them is stale.
 """
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import algorithms, environments
-from driftwise.analysis.catalogue import algorithms_table
+from driftwise.analysis.entries import algorithms_table
 from driftwise.analysis.table import markdown_text
+from driftwise.base.plugins import Registry
 from tools.benchmark import benchmark_parts, figure
 from tools.command_line import command_line_reference
 
@@ -20,9 +21,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def generated() -> dict[Path, str]:
-    """All generated files with their contents."""
+    """Return all generated files with their contents."""
     packages: tuple[Any, ...] = (algorithms, environments)
-    stubs = {Path(each.__file__).with_suffix(".pyi"): stub(each) for each in packages}
+    stubs = {Path(package.__file__).with_suffix(".pyi"): stub(package) for package in packages}
     docs = ROOT / "docs"
     pages = {
         docs / "algorithms.md": {"table": markdown_text(algorithms_table())},
@@ -34,23 +35,29 @@ def generated() -> dict[Path, str]:
 
 
 def with_parts(page: Path, parts: Mapping[str, str]) -> str:
-    """A page with texts between their markers."""
-    written = page.read_text(encoding="utf-8")
+    """Return a page with texts between their markers."""
+    content = page.read_text(encoding="utf-8")
     for name, text in parts.items():
         begin, end = f"<!-- the {name}, written by `make generated` -->\n", f"<!-- end of the {name} -->"
         filled = f"{begin}{text}{end}"
-        written = re.sub(f"{begin}.*?{end}", lambda _, filled=filled: filled, written, flags=re.DOTALL)
-    return written
+        content = re.sub(f"{begin}.*?{end}", lambda _, filled=filled: filled, content, flags=re.DOTALL)
+    return content
 
 
 def stub(package: Any) -> str:
-    """A stub that imports every public name of a package from the module that defines it."""
-    registry = f"{package.__name__}.registry"
-    lines = sorted(
-        f"from {getattr(getattr(package, name), '__module__', registry)} import {name} as {name}"
-        for name in package.__all__
-    )
+    """Return a stub that imports every public name of a package from the module that defines it."""
+    lines = sorted(line for name in package.__all__ for line in stub_lines(package, name))
     return "\n".join([f"# Written by `make generated` from what {package.__name__} registers.", *lines, ""])
+
+
+def stub_lines(package: Any, name: str) -> list[str]:
+    """Return the lines of a stub for one public name; a registry stands beside the class of its entries."""
+    entry = getattr(package, name)
+    if isinstance(entry, Registry):
+        return [f"from {package.__name__}.{entry.noun} import {name} as {name}"]
+    defined = entry.__name__
+    alias = [f"{name} = {defined}"] if defined != name else []
+    return [f"from {entry.__module__} import {defined} as {defined}", *alias]
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 import driftwise as dw
-from driftwise.base.arguments import Count, Share
 from driftwise.base.arrays import identity_like, namespace
 from driftwise.base.part import count, number, part, record, scalar
+from driftwise.base.schema import Count, Share
 from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Sample, WeightFunction
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.parts.exploration import width
@@ -47,7 +47,7 @@ def two_doors(
         kernel[0, 1 - right] = luck, 1 - luck
         return reward, kernel
 
-    drift = dw.drift.checked_drift(drift, 2, "one for each door")
+    drift = dw.drift.require_drift(drift, 2, "one for each door")
     anchors = [rooms(0), rooms(1)][: drift.num_anchors]
     return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards="mean")
 

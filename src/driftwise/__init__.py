@@ -1,13 +1,13 @@
-"""driftwise: linear bandits and linear-MDP reinforcement learning in a world that drifts."""
+"""driftwise: linear bandits and linear-MDP reinforcement learning under drift."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import driftwise.simulation  # to be told of every fork from here on  # noqa: F401
-from driftwise.base.extras import needed_by
-from driftwise.base.version import __version__
+from driftwise.base import __version__
+from driftwise.base.extras import register_loader, require_extra
+from driftwise.base.forks import register_fork_hook
 
 if TYPE_CHECKING:
     from driftwise import algorithms, checks, environments, online, scenarios, theory
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from driftwise.analysis.finished import compare, load_study
     from driftwise.base.types import Spec
     from driftwise.environments import arms, drift, paths, planning
-    from driftwise.experiments.curves import load_curves
-    from driftwise.experiments.frames import load_results
-    from driftwise.parts import exploration, forgetting
-    from driftwise.parts.least_squares import LeastSquares
+    from driftwise.experiments.result_tables import load_curves, load_results
+    from driftwise.parts import LeastSquares, exploration, forgetting
     from driftwise.simulation.play import play
     from driftwise.simulation.results import Result
-    from driftwise.simulation.simulator import simulate
+    from driftwise.simulation.running import simulate
 
 __all__ = [
     "LeastSquares",
@@ -49,8 +47,8 @@ __all__ = [
     "theory",
 ]
 
-# Names are loaded by those who use them: the extra that installs what is behind a name, and its place.
-LATER = {
+# Names are imported when they are used: the extra that installs what a name needs, and where it is defined.
+_LAZY = {
     "LeastSquares": ("", "driftwise.parts.least_squares:LeastSquares"),
     "Result": ("", "driftwise.simulation.results:Result"),
     "Spec": ("", "driftwise.base.types:Spec"),
@@ -62,15 +60,15 @@ LATER = {
     "environments": ("", "driftwise.environments"),
     "exploration": ("", "driftwise.parts.exploration"),
     "forgetting": ("", "driftwise.parts.forgetting"),
-    "load_curves": ("cli", "driftwise.experiments.curves:load_curves"),
-    "load_results": ("cli", "driftwise.experiments.frames:load_results"),
+    "load_curves": ("cli", "driftwise.experiments.result_tables:load_curves"),
+    "load_results": ("cli", "driftwise.experiments.result_tables:load_results"),
     "load_study": ("cli", "driftwise.analysis.finished:load_study"),
     "online": ("", "driftwise.online"),
     "paths": ("", "driftwise.environments.paths"),
     "planning": ("", "driftwise.environments.planning"),
     "play": ("", "driftwise.simulation.play:play"),
     "scenarios": ("", "driftwise.scenarios"),
-    "simulate": ("simulate", "driftwise.simulation.simulator:simulate"),
+    "simulate": ("simulate", "driftwise.simulation.running:simulate"),
     "statistics": ("simulate", "driftwise.analysis.statistics"),
     "theory": ("", "driftwise.theory"),
 }
@@ -81,10 +79,24 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
-    extra, place = LATER[name]
+    extra, place = _LAZY[name]
     module, _, attribute = place.partition(":")
-    with needed_by(f"dw.{name}", extra):
+    with require_extra(f"dw.{name}", extra):
         loaded = import_module(module)
     return getattr(loaded, attribute) if attribute else loaded
+
+
+def _load_parts() -> None:
+    import_module("driftwise.online")  # and all algorithms
+    import_module("driftwise.environments")
+
+
+def _load_result_views() -> Any:
+    return import_module("driftwise.analysis.notebook")
+
+
+register_loader("parts", _load_parts)
+register_loader("result views", _load_result_views)
+register_fork_hook()

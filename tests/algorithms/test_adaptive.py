@@ -23,18 +23,13 @@ from driftwise.algorithms import (
     sw_lin_ucb,
     ucbvi,
 )
-from driftwise.base import random
+from driftwise.base import Episode, FeatureTable, Spec, random
 from driftwise.base.arrays import map_tree
-from driftwise.base.part import at
-from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.base.part import index_part
 from driftwise.environments import LinearBandit, LinearMdp, latent_chains
-from driftwise.environments.arms import FixedArms
-from driftwise.environments.drift import Abrupt, Constant
-from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
-from driftwise.environments.paths import Mixture
+from driftwise.environments.mdps.linear_features import random_linear_mdp
 from driftwise.simulation.devices import find_devices
-from driftwise.simulation.play import play
-from driftwise.simulation.program import lower, own_settings
+from driftwise.simulation.program import jax_settings, lower_agent
 from tests.examples import BANDIT, SPEC, make
 from tests.reference import adaptive as definition
 from tests.reference import opt_wlsvi as textbook
@@ -52,19 +47,16 @@ def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition
     return definition.Mixture(memories, noises, prior, 0.0, fresh=agent.fresh == "at_alarm")
 
 
-@pytest.mark.parametrize(
-    ("decision", "favour"),
-    [("mixture", 0.0), ("heaviest", 0.4)],
-)
+@pytest.mark.parametrize(("decision", "favour"), [("mixture", 0.0), ("heaviest", 0.4)])
 def test_mixture_equals_its_definition(decision, favour):
     """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI of each memory."""
     environment = random_linear_mdp(
-        num_states=5, num_actions=3, dim=4, horizon=3, drift=Abrupt((10,)), rewards="bernoulli"
+        num_states=5, num_actions=3, dim=4, horizon=3, drift=dw.drift.Abrupt((10,)), rewards="bernoulli"
     )
     numbers: dict[str, Any] = dict(radius=0.4, ridge=0.5, shortest=2, longest=8)
     agent = adaptive_opt_wlsvi(environment.spec, **numbers, decision=decision, favour=favour, fresh="never")
     mixture = defined(agent, favour, 0.5, 3)
-    for t, played in enumerate(play(agent, environment, 22)):
+    for t, played in enumerate(dw.play(agent, environment, 22)):
         weights = np.array(mixture.weights)
         np.testing.assert_allclose(np.exp(played.before.log_weights), weights, rtol=1e-7)
         if t % 7 == 0:
@@ -88,11 +80,11 @@ def test_mixture_equals_its_definition(decision, favour):
 
 def test_the_last_memory_starts_anew_from_the_heaviest_one_after_a_jump():
     """And it forecasts from there as its definition does."""
-    path = Mixture(((0.9, 0.0), (-0.9, 0.0)), Abrupt((40, 70), num_anchors=2))
-    environment = LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
+    path = dw.paths.Mixture(((0.9, 0.0), (-0.9, 0.0)), dw.drift.Abrupt((40, 70), num_anchors=2))
+    environment = LinearBandit(dw.arms.FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
     agent = adaptive_lin_ucb(environment.spec, shortest=2, longest=8)
     mixture, values = defined(agent, 0.1, 0.1, 1), np.zeros((2, 1))
-    for played in play(agent, environment, 100):
+    for played in dw.play(agent, environment, 100):
         np.testing.assert_allclose(np.exp(played.before.log_weights), mixture.weights, rtol=1e-6)
         mixture.learn(played.episode, values)
     assert any(40 < t < 50 for t in mixture.renewals)
@@ -102,7 +94,7 @@ def test_the_last_memory_starts_anew_from_the_heaviest_one_after_a_jump():
 
 def swapping() -> LinearMdp:
     """Two chains, of which the other is good from episode 40 on."""
-    drift = Abrupt((40,), num_anchors=2)
+    drift = dw.drift.Abrupt((40,), num_anchors=2)
     return latent_chains(num_chains=2, states_per_chain=2, num_actions=2, horizon=2, drift=drift)
 
 
@@ -110,7 +102,7 @@ def test_the_last_memory_starts_anew_in_mdps_too():
     environment = swapping()
     agent = adaptive_opt_wlsvi(environment.spec, radius=0.1, ridge=0.5, shortest=2, longest=8)
     mixture = defined(agent, 0.1, 0.5, 2)
-    for played in play(agent, environment, 60):
+    for played in dw.play(agent, environment, 60):
         np.testing.assert_allclose(np.exp(played.before.log_weights), mixture.weights, rtol=1e-6)
         mixture.learn(played.episode, np.concatenate([played.plan.values, np.zeros((1, 4))]))
         held = [sum(each.weights) for each in mixture.memories]
@@ -124,8 +116,8 @@ def test_fresh_starts_are_the_same_when_compiled(weighing):
     environment = swapping()
     options: dict[str, Any] = dict(shortest=2, longest=8, weighing=weighing)
     agent = adaptive(ucbvi(environment.spec, scale=0.001), **options)
-    told = [agent.diagnostics(played.carry.state)["memory"] for played in play(agent, environment, 60)]
-    held = [played.carry.state.base.moments.weight[-1] for played in play(agent, environment, 60)]
+    told = [agent.diagnostics(played.carry.state)["memory"] for played in dw.play(agent, environment, 60)]
+    held = [played.carry.state.base.moments.weight[-1] for played in dw.play(agent, environment, 60)]
     assert min(np.diff(held)) < 0
     result = dw.simulate(agent, environment, num_episodes=60, num_runs=1, seed=0)
     np.testing.assert_allclose(result.diagnostics["memory"][0], told, rtol=1e-8)
@@ -135,7 +127,7 @@ def test_a_mixture_of_one_memory_is_that_agent():
     environment = make()
     alone = adaptive([opt_wlsvi(SPEC, rate=(0.9,), radius=0.4)])
     for one, other in zip(
-        play(alone, environment, 12), play(at(alone.base, 0), environment, 12), strict=True
+        dw.play(alone, environment, 12), dw.play(index_part(alone.base, 0), environment, 12), strict=True
     ):
         np.testing.assert_array_equal(one.plan.q, other.plan.q)
 
@@ -189,10 +181,10 @@ def test_only_memories_that_differ_in_their_rates_are_copied(numbers, fresh):
 
 
 def test_a_share_of_all_weights_is_no_alarm():
-    path = Mixture(((0.9, 0.0),), Constant())
-    environment = LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.5)
+    path = dw.paths.Mixture(((0.9, 0.0),), dw.drift.Constant())
+    environment = LinearBandit(dw.arms.FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.5)
     agent = adaptive_lin_ucb(environment.spec, shortest=2, longest=8, share=1.0, favour=0.0)
-    held = [played.carry.state.base.weight[-1] for played in play(agent, environment, 50)]
+    held = [played.carry.state.base.weight[-1] for played in dw.play(agent, environment, 50)]
     assert held == [*range(1, 51)]
 
 
@@ -216,7 +208,7 @@ def test_a_list_of_agents_is_a_grid():
 
 def test_agents_that_count_are_mixed_too():
     agent = adaptive(ucbvi(SPEC, scale=0.01), shortest=4, longest=16)
-    states = [played.carry.state for played in play(agent, make(), 15)]
+    states = [played.carry.state for played in dw.play(agent, make(), 15)]
     np.testing.assert_allclose(np.exp(states[-1].log_weights).sum(), 1)
     assert np.ptp(states[-1].log_weights) > 0.01  # their forecasts differ
 
@@ -224,10 +216,10 @@ def test_agents_that_count_are_mixed_too():
 def test_one_memory_decides_as_it_would_alone():
     """Also where its policy has numbers of its own, as that of ε-greedy has."""
     agent = adaptive(epsilon_greedy_lsvi(SPEC, epsilon=0.25), shortest=2, longest=8)
-    for played in play(agent, make(), 12):
+    for played in dw.play(agent, make(), 12):
         heaviest = int(played.before.log_weights.argmax())
         state = map_tree(operator.itemgetter(heaviest), played.before.base)
-        alone = at(agent.base, heaviest).plan(state, played.features, KEY)
+        alone = index_part(agent.base, heaviest).plan(state, played.features, KEY)
         for name in ("weights", "bonus", "q", "policy", "values"):
             np.testing.assert_array_equal(getattr(played.plan, name), getattr(alone, name))
 
@@ -265,8 +257,8 @@ def test_factorisations_of_an_episode_wait_for_each_other(recipe, horizon):
         played = jnp.ones((horizon, dim)) * plan.policy[:, 0, :1]
         return agent.update(state, table, plan, Episode(nowhere, nowhere, played, played[:, 0], nowhere))
 
-    with own_settings(find_devices("cpu")[0]):
-        _, lowered = lower(agent, np.dtype(float))
+    with jax_settings(find_devices("cpu")[0]):
+        _, lowered = lower_agent(agent, np.dtype(float))
         alone = jax.tree.map(lambda leaf: leaf[0], lowered)
         table = FeatureTable(jnp.ones((2 * num_states, dim)))
         program = jax.make_jaxpr(step)(alone, table, alone.init(table)).jaxpr

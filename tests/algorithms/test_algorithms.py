@@ -9,31 +9,28 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise import parts
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base.agent import Agent
-from driftwise.environments import Environment
-from driftwise.environments.drift import Constant
-from driftwise.environments.environment import Played
-from driftwise.parts.exploration import EpsilonGreedy, Ucb, Uniform
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.play import play
-from driftwise.simulation.results import Result
+from driftwise.base import Agent
+from driftwise.environments import Environment, PlayedEpisode
 from tests.exact import optimal_values
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
+    CONTINUING,
     DRIFTS,
     NUM_EPISODES,
     NUM_RUNS,
     PARAMETERS,
     SIZES,
     SPEC,
+    STATIONARY,
     agent,
     bandit_agent,
     fitting,
     make,
     make_bandit,
+    make_continuing,
 )
 from tests.reference import bandits
 
@@ -74,9 +71,11 @@ def test_simulator_equals_the_plain_numpy_loop_in_a_bandit(name, rewards):
         np.testing.assert_allclose(result.optimal_values[run], best, rtol=0, atol=1e-9)
 
 
-def assert_equals_the_loop(result: Result, agent: Agent, environment: Environment, run: int) -> list[Played]:
+def assert_equals_the_loop(
+    result: dw.Result, agent: Agent, environment: Environment, run: int
+) -> list[PlayedEpisode]:
     """One run of a result, its curves and its last state."""
-    played = list(play(agent, environment, NUM_EPISODES, seed=5, run=run))
+    played = list(dw.play(agent, environment, NUM_EPISODES, seed=5, run=run))
     for curve, plain in (
         (result.values, [one.record.value for one in played]),
         (result.returns, [one.record.reward for one in played]),
@@ -107,31 +106,99 @@ def test_regret_in_a_bandit_is_never_negative(name):
 
 def test_regret_is_never_negative_without_drift():
     for environment_name in SIZES:
-        assert_sound(dw.simulate(agent("opt_wlsvi"), make(environment_name, Constant()), **OPTIONS))
+        assert_sound(dw.simulate(agent("opt_wlsvi"), make(environment_name, dw.drift.Constant()), **OPTIONS))
 
 
-def assert_sound(result: Result) -> None:
+def assert_sound(result: dw.Result) -> None:
     assert (result.optimal_values - result.values).min() >= RAW_GAP
     assert result.values.min() >= 0
     assert (np.diff(result.cumulative_regret) >= 0).all()
 
 
-def test_learning_beats_chance_where_nothing_changes():
-    """The last quarter of 400 episodes, mean regret: uniform play stays, the learner comes down by half."""
-    environment = make("combination_lock", dw.drift.Abrupt((10**9,)))
-    options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)
-    learnt = dw.simulate(dw.algorithms.lsvi_ucb(SPEC, radius=0.1), environment, **options)
-    chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **options)
-    assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / 2
+@pytest.mark.parametrize(
+    ("name", "numbers", "factor"),
+    [("lsvi_ucb", dict(radius=0.1), 2), ("oppo", dict(step_size=0.3, radius=0.1, rate=1.0), 3)],
+)
+def test_learning_beats_chance_where_nothing_changes(name, numbers, factor):
+    """The last quarter of 400 episodes, mean regret: uniform play stays, the learner comes down."""
+    environment = make("combination_lock", STATIONARY)
+    learnt = dw.simulate(ALGORITHMS[name](SPEC, **numbers), environment, **{**OPTIONS, "num_episodes": 400})
+    chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **{**OPTIONS, "num_episodes": 400})
+    assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / factor
 
 
-def test_forgetting_beats_remembering_where_a_bandit_changes():
-    """From 50 rounds after the change: what never forgets is still misled."""
-    environment = make_bandit(dw.drift.Abrupt((200,)), noise_scale=0.3)
-    options: dict[str, Any] = dict(num_episodes=400, num_runs=NUM_RUNS)
-    forgets = dw.simulate(dw.algorithms.d_lin_ucb(BANDIT, rate=0.95, radius=0.3), environment, **options)
-    keeps = dw.simulate(dw.algorithms.lin_ucb(BANDIT, radius=0.3), environment, **options)
-    assert forgets.regret[:, 250:].mean() < keeps.regret[:, 250:].mean() / 2
+LOCK: dict[str, Any] = dict(name="combination_lock", drift=dw.drift.Abrupt((200,), num_anchors=2))
+
+
+@pytest.mark.parametrize(
+    ("forgets", "keeps", "environment"),
+    [
+        (
+            dw.algorithms.d_lin_ucb(BANDIT, rate=0.95, radius=0.3),
+            dw.algorithms.lin_ucb(BANDIT, radius=0.3),
+            make_bandit(dw.drift.Abrupt((200,)), noise_scale=0.3),
+        ),
+        (
+            dw.algorithms.ucbvi(SPEC, scale=0.005, rate=0.95, bonus="bernstein"),
+            dw.algorithms.ucbvi(SPEC, scale=0.005, bonus="bernstein"),
+            make(**LOCK),
+        ),
+        (
+            dw.algorithms.restart_q_ucb(SPEC, period=200, scale=0.02),
+            dw.algorithms.restart_q_ucb(SPEC, period=10**9, scale=0.02),
+            make(**LOCK),
+        ),
+    ],
+    ids=["d_lin_ucb", "ucbvi", "restart_q_ucb"],
+)
+def test_forgetting_beats_remembering_after_a_change(forgets, keeps, environment):
+    """From 50 episodes after the change: what never forgets is still misled."""
+    regrets = [dw.simulate(one, environment, num_episodes=400, num_runs=3).regret for one in (forgets, keeps)]
+    assert regrets[0][:, 250:].mean() < regrets[1][:, 250:].mean() / 2
+
+
+NOTHING_FORGOTTEN = [dict(rate=1.0), dict(length=NUM_EPISODES), dict(period=NUM_EPISODES)]
+FORGETFUL: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [  # and what forgets nothing in a run
+    ("adaptive_q_learning", dict(radius=0.5), NOTHING_FORGOTTEN[2:]),
+    ("opt_rlsvi", dict(scale=0.4, upper=0.8), NOTHING_FORGOTTEN),
+    ("oppo", dict(step_size=0.4, radius=0.3, ridge=0.7), NOTHING_FORGOTTEN[2:]),
+    ("restart_q_ucb", dict(scale=0.02, period=10**9), NOTHING_FORGOTTEN[2:]),
+    ("ucbvi", dict(scale=0.03), [*NOTHING_FORGOTTEN, dict(length=NUM_EPISODES + 9)]),
+    ("ucbvi", dict(scale=0.02, bonus="bernstein"), [*NOTHING_FORGOTTEN, dict(length=NUM_EPISODES + 9)]),
+]
+
+
+@pytest.mark.parametrize(("name", "numbers", "changes"), FORGETFUL)
+def test_what_forgets_nothing_within_the_run_plays_as_what_never_forgets(name, numbers, changes):
+    algorithm = ALGORITHMS[name]
+    environment = make("oil_discovery" if name == "adaptive_q_learning" else "random_linear_mdp")
+    plain = list(dw.play(algorithm(SPEC, **numbers), environment, NUM_EPISODES))
+    for change in changes:
+        same = dw.play(algorithm(SPEC, **{**numbers, **change}), environment, NUM_EPISODES)
+        for one, other in zip(plain, same, strict=True):
+            np.testing.assert_allclose(one.plan.q, other.plan.q, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(one.episode.actions, other.episode.actions)
+    soon = dw.play(algorithm(SPEC, **{**numbers, "period": 10}), environment, NUM_EPISODES)
+    assert max(np.abs(one.plan.q - other.plan.q).max() for one, other in zip(plain, soon, strict=True)) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "grid"),
+    [
+        ("oppo", dict(radius=0.3, rate=0.9), dict(step_size=[[0.1], [0.4]], policy_period=(0, 7))),
+        ("restart_q_ucb", {}, dict(scale=(0.01, 0.05), period=(7, 19))),
+        ("ucbvi", dict(bonus="bernstein"), dict(scale=(0.01, 0.05), rate=(0.8, 0.95))),
+        ("ucrl2", {}, dict(scale=(0.02, 0.2))),
+    ],
+)
+def test_a_grid_is_its_points(name, numbers, grid):
+    spec, environment = (CONTINUING, make_continuing()) if name == "ucrl2" else (SPEC, make())
+    together = dw.simulate(ALGORITHMS[name](spec, **numbers, **grid), environment, **OPTIONS).values
+    points = dict(zip(grid, np.broadcast_arrays(*grid.values()), strict=True))
+    for index in np.ndindex(next(iter(points.values())).shape):
+        point = {key: values[index].item() for key, values in points.items()}
+        alone = dw.simulate(ALGORITHMS[name](spec, **numbers, **point), environment, **OPTIONS).values
+        np.testing.assert_allclose(together[index], alone, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["opt_wlsvi", "uniform"])
@@ -148,16 +215,18 @@ def test_recipes_are_the_parts_they_are_described_as():
     algorithms = dw.algorithms
     assert algorithms.opt_wlsvi(
         SPEC, rate=0.9, radius=2, norm="single", clip="tight", ridge=3
-    ) == LeastSquares(SPEC, ExponentialWeights(0.9), Ucb(2, "single"), 3, "tight")
-    assert algorithms.lsvi_ucb(SPEC, radius=2) == LeastSquares(SPEC, NoForgetting(), Ucb(2))
-    assert algorithms.lsvi_ucb_restart(SPEC, period=4, radius=2) == LeastSquares(
-        SPEC, PeriodicRestart(4), Ucb(2)
+    ) == parts.LeastSquares(SPEC, parts.ExponentialWeights(0.9), parts.Ucb(2, "single"), 3, "tight")
+    assert algorithms.lsvi_ucb(SPEC, radius=2) == parts.LeastSquares(SPEC, parts.NoForgetting(), parts.Ucb(2))
+    assert algorithms.lsvi_ucb_restart(SPEC, period=4, radius=2) == parts.LeastSquares(
+        SPEC, parts.PeriodicRestart(4), parts.Ucb(2)
     )
-    assert algorithms.sw_lsvi_ucb(SPEC, length=4, radius=2) == LeastSquares(SPEC, SlidingWindow(4), Ucb(2))
-    assert algorithms.epsilon_greedy_lsvi(SPEC, epsilon=0.1, rate=0.9) == LeastSquares(
-        SPEC, ExponentialWeights(0.9), EpsilonGreedy(0.1)
+    assert algorithms.sw_lsvi_ucb(SPEC, length=4, radius=2) == parts.LeastSquares(
+        SPEC, parts.SlidingWindow(4), parts.Ucb(2)
     )
-    assert algorithms.uniform(SPEC) == LeastSquares(SPEC, NoForgetting(), Uniform())
+    assert algorithms.epsilon_greedy_lsvi(SPEC, epsilon=0.1, rate=0.9) == parts.LeastSquares(
+        SPEC, parts.ExponentialWeights(0.9), parts.EpsilonGreedy(0.1)
+    )
+    assert algorithms.uniform(SPEC) == parts.LeastSquares(SPEC, parts.NoForgetting(), parts.Uniform())
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import (
     cw_oful,
     d_lin_ts,
@@ -26,31 +27,24 @@ from driftwise.algorithms import (
     uniform,
     weight_ucb,
 )
-from driftwise.base import random
-from driftwise.base.agent import Agent
-from driftwise.base.types import FeatureTable, Moments, Spec
-from driftwise.environments import LinearBandit
-from driftwise.environments.arms import ContextArms, FreshArms, orthogonal_arms
-from driftwise.environments.environment import Played
-from driftwise.environments.paths import Rotation, Sinusoid, SphereWalk, abrupt_path
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius
-from driftwise.simulation.play import play
+from driftwise.base import Agent, FeatureTable, Moments, Spec, random
+from driftwise.environments import LinearBandit, PlayedEpisode
+from driftwise.parts import ConfidenceRadius, LeastSquares
 from tests.reference import bandits
 from tests.reference import square_cb as textbook_square_cb
 
 NUM_ROUNDS = 60
 SPEC = Spec.bandit(dim=4, num_arms=7)
 # Arms in the open ball: all norms differ, so the first index has no ties for the engine to break at random.
-FRESH = LinearBandit(FreshArms(7, 4, "ball"), SphereWalk(4, 0.1), noise_scale=0.3)
+FRESH = LinearBandit(dw.arms.FreshArms(7, 4, "ball"), dw.paths.SphereWalk(4, 0.1), noise_scale=0.3)
 CHANGING_NUMBERS = LinearBandit(
-    FreshArms(7, 4, "ball", fewest=1),
-    abrupt_path(((0.9, 0, 0, 0), (0, -0.7, 0.7, 0)), (30,)),
+    dw.arms.FreshArms(7, 4, "ball", fewest=1),
+    dw.paths.abrupt_path(((0.9, 0, 0, 0), (0, -0.7, 0.7, 0)), (30,)),
     noise_scale=0.3,
 )
 CONTEXTS = LinearBandit(
-    ContextArms(np.random.default_rng(3).uniform(-0.5, 0.5, size=(3, 7, 4)).tolist()),
-    Rotation(0.0, 3.0, rounds=60, dim=4),
+    dw.arms.ContextArms(np.random.default_rng(3).uniform(-0.5, 0.5, size=(3, 7, 4)).tolist()),
+    dw.paths.Rotation(0.0, 3.0, rounds=60, dim=4),
     noise_scale=0.3,
 )
 ENVIRONMENTS = {"fresh": FRESH, "changing numbers": CHANGING_NUMBERS, "contexts": CONTEXTS}
@@ -90,7 +84,7 @@ PAIRS: dict[str, tuple[LeastSquares, bandits.Textbook]] = {
 
 
 def arms_of(agent: Agent, environment: LinearBandit, seed: int = 0) -> list[int]:
-    return [int(one.episode.actions[0]) for one in play(agent, environment, NUM_ROUNDS, seed=seed)]
+    return [int(one.episode.actions[0]) for one in dw.play(agent, environment, NUM_ROUNDS, seed=seed)]
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
@@ -99,7 +93,7 @@ def test_engine_equals_the_plain_loop_of_the_paper_arm_by_arm(name, environment)
     agent, textbook = PAIRS[name]
     for seed in range(2):
         rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
-        played = play(agent, ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
+        played = dw.play(agent, ENVIRONMENTS[environment], NUM_ROUNDS, seed=seed)
         for one, expected in zip(played, bandits.play(textbook, rounds), strict=True):
             assert one.episode.actions[0] == expected.arm
             np.testing.assert_allclose(one.plan.weights[0], expected.estimate, rtol=0, atol=1e-9)
@@ -117,9 +111,9 @@ def test_the_comparison_above_has_fewer_arms_in_some_rounds_and_noise_and_explor
 
 def test_counting_bounds_the_determinant():
     count, determinant = (lin_ucb(SPEC, **ASSUMED, information=each) for each in ("count", "determinant"))
-    *_, last = play(count, FRESH, NUM_ROUNDS)
+    *_, last = dw.play(count, FRESH, NUM_ROUNDS)
     bonuses = [
-        agent.plan(last.carry.state, FRESH.world().example, random.key(0)).bonus
+        agent.plan(last.carry.state, FRESH.to_arrays().example, random.key(0)).bonus
         for agent in (count, determinant)
     ]
     assert (bonuses[0] > bonuses[1]).all()
@@ -162,7 +156,7 @@ def test_opt_wlsvi_with_the_radius_of_d_lin_ucb_is_d_lin_ucb():
     ],
 )
 def test_limiting_cases_play_alike(one, other):
-    both = (play(agent, CHANGING_NUMBERS, NUM_ROUNDS) for agent in (one, other))
+    both = (dw.play(agent, CHANGING_NUMBERS, NUM_ROUNDS) for agent in (one, other))
     for left, right in zip(*both, strict=True):
         assert left.episode.actions[0] == right.episode.actions[0]
         np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
@@ -171,7 +165,7 @@ def test_limiting_cases_play_alike(one, other):
 def test_only_arms_that_are_there_are_drawn_by_chance():
     for agent in (uniform(SPEC), epsilon_greedy(SPEC, epsilon=0.9, rate=0.9)):
         here = bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS)
-        for one, offered in zip(play(agent, CHANGING_NUMBERS, NUM_ROUNDS), here, strict=True):
+        for one, offered in zip(dw.play(agent, CHANGING_NUMBERS, NUM_ROUNDS), here, strict=True):
             assert offered.present[one.episode.actions[0]]
             np.testing.assert_array_equal(one.plan.policy[0, 0] > 0, offered.present)
 
@@ -194,8 +188,8 @@ FOUR = Spec.bandit(dim=4, num_arms=4)
     [(d_lin_ts(FOUR, rate=0.8, scale=0.7, ridge=0.5), 0.8), (lin_ts(FOUR, scale=0.7, ridge=0.5), 1.0)],
 )
 def test_thompson_draws_have_the_mean_and_covariance_of_the_formula(agent, rate):
-    environment = LinearBandit(FreshArms(4, 4, "ball"), SphereWalk(4, 0.1), noise_scale=0.3)
-    played = list(play(agent, environment, 30))
+    environment = LinearBandit(dw.arms.FreshArms(4, 4, "ball"), dw.paths.SphereWalk(4, 0.1), noise_scale=0.3)
+    played = list(dw.play(agent, environment, 30))
     x = np.array([one.episode.features[0] for one in played])
     weights = rate ** np.arange(29, -1, -1.0)
     v = (x.T * weights) @ x + 0.5 * np.eye(4)
@@ -218,8 +212,8 @@ def test_one_draw_a_round_scales_the_widths_of_all_arms(sign):
     agent = d_rand_lin_ucb(SPEC, rate=0.9, sign=sign, **HORIZON)
     optimistic = d_lin_ucb(SPEC, rate=0.9, **HORIZON)
     draws = []
-    state = agent.init(FRESH.world().example)
-    pairs = zip(play(agent, FRESH, NUM_ROUNDS), bandits.rounds(FRESH, NUM_ROUNDS), strict=True)
+    state = agent.init(FRESH.to_arrays().example)
+    pairs = zip(dw.play(agent, FRESH, NUM_ROUNDS), bandits.rounds(FRESH, NUM_ROUNDS), strict=True)
     for one, here in pairs:
         bonus = optimistic.plan(state, FeatureTable(here.features), random.key(0)).bonus
         ratio = (one.plan.bonus / bonus).ravel()
@@ -234,12 +228,12 @@ def test_one_draw_a_round_scales_the_widths_of_all_arms(sign):
 
 def test_on_orthogonal_arms_least_squares_is_discounted_counting():
     rate, ridge, radius = 0.9, 0.5, 0.4
-    path = Sinusoid((0.5, 0.5, 0.5), (0.3, 0.3, 0.3), (0.0, 2.0, 4.0), 40.0)
-    environment = LinearBandit(orthogonal_arms(3), path, noise_scale=0.1)
+    path = dw.paths.Sinusoid((0.5, 0.5, 0.5), (0.3, 0.3, 0.3), (0.0, 2.0, 4.0), 40.0)
+    environment = LinearBandit(dw.arms.orthogonal_arms(3), path, noise_scale=0.1)
     agent = d_lin_ucb(environment.spec, rate=rate, radius=radius, ridge=ridge)
     counts, squares, sums = np.zeros((3, 3))
     pulled = []
-    for one in play(agent, environment, NUM_ROUNDS):
+    for one in dw.play(agent, environment, NUM_ROUNDS):
         index = (sums + radius * np.sqrt(squares + ridge)) / (counts + ridge)
         np.testing.assert_allclose(one.plan.q[0, 0], index, rtol=0, atol=1e-9)
         arm = int(one.episode.actions[0])
@@ -259,7 +253,7 @@ def test_the_oracle_forgets_at_the_changes_of_its_environment():
     changes = CHANGING_NUMBERS.changes(NUM_ROUNDS)
     assert changes == (30,)
     agent = oracle_restart(SPEC, changes=changes, radius=0.4)
-    played: list[Played] = list(play(agent, CHANGING_NUMBERS, NUM_ROUNDS))
+    played: list[PlayedEpisode] = list(dw.play(agent, CHANGING_NUMBERS, NUM_ROUNDS))
     np.testing.assert_array_equal(played[29].carry.state.gram[0], np.eye(4))
     assert np.trace(played[28].carry.state.gram[0]) > 5
     x = np.array([one.episode.features[0] for one in played[30:]])
@@ -268,8 +262,10 @@ def test_the_oracle_forgets_at_the_changes_of_its_environment():
 
 def test_the_value_of_a_bandit_is_not_cut_at_one():
     """Means need not lie in [0, 1]: an optimistic value stays above the best of them."""
-    environment = LinearBandit(orthogonal_arms(2), abrupt_path([[5.0, 2.0]], ()), noise_scale=0.1)
-    for one in play(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
+    environment = LinearBandit(
+        dw.arms.orthogonal_arms(2), dw.paths.abrupt_path([[5.0, 2.0]], ()), noise_scale=0.1
+    )
+    for one in dw.play(lin_ucb(environment.spec, noise_scale=0.1, norm_bound=6.0), environment, 20):
         assert one.plan.value[0] >= 5.0
 
 
@@ -279,7 +275,9 @@ def test_square_cb_draws_by_the_probabilities_of_the_paper(rate):
     past: list[tuple[np.ndarray, float]] = []
     agent = square_cb(SPEC, gamma=15.0, rate=rate, ridge=0.5)
     pairs = zip(
-        play(agent, CHANGING_NUMBERS, NUM_ROUNDS), bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS), strict=True
+        dw.play(agent, CHANGING_NUMBERS, NUM_ROUNDS),
+        bandits.rounds(CHANGING_NUMBERS, NUM_ROUNDS),
+        strict=True,
     )
     for one, here in pairs:
         predicted = textbook_square_cb.predictions(past, here.features[here.present], rate, 0.5)

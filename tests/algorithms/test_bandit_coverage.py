@@ -8,10 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from driftwise.base import Forgetting, Moments, Radius, Sample
 from driftwise.base.arrays import map_tree
-from driftwise.base.types import Forgetting, Moments, Radius, Sample
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.parts import ConfidenceRadius, ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.regression import empty_moments
 
 
@@ -70,15 +69,7 @@ def test_the_parameter_stays_in_all_sets_as_often_as_stated(name):
         str(scale): ConfidenceRadius(noise_scale=1.0, delta=0.2, scale=scale, **options)
         for scale in (1.0, 1 / 3)
     }
-    shares = crossed(
-        radii,
-        forgetting,
-        dim=2,
-        num_runs=300,
-        num_rounds=150,
-        ridge=0.5,
-        theta_norm=1.0,
-    )
+    shares = crossed(radii, forgetting, dim=2, num_runs=300, num_rounds=150, ridge=0.5, theta_norm=1.0)
     assert shares["1.0"] <= 0.2
     assert shares[str(1 / 3)] > 0.9
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise import parts
 from driftwise.algorithms import (
     ALGORITHMS,
     d_lin_ts,
@@ -27,19 +28,8 @@ from driftwise.algorithms import (
     uniform,
     weight_ucb,
 )
-from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Spec
+from driftwise.base import Spec, from_config, to_config
 from driftwise.environments import russac_abrupt
-from driftwise.parts.exploration import EpsilonGreedy, Greedy, RandomisedUcb, Thompson, Ucb, Uniform
-from driftwise.parts.forgetting import (
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    RestartAt,
-    SlidingWindow,
-)
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius
 from tests.examples import SPEC as MDP
 
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -48,46 +38,49 @@ HORIZON: dict[str, Any] = dict(**ASSUMED, num_episodes=60)
 
 
 def test_recipes_are_the_parts_they_are_described_as():
-    published = ConfidenceRadius(0.3, 0.8, 0.1, shares=1)
-    anytime = ConfidenceRadius(0.3, 0.8, 0.1, scale=0.5)
-    horizon = ConfidenceRadius(0.3, 0.8, 0.1, shares=60)
-    epochs = [ConfidenceRadius(0.3, 0.8, 0.1, spread="epochs", shares=shares) for shares in (1, 3, 9)]
-    weights = ExponentialWeights(0.9)
+    published = parts.ConfidenceRadius(0.3, 0.8, 0.1, shares=1)
+    anytime = parts.ConfidenceRadius(0.3, 0.8, 0.1, scale=0.5)
+    horizon = parts.ConfidenceRadius(0.3, 0.8, 0.1, shares=60)
+    epochs = [parts.ConfidenceRadius(0.3, 0.8, 0.1, spread="epochs", shares=shares) for shares in (1, 3, 9)]
+    weights = parts.ExponentialWeights(0.9)
     for agent, (forgetting, exploration) in {
-        d_lin_ucb(SPEC, rate=0.9, confidence="published", **ASSUMED): (weights, Ucb(published)),
-        d_lin_ucb(SPEC, rate=0.9, norm="single", **HORIZON): (weights, Ucb(horizon, "single")),
-        weight_ucb(SPEC, rate=0.9, **HORIZON): (weights, Ucb(horizon, "single")),
-        d_rand_lin_ucb(SPEC, rate=0.9, sign="signed", **HORIZON): (weights, RandomisedUcb(horizon, "signed")),
-        sw_lin_ucb(SPEC, length=9, radius_scale=0.5, **ASSUMED): (SlidingWindow(9), Ucb(anytime)),
-        restart_lin_ucb(SPEC, period=7, **HORIZON): (PeriodicRestart(7), Ucb(epochs[2])),
+        d_lin_ucb(SPEC, rate=0.9, confidence="published", **ASSUMED): (weights, parts.Ucb(published)),
+        d_lin_ucb(SPEC, rate=0.9, norm="single", **HORIZON): (weights, parts.Ucb(horizon, "single")),
+        weight_ucb(SPEC, rate=0.9, **HORIZON): (weights, parts.Ucb(horizon, "single")),
+        d_rand_lin_ucb(SPEC, rate=0.9, sign="signed", **HORIZON): (
+            weights,
+            parts.RandomisedUcb(horizon, "signed"),
+        ),
+        sw_lin_ucb(SPEC, length=9, radius_scale=0.5, **ASSUMED): (parts.SlidingWindow(9), parts.Ucb(anytime)),
+        restart_lin_ucb(SPEC, period=7, **HORIZON): (parts.PeriodicRestart(7), parts.Ucb(epochs[2])),
         restart_lin_ucb(SPEC, period=7, **ASSUMED, information="determinant"): (
-            PeriodicRestart(7),
-            Ucb(ConfidenceRadius(0.3, 0.8, 0.1, "determinant", "epochs")),
+            parts.PeriodicRestart(7),
+            parts.Ucb(parts.ConfidenceRadius(0.3, 0.8, 0.1, "determinant", "epochs")),
         ),
         restart_lin_ucb(SPEC, period=7, **HORIZON, confidence="published"): (
-            PeriodicRestart(7),
-            Ucb(dataclasses.replace(epochs[0], samples=7)),
+            parts.PeriodicRestart(7),
+            parts.Ucb(dataclasses.replace(epochs[0], samples=7)),
         ),
         sw_lin_ucb(SPEC, length=9, **HORIZON, confidence="published"): (
-            SlidingWindow(9),
-            Ucb(dataclasses.replace(published, samples=9)),
+            parts.SlidingWindow(9),
+            parts.Ucb(dataclasses.replace(published, samples=9)),
         ),
-        lin_ucb(SPEC, **ASSUMED): (NoForgetting(), Ucb(epochs[0])),
+        lin_ucb(SPEC, **ASSUMED): (parts.NoForgetting(), parts.Ucb(epochs[0])),
         oracle_restart(SPEC, changes=(3, 9), **ASSUMED, information="count"): (
-            RestartAt((3, 9)),
-            Ucb(epochs[1]),
+            parts.RestartAt((3, 9)),
+            parts.Ucb(epochs[1]),
         ),
         lin_ucb(SPEC, information="determinant", **ASSUMED): (
-            NoForgetting(),
-            Ucb(dataclasses.replace(epochs[0], information="determinant")),
+            parts.NoForgetting(),
+            parts.Ucb(dataclasses.replace(epochs[0], information="determinant")),
         ),
-        d_lin_ts(SPEC, rate=0.9, scale=0.7, ridge=0.5): (weights, Thompson(0.7)),
-        lin_ts(SPEC, scale=0.7, ridge=0.5): (NoForgetting(), Thompson(0.7)),
-        epsilon_greedy(SPEC, epsilon=0.1, rate=0.9, ridge=0.5): (weights, EpsilonGreedy(0.1)),
-        greedy(SPEC, ridge=0.5): (NoForgetting(), Greedy()),
+        d_lin_ts(SPEC, rate=0.9, scale=0.7, ridge=0.5): (weights, parts.Thompson(0.7)),
+        lin_ts(SPEC, scale=0.7, ridge=0.5): (parts.NoForgetting(), parts.Thompson(0.7)),
+        epsilon_greedy(SPEC, epsilon=0.1, rate=0.9, ridge=0.5): (weights, parts.EpsilonGreedy(0.1)),
+        greedy(SPEC, ridge=0.5): (parts.NoForgetting(), parts.Greedy()),
     }.items():
-        assert agent == LeastSquares(SPEC, forgetting, exploration, ridge=0.5, clip="none")
-    assert uniform(SPEC) == LeastSquares(SPEC, NoForgetting(), Uniform())
+        assert agent == parts.LeastSquares(SPEC, forgetting, exploration, ridge=0.5, clip="none")
+    assert uniform(SPEC) == parts.LeastSquares(SPEC, parts.NoForgetting(), parts.Uniform())
 
 
 def test_a_grid_of_periods_has_a_number_of_epochs_for_each():
@@ -102,9 +95,9 @@ def test_a_given_radius_replaces_the_computed_one():
         lin_ucb(SPEC, radius=2, **ASSUMED),
         restart_lin_ucb(SPEC, period=3, radius=2, confidence="published"),
     ):
-        assert agent.exploration == Ucb(2.0)
-    mine = ConfidenceRadius(0.3, samples=9)
-    assert lin_ucb(SPEC, radius=mine).exploration == Ucb(mine)
+        assert agent.exploration == parts.Ucb(2.0)
+    mine = parts.ConfidenceRadius(0.3, samples=9)
+    assert lin_ucb(SPEC, radius=mine).exploration == parts.Ucb(mine)
 
 
 TUNED: dict[str, Any] = dict(num_episodes=100, variation=4.0)
@@ -116,54 +109,17 @@ NOISE = "noise_scale must be a number of at least 0 where no radius is given, go
     [
         (d_lin_ucb, dict(rate=0.9), NOISE),
         (lin_ucb, {}, NOISE),
-        (d_lin_ucb, dict(rate=0.9, noise_scale=-1), "noise_scale must be a number of at least 0, got -1"),
         (d_lin_ucb, dict(rate=1.5, radius=1), "rate must be a number in (0, 1], got 1.5"),
-        (d_lin_ucb, dict(rate=1.5, noise_scale=1), "rate must be a number in (0, 1], got 1.5"),
-        (d_lin_ucb, dict(rate=0.9, radius=-1), "radius must be a number of at least 0, got -1"),
-        (
-            d_lin_ucb,
-            dict(rate=0.9, noise_scale=1, radius_scale=-2),
-            "radius_scale must be a number of at least 0, got -2",
-        ),
         (
             sw_lin_ucb,
             dict(length=3, noise_scale=1, confidence="publishd"),
             "confidence must be one of uniform, published, got 'publishd' (did you mean 'published'?)",
         ),
         (
-            sw_lin_ucb,
-            dict(length=3, noise_scale=1, num_episodes=0),
-            "num_episodes must be an integer of at least 1, got 0",
-        ),
-        (
-            restart_lin_ucb,
-            dict(period=3, noise_scale=1, num_episodes=0),
-            "num_episodes must be an integer of at least 1, got 0",
-        ),
-        (
-            restart_lin_ucb,
-            dict(period=0, noise_scale=1, num_episodes=9),
-            "period must be an integer of at least 1, got 0",
-        ),
-        (
-            restart_lin_ucb,
-            dict(period=3, noise_scale=1, confidence="paper"),
-            "confidence must be one of uniform, published, got 'paper'",
-        ),
-        (
             restart_lin_ucb,
             dict(period=3, noise_scale=1, confidence="published", information="det"),
             "information must be one of count, determinant, got 'det'",
         ),
-        (sw_lin_ucb, dict(length=0, noise_scale=1), "length must be an integer of at least 1, got 0"),
-        (
-            lin_ucb,
-            dict(noise_scale=1, information="det"),
-            "information must be one of count, determinant, got 'det'",
-        ),
-        (oracle_restart, dict(changes=(3, 0), radius=1), "changes must be a positive integer, got 0"),
-        (d_lin_ts, dict(rate=0.9, scale=-1), "scale must be a number of at least 0, got -1"),
-        (d_rand_lin_ucb, dict(rate=0.9, radius=1, sign="+"), "sign must be one of folded, signed, got '+'"),
         (
             d_lin_ucb.tuned,
             dict(**TUNED, noise_scale=1, tuning="papr"),
@@ -175,11 +131,7 @@ NOISE = "noise_scale must be a number of at least 0 where no radius is given, go
             "variation must be a number of at least 0, got -1",
         ),
         (lin_ucb.tuned, dict(noise_scale=1, ridge=-2.0), "ridge must be a number above 0, got -2.0"),
-        (
-            greedy.tuned,
-            dict(num_episodes=0, variation=1.0),
-            "num_episodes must be a positive integer, got 0",
-        ),
+        (greedy.tuned, dict(num_episodes=0, variation=1.0), "num_episodes must be a positive integer, got 0"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(make, arguments, message):

@@ -28,11 +28,8 @@ from driftwise.algorithms import (
     weight_ucb,
 )
 from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool
-from driftwise.base.types import Spec
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.base import Spec
+from driftwise.parts import ConfidenceRadius, LeastSquares, PeriodicRestart, SlidingWindow, Ucb
 from driftwise.theory.bandit_tuning import TUNINGS
 
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -57,11 +54,7 @@ def test_tuned_forms_forget_as_theory_says(tuning, ridge):
     weighted = [d_lin_ucb.tuned(SPEC, **confident), d_rand_lin_ucb.tuned(SPEC, **confident)]
     for agent in weighted:
         assert agent.exploration.radius == radius
-    for agent in (
-        *weighted,
-        d_lin_ts.tuned(SPEC, **given, scale=0.7),
-        epsilon_greedy.tuned(SPEC, **given),
-    ):
+    for agent in (*weighted, d_lin_ts.tuned(SPEC, **given, scale=0.7), epsilon_greedy.tuned(SPEC, **given)):
         np.testing.assert_allclose(agent.forgetting.rate, rate, rtol=1e-9)
         assert agent.ridge == lam
     window, restart = sw_lin_ucb.tuned(SPEC, **confident), restart_lin_ucb.tuned(SPEC, **confident)

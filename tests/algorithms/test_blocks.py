@@ -14,12 +14,9 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import lin_ucb, lsvi_ucb, lsvi_ucb_restart, opt_wlsvi, restart_lin_ucb, sw_lsvi_ucb
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
-from driftwise.base import random
-from driftwise.base.part import from_config, stack, to_config
-from driftwise.base.types import Episode, FeatureTable, Plan
+from driftwise.base import Episode, FeatureTable, Plan, from_config, random, stack_parts, to_config
 from driftwise.checks import check_agent
-from driftwise.parts.exp3 import exp3_p
-from driftwise.simulation.play import play
+from driftwise.parts import exp3_p
 from driftwise.simulation.program import num_programs
 from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 
@@ -32,7 +29,7 @@ OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
 
 
 def over(arms: tuple = ARMS, block_length: int = BLOCK, **options: Any) -> BanditOverAgents:
-    return BanditOverAgents(stack(arms), exp3_p(len(arms), num_rounds=6), block_length, **options)
+    return BanditOverAgents(stack_parts(arms), exp3_p(len(arms), num_rounds=6), block_length, **options)
 
 
 def test_it_keeps_the_contract_of_agents():
@@ -42,8 +39,8 @@ def test_it_keeps_the_contract_of_agents():
 @pytest.mark.parametrize("period", [1, 6, 1000])
 def test_with_one_arm_it_is_a_periodic_restart(period):
     """The environment's clock runs on across blocks, or the drift would begin again."""
-    blocks = play(over((lsvi_ucb(SPEC, radius=0.4),), period), make(), NUM_EPISODES)
-    restarts = play(lsvi_ucb_restart(SPEC, period=period, radius=0.4), make(), NUM_EPISODES)
+    blocks = dw.play(over((lsvi_ucb(SPEC, radius=0.4),), period), make(), NUM_EPISODES)
+    restarts = dw.play(lsvi_ucb_restart(SPEC, period=period, radius=0.4), make(), NUM_EPISODES)
     for one, other in zip(blocks, restarts, strict=True):
         assert one.record.reward == other.record.reward
         np.testing.assert_allclose(one.record.value, other.record.value, rtol=0, atol=1e-12)
@@ -53,7 +50,7 @@ def test_the_chooser_learns_from_the_mean_reward_of_a_step_of_each_block():
     """Replayed by hand: the arm drawn in a block, and its weights after it."""
     agent = over(low=0.1, high=0.9)
     log_weights, gained, arms = agent.chooser.init(np.zeros(1)), 0.0, set()
-    for t, one in enumerate(play(agent, make(rewards="bernoulli"), NUM_EPISODES, seed=2)):
+    for t, one in enumerate(dw.play(agent, make(rewards="bernoulli"), NUM_EPISODES, seed=2)):
         np.testing.assert_allclose(
             one.carry.state.log_weights, _after(t, log_weights, one, agent, gained), atol=1e-12
         )
@@ -74,13 +71,13 @@ def _after(t: int, log_weights: Any, one: Any, agent: BanditOverAgents, gained: 
 def test_the_last_block_is_scaled_by_its_own_length():
     """17 episodes in blocks of seven: the mean of the last three is a gain, not their share of seven."""
     agent = over(num_episodes=17)
-    played = [copy.deepcopy(one) for one in play(agent, make(rewards="bernoulli"), 17, seed=2)]
+    played = [copy.deepcopy(one) for one in dw.play(agent, make(rewards="bernoulli"), 17, seed=2)]
     before, last = played[15].carry.state, played[16].carry.state
     gain = sum(one.record.reward for one in played[14:]) / (3 * SPEC.horizon)
     assert gain > 0
     learnt = agent.chooser.update(before.log_weights, last.arm, gain)
     np.testing.assert_allclose(last.log_weights, learnt, rtol=0, atol=1e-12)
-    endless = [copy.deepcopy(one) for one in play(over(), make(rewards="bernoulli"), 17, seed=2)]
+    endless = [copy.deepcopy(one) for one in dw.play(over(), make(rewards="bernoulli"), 17, seed=2)]
     np.testing.assert_array_equal(endless[16].carry.state.log_weights, endless[15].carry.state.log_weights)
 
 
@@ -88,7 +85,7 @@ def test_a_block_begins_with_the_state_of_its_own_arm():
     """Which arms may begin with different ridges."""
     arms = tuple(opt_wlsvi(SPEC, rate=0.9, radius=0.4, ridge=ridge) for ridge in (0.5, 1.0, 2.0))
     seen = set()
-    for one in play(over(arms), make(), NUM_EPISODES, seed=2):
+    for one in dw.play(over(arms), make(), NUM_EPISODES, seed=2):
         assert one.carry.state.base.ridge == arms[int(one.carry.state.arm)].ridge
         assert one.carry.state.base.tick == (one.carry.state.tick - 1) % BLOCK + 1
         seen.add(int(one.carry.state.arm))
@@ -97,16 +94,16 @@ def test_a_block_begins_with_the_state_of_its_own_arm():
 
 def test_in_a_bandit_one_arm_is_a_periodic_restart_too():
     environment = make_bandit(noise_scale=0.3)
-    blocks = play(over((lin_ucb(BANDIT, radius=0.5),), 6), environment, NUM_EPISODES)
-    restarts = play(restart_lin_ucb(BANDIT, period=6, radius=0.5), environment, NUM_EPISODES)
+    blocks = dw.play(over((lin_ucb(BANDIT, radius=0.5),), 6), environment, NUM_EPISODES)
+    restarts = dw.play(restart_lin_ucb(BANDIT, period=6, radius=0.5), environment, NUM_EPISODES)
     assert [one.record for one in blocks] == [one.record for one in restarts]
 
 
 def test_an_arm_plays_its_block_as_if_it_were_alone():
     """Replayed with the arm of each block by itself: the same plans, and the same moments."""
     environment, seen, alone = make(rewards="bernoulli"), set(), None
-    example = environment.world().example
-    for t, one in enumerate(play(over(), environment, NUM_EPISODES, seed=2)):
+    example = environment.to_arrays().example
+    for t, one in enumerate(dw.play(over(), environment, NUM_EPISODES, seed=2)):
         arm = ARMS[int(one.carry.state.arm)]
         if t % BLOCK == 0:
             alone = arm.init(example)
@@ -129,7 +126,7 @@ def lead(agent: BanditOverAgents, state: Any, plan: Plan, reward: float) -> Any:
 
 def test_what_another_arm_has_planned_is_no_gain_of_this_one():
     """Rewards come when a block of another arm has begun; the odds are those of its draw."""
-    agent, example = over(block_length=2), make().world().example
+    agent, example = over(block_length=2), make().to_arrays().example
     state = agent.init(example)
     state = state._replace(log_weights=np.array([0.0, -1.0, -2.0]))
     waiting = [agent.plan(state, example, random.fold(random.key(0), i)) for i in range(40)]
@@ -148,7 +145,7 @@ def test_what_another_arm_has_planned_is_no_gain_of_this_one():
 
 
 def test_a_block_without_an_episode_of_its_own_arm_teaches_the_chooser_nothing():
-    agent, example = over(block_length=1), make().world().example
+    agent, example = over(block_length=1), make().to_arrays().example
     state = agent.init(example)
     plan = agent.plan(state, example, KEY)
     foreign = plan._replace(drawn=plan.drawn._replace(planner=(plan.drawn.arm + 1) % 3))
@@ -158,13 +155,13 @@ def test_a_block_without_an_episode_of_its_own_arm_teaches_the_chooser_nothing()
 
 def test_after_the_last_episode_a_block_begins():
     """Else the short block would be learnt from a second time, as a part of a full one."""
-    ticks = [int(one.carry.state.base.tick) for one in play(over(num_episodes=17), make(), 24, seed=2)]
+    ticks = [int(one.carry.state.base.tick) for one in dw.play(over(num_episodes=17), make(), 24, seed=2)]
     assert ticks == [*range(1, 8), *range(1, 8), 1, 2, 3, 1, 2, 3, 4, 1, 2, 3]
 
 
 def test_a_plan_that_waits_holds_no_state():
     arms = tuple(sw_lsvi_ucb(SPEC, length=length, radius=0.4) for length in (400, 500))
-    agent, example = over(arms), make().world().example
+    agent, example = over(arms), make().to_arrays().example
     state = agent.init(example)
     held = sum(leaf.nbytes for leaf in jax.tree.leaves(agent.plan(state, example, KEY).drawn))
     assert 10 * held < sum(leaf.nbytes for leaf in jax.tree.leaves(state))
@@ -194,7 +191,7 @@ def test_it_survives_the_way_to_json_and_back():
     [
         (lambda: BanditOverAgents(cast(Any, 3), exp3_p(1, num_rounds=3), 3), "base must be an Agent, got 3"),
         (
-            lambda: BanditOverAgents(stack(ARMS), exp3_p(2, num_rounds=3), 3),
+            lambda: BanditOverAgents(stack_parts(ARMS), exp3_p(2, num_rounds=3), 3),
             "base must have one number for each of the 2 arms, got rate (0.5, 0.9, 1.0)",
         ),
         (

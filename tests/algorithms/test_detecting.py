@@ -21,22 +21,15 @@ from driftwise.algorithms import (
     uniform,
 )
 from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
-from driftwise.base import random
-from driftwise.base.types import FeatureTable
+from driftwise.base import FeatureTable, random
 from driftwise.environments import LinearBandit
-from driftwise.environments.arms import FixedArms, orthogonal_arms
-from driftwise.environments.drift import Abrupt
 from driftwise.environments.models.linear_bandit import linear_bandit
 from driftwise.environments.models.tabular import tabular_mdp
-from driftwise.environments.paths import abrupt_path
 from driftwise.online import Bandit
-from driftwise.parts.change_tests import MeansTest
-from driftwise.parts.cover import covering_rows
-from driftwise.parts.links import LINKS, Log
-from driftwise.parts.window_tests import EllipsoidTest, LinkTest
-from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices
-from driftwise.simulation.play import play
-from driftwise.simulation.program import own_settings, program_of
+from driftwise.parts import LINKS, EllipsoidTest, LinkTest, LogLink, MeansTest
+from driftwise.parts.designs import covering_rows
+from driftwise.simulation.devices import Split, find_devices
+from driftwise.simulation.program import calls_lapack, jax_settings, trace_program
 from driftwise.simulation.tasks import Task
 from tests.algorithms.test_restart_adv import ARMS, flat, sphere
 from tests.examples import SPEC, make
@@ -51,12 +44,14 @@ RECIPES = {"covering": covering_restart, "ellipsoids": detect_and_restart}
 
 def jumping(arms: np.ndarray, before: Any, after: Any, at: int, noise_scale: float = 0.1) -> LinearBandit:
     return LinearBandit(
-        FixedArms(arms.tolist()), abrupt_path((before, after), (at,)), noise_scale=noise_scale
+        dw.arms.FixedArms(arms.tolist()),
+        dw.paths.abrupt_path((before, after), (at,)),
+        noise_scale=noise_scale,
     )
 
 
 def alarms_of(agent: DetectAndRestart, environment: Any, num: int, seed: int = 0) -> list[int]:
-    played = play(agent, environment, num, seed=seed)
+    played = dw.play(agent, environment, num, seed=seed)
     return [t for t, one in enumerate(played) if one.carry.state.alarm]
 
 
@@ -84,8 +79,8 @@ def test_without_force_and_without_alarms_it_is_its_base(recipe):
     environment = jumping(CIRCLE, (0.8, 0), (0, 0.8), 30)
     base = lin_ucb(environment.spec, noise_scale=0.1)
     both = (
-        play(recipe(base, forcing=0.0, delta=1e-300, **QUIET), environment, 60),
-        play(base, environment, 60),
+        dw.play(recipe(base, forcing=0.0, delta=1e-300, **QUIET), environment, 60),
+        dw.play(base, environment, 60),
     )
     for one, other in zip(*both, strict=True):
         np.testing.assert_array_equal(one.plan.policy, other.plan.policy)
@@ -95,14 +90,14 @@ def test_without_force_and_without_alarms_it_is_its_base(recipe):
 def luck_of(seed: int, t: int) -> float:
     """The number that says whether round t of run 0 is forced."""
     run = random.fold(random.key(seed), 0)
-    return float(random.uniform(random.fold(random.keys_of(run, t)[1], 2), 1, np.float64)[0])
+    return float(random.draw_uniform(random.fold(random.episode_keys(run, t)[1], 2), 1, np.float64)[0])
 
 
 def test_every_arm_of_the_cover_is_played_by_force_with_the_same_chance():
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
     agent = covering_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.25, **QUIET)
     cover, plays = covering_rows(CIRCLE, None), [0, 0]
-    for t, one in enumerate(play(agent, environment, 60)):
+    for t, one in enumerate(dw.play(agent, environment, 60)):
         luck = luck_of(0, t)
         assert bool(one.plan.drawn.forced) == (luck < 0.25)
         if luck < 0.25:
@@ -116,7 +111,7 @@ def test_by_force_the_widest_arm_is_played():
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
     agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.2, ridge=1.0, **QUIET)
     gram, num_forced = np.eye(2), 0
-    for t, one in enumerate(play(agent, environment, 40)):
+    for t, one in enumerate(dw.play(agent, environment, 40)):
         forced = luck_of(0, t) < 0.2
         assert bool(one.plan.drawn.forced) == forced
         x = one.episode.features[0]
@@ -131,8 +126,8 @@ def test_by_force_the_widest_arm_is_played():
 def test_after_alarms_force_is_more_likely_by_the_root_of_the_epoch():
     environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 30)
     agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), forcing=0.3, **QUIET)
-    state = agent.init(environment.world().example)
-    shares = [float(agent.share(state._replace(epoch=np.asarray(k)))) for k in (0, 1, 3, 20)]
+    state = agent.init(environment.to_arrays().example)
+    shares = [float(agent.forced_share(state._replace(epoch=np.asarray(k)))) for k in (0, 1, 3, 20)]
     np.testing.assert_allclose(shares, [0.3, 0.3 * 2**0.5, 0.6, 1.0])
 
 
@@ -142,10 +137,10 @@ def test_a_batch_of_decisions_without_rewards_has_its_share_of_forced_ones(recip
     agent = recipe(lin_ucb(dw.Spec.bandit(dim=2, num_arms=12), noise_scale=0.1), forcing=0.25, **QUIET)
     shown = FeatureTable(CIRCLE)
     state = agent.init(shown)
-    plans = [agent.plan(state, shown, random.keys_of(random.key(3), t)[1]) for t in range(400)]
+    plans = [agent.plan(state, shown, random.episode_keys(random.key(3), t)[1]) for t in range(400)]
     assert abs(sum(bool(plan.drawn.forced) for plan in plans) - 100) < 36
     drawn = np.mean([plan.policy[0, 0] for plan in plans], axis=0)
-    (chances,) = {tuple(agent.chances(plan, random.key(0))) for plan in plans}
+    (chances,) = {tuple(agent.action_probabilities(plan, random.key(0))) for plan in plans}
     np.testing.assert_allclose(drawn, chances, rtol=0, atol=4 * np.sqrt(0.25 * 0.75 / 400))
 
 
@@ -174,7 +169,7 @@ def test_a_base_that_weighs_by_its_own_chances_learns_from_its_own_plays_alone()
         True,
     )
     forced = 0
-    for one in play(agent, environment, 20):
+    for one in dw.play(agent, environment, 20):
         before, after = one.before.base.cross.copy(), one.carry.state.base.cross
         assert np.array_equal(before, after) == bool(one.plan.drawn.forced)
         forced += bool(one.plan.drawn.forced)
@@ -190,7 +185,7 @@ def test_it_equals_its_definition_round_by_round_through_alarms(keep):
     test = textbook.Ellipsoids(num_levels=8, noises=[0.25], norm_bound=1.0, delta=0.1, ridge=0.5)
     loop = DetectAndRestartLoop(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
     alarms, kept = [], 0
-    for t, one in enumerate(play(agent, environment, 80)):
+    for t, one in enumerate(dw.play(agent, environment, 80)):
         np.testing.assert_allclose(one.plan.policy[0, 0], loop.policy(luck_of(0, t)), rtol=0, atol=1e-8)
         alarm = loop.learn(int(one.episode.actions[0]), float(one.episode.rewards[0]))
         assert bool(one.carry.state.alarm) == alarm
@@ -237,7 +232,7 @@ def test_the_means_test_is_its_definition():
         )
         assert bool(alarm) == expected
         if expected:
-            state, plays, epoch, alarms = state.again(), [[], []], epoch + 1, alarms + 1
+            state, plays, epoch, alarms = state.restart(), [[], []], epoch + 1, alarms + 1
     assert 2 <= alarms <= 4
 
 
@@ -254,7 +249,7 @@ def test_the_ellipsoid_test_is_its_definition(problem):
         agent = DetectAndRestart(lin_ucb(spec, noise_scale=0.1), test, 0.2)
     else:
         environment = make(rewards="bernoulli")
-        spec, rows, num, functions = SPEC, environment.world().example.values, 25, 2
+        spec, rows, num, functions = SPEC, environment.to_arrays().example.values, 25, 2
         test = EllipsoidTest(3, noise_scale=0.05, norm_bound=0.2, delta=1.0, ridge=0.3, num_functions=2)
         agent = DetectAndRestart(lsvi_ucb(spec, radius=0.4), test, 0.2)
     loop = textbook.Ellipsoids(
@@ -265,7 +260,7 @@ def test_the_ellipsoid_test_is_its_definition(problem):
         ridge=float(test.ridge),
     )
     alarms = 0
-    for one in play(agent, environment, num):
+    for one in dw.play(agent, environment, num):
         targets = one.episode.rewards[:, None]
         if functions:
             values = np.array([[value(j, s) for j in range(2)] for s in one.episode.successors])
@@ -312,7 +307,7 @@ def test_behind_a_link_the_test_of_windows_has_the_sets_of_mirror_descent(name, 
         assert bool(alarm) == loop.observe(textbook.Seen(x, reward[:, None]), rows)
         np.testing.assert_allclose(state.gram[-1, 0], loop.gram(range(len(loop.past)), 0), rtol=1e-9)
         if alarm:
-            state, alarms = state.again(), [*alarms, t]
+            state, alarms = state.restart(), [*alarms, t]
             loop.restart()
     assert len(alarms) == 1
     assert alarms[0] >= 64
@@ -340,7 +335,7 @@ def test_rewards_are_those_that_the_base_and_the_link_of_the_test_both_know(base
 
 
 def test_a_base_and_a_test_that_know_no_reward_in_common_are_refused(monkeypatch):
-    monkeypatch.setattr(Log, "reward_range", (2.0, np.inf))
+    monkeypatch.setattr(LogLink, "reward_range", (2.0, np.inf))
     base = d_glb_omd(dw.Spec.bandit(dim=2, num_arms=1), rate=1.0)
     expected = "test must be for rewards that its base knows, which are in (0.0, 1.0), got one for rewards in"
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}"):
@@ -365,10 +360,10 @@ def test_after_an_alarm_everything_but_the_orders_begins_anew():
     environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
     base = lin_ucb(environment.spec, noise_scale=0.1)
     agent = detect_and_restart(base, num_episodes=128, noise_scale=0.1)
-    played = [copy.deepcopy(one) for one in play(agent, environment, 80)]
+    played = [copy.deepcopy(one) for one in dw.play(agent, environment, 80)]
     (at,) = (t for t, one in enumerate(played) if one.carry.state.alarm)
     assert 60 <= at < 66  # a flipped parameter is found in a few rounds
-    state, fresh = played[at].carry.state, agent.init(environment.world().example)
+    state, fresh = played[at].carry.state, agent.init(environment.to_arrays().example)
     for one, other in zip(jax.tree.leaves(state.base), jax.tree.leaves(fresh.base), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(state.test.gram, fresh.test.gram)
@@ -379,7 +374,7 @@ def test_after_an_alarm_everything_but_the_orders_begins_anew():
 def test_a_decision_of_before_an_alarm_is_no_evidence_after_it():
     environment = jumping(CIRCLE, (0.8, 0), (-0.8, 0), 60)
     agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), num_episodes=128, noise_scale=0.1)
-    *_, last = (copy.deepcopy(one) for one in play(agent, environment, 66))
+    *_, last = (copy.deepcopy(one) for one in dw.play(agent, environment, 66))
     late = last.plan._replace(drawn=last.plan.drawn._replace(epoch=np.asarray(0)))
     assert last.before.epoch == 1
     after = agent.update(copy.deepcopy(last.before), last.features, late, last.episode)
@@ -391,7 +386,9 @@ def test_a_decision_of_before_an_alarm_is_no_evidence_after_it():
 def test_a_better_arm_that_the_base_does_not_play_is_found_by_force_and_not_without(recipe):
     """Arm 1 rises from 0.2 to 0.9 while the base is settled on arm 0, of 0.5, and does not look."""
     environment = LinearBandit(
-        orthogonal_arms(3), abrupt_path(((0.5, 0.2, 0.1), (0.5, 0.9, 0.1)), (100,)), noise_scale=0.1
+        dw.arms.orthogonal_arms(3),
+        dw.paths.abrupt_path(((0.5, 0.2, 0.1), (0.5, 0.9, 0.1)), (100,)),
+        noise_scale=0.1,
     )
     base = lin_ucb(environment.spec, radius=0.1)
     told: dict[str, Any] = dict(num_episodes=250, noise_scale=0.1)
@@ -406,7 +403,7 @@ def test_in_an_mdp_a_change_of_transitions_alone_is_found():
     reward, kernel = np.full((3, 1), 0.5), np.zeros((2, 3, 1, 3))
     kernel[0, :, 0, 1] = kernel[1, :, 0, 2] = 1
     environment = tabular_mdp(
-        [(reward, kernel[0]), (reward, kernel[1])], horizon=2, drift=Abrupt((128,)), rewards="mean"
+        [(reward, kernel[0]), (reward, kernel[1])], horizon=2, drift=dw.drift.Abrupt((128,)), rewards="mean"
     )
     agent = detect_and_restart(uniform(environment.spec), num_episodes=256, forcing=0.0)
     (found,) = alarms_of(agent, environment, 224)
@@ -434,8 +431,8 @@ def test_programs_of_few_dimensions_call_no_routine_that_keeps_them_on_one_devic
     agent = detect_and_restart(lin_ucb(environment.spec, noise_scale=0.1), **QUIET)
     task = Task(agent, environment, num_episodes=10, num_runs=2)
     devices = find_devices("cpu")[:1]
-    with own_settings(devices[0]):
-        assert FOREIGN_CALL not in program_of(task, Split.of(devices, 2)).as_text()
+    with jax_settings(devices[0]):
+        assert not calls_lapack(trace_program(task, Split.of(devices, 2)).jaxpr)
 
 
 def test_what_does_not_fit_is_refused():
@@ -471,8 +468,8 @@ def test_false_alarms_are_as_rare_as_promised(recipe):
 @pytest.mark.slow
 def test_clicks_through_a_link_raise_no_more_false_alarms_of_means():
     environment = linear_bandit(
-        arms=FixedArms(CIRCLE.tolist()),
-        path=abrupt_path(((3.0, 0.0),), ()),
+        arms=dw.arms.FixedArms(CIRCLE.tolist()),
+        path=dw.paths.abrupt_path(((3.0, 0.0),), ()),
         rewards="bernoulli",
         link="logistic",
     )
@@ -485,8 +482,8 @@ def test_clicks_through_a_link_raise_no_more_false_alarms_of_means():
 def test_clicks_that_flip_are_found_behind_a_link_and_no_others_raise_an_alarm():
     """As docs/unknown-variation.md says: in five of eight runs, after 405 to 464 rounds."""
     environment = linear_bandit(
-        arms=FixedArms(CIRCLE.tolist()),
-        path=abrupt_path(((1.0, 0.0), (-1.0, 0.0)), (2000,)),
+        arms=dw.arms.FixedArms(CIRCLE.tolist()),
+        path=dw.paths.abrupt_path(((1.0, 0.0), (-1.0, 0.0)), (2000,)),
         rewards="bernoulli",
         link="logistic",
     )
@@ -501,6 +498,6 @@ def test_clicks_that_flip_are_found_behind_a_link_and_no_others_raise_an_alarm()
 @pytest.mark.slow
 def test_where_nothing_changes_no_mdp_is_begun_anew():
     agent = detect_and_restart(lsvi_ucb(SPEC, radius=0.4), num_episodes=400)
-    environment = make(drift=Abrupt((10**9,)), rewards="bernoulli")
+    environment = make(drift=dw.drift.Abrupt((10**9,)), rewards="bernoulli")
     result = dw.simulate(agent, environment, num_episodes=400, num_runs=50)
     assert result.diagnostics["alarms"].sum() <= 50 * 0.05 + 5  # by theory far fewer

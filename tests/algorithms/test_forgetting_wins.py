@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from driftwise.analysis.statistics import mean_interval
+import driftwise as dw
 from driftwise.experiments import EXPERIMENTS, run_experiment
 
 PAIRS = {  # a forgetting agent and its stationary base
@@ -26,5 +26,5 @@ def test_forgetting_beats_its_stationary_base(name: str) -> None:
     assert len(tested) >= 5
     for label, base in tested.items():
         final = [outcomes[each].cumulative_regret[:, -1] for each in (base, label)]
-        mean, half_width = mean_interval(final[0] - final[1])
+        mean, half_width = dw.statistics.mean_interval(final[0] - final[1])
         assert mean - half_width > 0, (label, float(mean), float(half_width))

@@ -13,14 +13,10 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import d_glb_omd, glb_weight_ucb, sc_d_glucb
-from driftwise.base.types import Spec
+from driftwise.base import Spec
 from driftwise.environments import LinearBandit, linear_bandit
-from driftwise.environments.arms import FreshArms, orthogonal_arms
-from driftwise.environments.paths import Rotation, abrupt_path
-from driftwise.parts.forgetting import NoForgetting, SlidingWindow
-from driftwise.parts.links import LINKS
-from driftwise.parts.mirror_descent import in_ball
-from driftwise.simulation.play import play
+from driftwise.parts import LINKS, NoForgetting, SlidingWindow
+from driftwise.parts.mirror_descent import project_to_ball
 from tests.reference import bandits, glm
 
 REWARDS: dict[str, Any] = {"logistic": "bernoulli", "log": "poisson", "identity": "gaussian"}
@@ -29,8 +25,8 @@ FAMILIES = {"logistic": glm.LOGISTIC, "log": glm.POISSON, "identity": glm.GAUSSI
 
 def world(link: Any = "logistic", *, radius: float = 1.0, rounds: int = 60) -> LinearBandit:
     return linear_bandit(
-        arms=FreshArms(5, 2, "ball", fewest=3),
-        path=Rotation(0.0, 3.0, rounds, radius),
+        arms=dw.arms.FreshArms(5, 2, "ball", fewest=3),
+        path=dw.paths.Rotation(0.0, 3.0, rounds, radius),
         rewards=REWARDS[link],
         noise_scale=0.3,
         link=link,
@@ -51,7 +47,7 @@ def test_mirror_descent_is_its_plain_loop(link: Any, rate: float) -> None:
         FAMILIES[link], rounds, rate=rate, log_inverse_delta=lambda t: math.log(60 / 0.05), **given
     )
     lengths = []
-    for played, step in zip(play(agent, environment, 60), steps, strict=True):
+    for played, step in zip(dw.play(agent, environment, 60), steps, strict=True):
         assert played.episode.actions[0] == step.arm
         np.testing.assert_allclose(played.plan.weights[0], step.estimate, rtol=0, atol=1e-8)
         there = np.isfinite(step.indices)
@@ -66,7 +62,7 @@ def test_a_rate_of_one_is_no_forgetting_and_windows_are_refused() -> None:
     environment = world()
     agent = d_glb_omd(environment.spec, rate=1.0, ridge=0.5)
     bare = dataclasses.replace(agent, forgetting=NoForgetting())
-    for one, other in zip(*(play(each, environment, 20) for each in (agent, bare)), strict=True):
+    for one, other in zip(*(dw.play(each, environment, 20) for each in (agent, bare)), strict=True):
         np.testing.assert_array_equal(one.plan.q, other.plan.q)
     with pytest.raises(ValueError, match=r"^forgetting must be exponential weights, or none, got "):
         dataclasses.replace(agent, forgetting=SlidingWindow(5))
@@ -79,7 +75,7 @@ def test_with_the_identity_and_no_bound_mirror_descent_is_weighted_ridge_regress
         environment.spec, rate=0.9, link="identity", noise_scale=0.3, ridge=2.0, norm_bound=1e6, radius=0.5
     )
     xs, rewards = [], []
-    for played in play(agent, environment, 40):
+    for played in dw.play(agent, environment, 40):
         weights = 0.9 ** np.arange(len(xs) - 1, -1, -1.0)
         x = np.reshape(xs, (-1, 2))
         gram = (x * weights[:, None]).T @ x + 2.0 * 0.09 * np.eye(2)
@@ -93,12 +89,14 @@ def test_with_the_identity_and_no_bound_mirror_descent_is_weighted_ridge_regress
 def test_without_drift_the_parameter_is_in_the_ellipsoid_in_every_round(rate: float) -> None:
     """`‖θ − θ*‖_H ≤ β`; and β is no more than fifty times too large."""
     theta = np.array([1.5, -1.0])
-    environment = LinearBandit(FreshArms(4, 2), abrupt_path([theta], ()), "bernoulli", link="logistic")
+    environment = LinearBandit(
+        dw.arms.FreshArms(4, 2), dw.paths.abrupt_path([theta], ()), "bernoulli", link="logistic"
+    )
     agent = d_glb_omd(environment.spec, rate=rate, norm_bound=2.0, delta=0.1, num_episodes=150)
     exploration: Any = agent.exploration
     shares = []
     for run in range(2):
-        for played in play(agent, environment, 150, run=run):
+        for played in dw.play(agent, environment, 150, run=run):
             moments = played.before
             gap = played.plan.weights[0] - theta
             shares.append(math.sqrt(gap @ moments.gram[0] @ gap) / exploration.radius.at(moments)[0])
@@ -111,11 +109,7 @@ PRINTED: dict[str, Any] = {
         glb_weight_ucb,
         dict(rate=0.9, ridge=3.0, norm_bound=0.6),
         lambda given: glm.glb_weight_ucb(
-            dim=2,
-            rate=0.9,
-            ridge=3.0,
-            bound=0.6,
-            log_inverse_delta=lambda t: math.log(25 / 0.05),
+            dim=2, rate=0.9, ridge=3.0, bound=0.6, log_inverse_delta=lambda t: math.log(25 / 0.05)
         ),
     ),
     "without a projection": (
@@ -134,7 +128,7 @@ def test_weighted_likelihood_is_its_plain_loop(case: str) -> None:
     agent = recipe(environment.spec, num_episodes=25, **given)
     outside = []
     steps = glm.play(printed(given), bandits.rounds(environment, 25))
-    for played, step in zip(play(agent, environment, 25), steps, strict=True):
+    for played, step in zip(dw.play(agent, environment, 25), steps, strict=True):
         assert played.episode.actions[0] == step.arm
         np.testing.assert_allclose(played.plan.weights[0], step.estimate, rtol=0, atol=1e-8)
         there = np.isfinite(step.indices)
@@ -152,20 +146,20 @@ def test_a_ring_of_samples_drops_what_no_longer_counts() -> None:
     )
     assert (short.capacity, long.capacity) == (40, 40)
     roomy = dataclasses.replace(short, capacity=80)
-    for one, other in zip(*(play(agent, environment, 80) for agent in (short, roomy)), strict=True):
+    for one, other in zip(*(dw.play(agent, environment, 80) for agent in (short, roomy)), strict=True):
         np.testing.assert_allclose(one.plan.weights, other.plan.weights, rtol=0, atol=1e-10)
 
 
 def test_with_one_hot_arms_each_arm_solves_its_own_equation() -> None:
     environment = linear_bandit(
-        arms=orthogonal_arms(3),
-        path=abrupt_path([[1.0, -0.5, 0.2]], ()),
+        arms=dw.arms.orthogonal_arms(3),
+        path=dw.paths.abrupt_path([[1.0, -0.5, 0.2]], ()),
         rewards="bernoulli",
         link="logistic",
     )
     agent = sc_d_glucb(environment.spec, rate=0.9, ridge=0.4, radius=0.8, num_episodes=30)
     rewards, arms = [], []
-    for played in play(agent, environment, 30):
+    for played in dw.play(agent, environment, 30):
         weights = 0.9 ** np.arange(len(arms) - 1, -1, -1.0)
         for arm, theta in enumerate(played.plan.weights[0]):
             mine = np.array(arms) == arm
@@ -180,7 +174,7 @@ def test_the_projection_is_the_nearest_point_of_the_ball_in_its_metric() -> None
     for scale in (1e-3, 1.0, 1e4):
         root = rng.normal(size=(4, 4)) * np.array([1.0, 1.0, 1.0, scale])[:, None]
         metric, point = root.T @ root + 1e-3 * np.eye(4), 5 * rng.normal(size=4)
-        near = in_ball(metric[None], point[None], 0.7)[0]
+        near = project_to_ball(metric[None], point[None], 0.7)[0]
         assert np.linalg.norm(near) == pytest.approx(0.7, rel=1e-9)
         best = (near - point) @ metric @ (near - point)
         for _ in range(50):  # no point of the sphere near by is nearer
@@ -188,21 +182,21 @@ def test_the_projection_is_the_nearest_point_of_the_ball_in_its_metric() -> None
             other *= 0.7 / np.linalg.norm(other)
             assert (other - point) @ metric @ (other - point) >= best * (1 - 1e-9)
     inside = np.array([[0.1, 0.2, 0.3, 0.4]])
-    np.testing.assert_array_equal(in_ball(np.eye(4)[None], inside, 0.7), inside)
+    np.testing.assert_array_equal(project_to_ball(np.eye(4)[None], inside, 0.7), inside)
 
 
 def test_forgetting_clicks_beats_remembering_them_where_tastes_change() -> None:
     spec = Spec.bandit(dim=2, num_arms=4)
     environment = LinearBandit(
-        FreshArms(4, 2, "sphere"),
-        abrupt_path(((3.0, 0.0), (-3.0, 0.0)), (150,)),
+        dw.arms.FreshArms(4, 2, "sphere"),
+        dw.paths.abrupt_path(((3.0, 0.0), (-3.0, 0.0)), (150,)),
         "bernoulli",
         link="logistic",
     )
     lost = {}
     for rate in (0.95, 1.0):
         agent = d_glb_omd(spec, rate=rate, norm_bound=3.0, ridge=2.0, radius_scale=0.1)
-        played = [one.record for one in play(agent, environment, 300)]
+        played = [one.record for one in dw.play(agent, environment, 300)]
         lost[rate] = sum(float(one.optimal - one.value) for one in played[150:])
     assert lost[0.95] < lost[1.0] / 2
 
@@ -218,15 +212,6 @@ def test_online_the_index_of_a_click_is_a_chance(name: str) -> None:
     assert 0 < bandit.summary().recent_error < 1
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (dict(link="probit"), "link must be one of identity, logistic, log, got 'probit'"),
-        (dict(norm_bound=0), "norm_bound must be a number above 0, got 0"),
-        (dict(link="identity", noise_scale=0), "noise_scale must be a number above 0, got 0"),
-        (dict(rate=1.1), r"rate must be a number in \(0, 1\], got 1.1"),
-    ],
-)
-def test_mistakes_are_refused_in_a_sentence(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        dw.algorithms.d_glb_omd(Spec.bandit(dim=2, num_arms=3), **{"rate": 0.9, **given})
+def test_the_identity_asks_for_noise() -> None:
+    with pytest.raises(ValueError, match=r"^noise_scale must be a number above 0, got 0$"):
+        d_glb_omd(Spec.bandit(dim=2, num_arms=3), rate=0.9, link="identity", noise_scale=0)

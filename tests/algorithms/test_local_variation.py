@@ -12,14 +12,10 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, lsvi_ucb_restart
-from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Moments, Variation
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import PeriodicRestart
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import LocalVariationRadius, local_variation_radius
+from driftwise.base import Moments, Variation, from_config, to_config
+from driftwise.parts import LeastSquares, LocalVariationRadius, PeriodicRestart, Ucb
+from driftwise.parts.radii import local_variation_radius
 from driftwise.parts.regression import matvec
-from driftwise.simulation.play import play
 from driftwise.theory import tuning
 from tests.examples import DRIFTS, NUM_EPISODES, SPEC, STATIONARY, make, plain_values
 
@@ -100,7 +96,7 @@ def test_the_bonus_has_the_grown_radius_in_both_engines():
     environment = make()
     agent = lsvi_ucb_restart(SPEC, period=4, radius=RADIUS)
     values, gram = [], np.zeros(0)
-    for t, one in enumerate(play(agent, environment, NUM_EPISODES, seed=5)):
+    for t, one in enumerate(dw.play(agent, environment, NUM_EPISODES, seed=5)):
         values.append(one.record.value)
         if t in (4, 6):  # the first and the third of an epoch
             epoch, seen = t // 4, t % 4

@@ -14,13 +14,9 @@ from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.algorithms import lin_ucb, lsvi_ucb
-from driftwise.algorithms.unknown_variation.multi_scale import Master
-from driftwise.base import random
-from driftwise.base.agent import Agent
-from driftwise.base.types import Episode, FeatureTable, Plan, Spec
+from driftwise.algorithms.unknown_variation.master import Master
+from driftwise.base import Agent, Episode, FeatureTable, Plan, Spec, random
 from driftwise.environments import linear_bandit
-from driftwise.environments.arms import FixedArms
-from driftwise.environments.paths import abrupt_path
 from tests.examples import SPEC
 from tests.reference import master as textbook
 
@@ -82,7 +78,7 @@ def steps(agent: Master, plain: textbook.Master, num_rounds: int, seed: int) -> 
         covering, block = plain.covering(), (plain.order, plain.age)
         plain.learn(acting, scaled(rewards.mean()), float(np.clip(scaled(value / 2), 0, 1)))
         order, age = int(state.order), int(state.age)
-        scheduled = agent.scheduled(state, plan.drawn.chances)
+        scheduled = agent.advance_schedule(state, plan.drawn.chances)
         slot, begins = int(np.argmax(scheduled.end > age)), scheduled.end != state.schedule.end
         nothing = np.zeros(2, dtype=int)
         episode = Episode(np.array([1, 0]), nothing, np.zeros((2, 1)), rewards, nothing)
@@ -163,7 +159,10 @@ def test_instances_are_as_many_as_expected():
 
 def restarts(test_scale: float, changes: tuple[int, ...]) -> np.ndarray:
     """In runs of 400 rounds, where all arms become as bad as the worst at the changes: `[runs, rounds]`."""
-    arms, path = FixedArms(np.eye(3).tolist()), abrupt_path([[0.9, 0.7, 0.7], [0.1, 0.1, 0.1]], changes)
+    arms, path = (
+        dw.arms.FixedArms(np.eye(3).tolist()),
+        dw.paths.abrupt_path([[0.9, 0.7, 0.7], [0.1, 0.1, 0.1]], changes),
+    )
     environment = linear_bandit(arms=arms, path=path, noise_scale=0.1)
     base = lin_ucb(environment.spec, radius=0.3, ridge=0.1)
     agent = Master(base, num_orders=9, width=1.0, test_scale=test_scale)

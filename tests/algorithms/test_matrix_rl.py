@@ -9,23 +9,23 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, matrix_rl
-from driftwise.base.agent import Agent
+from driftwise.base import MeanRewards, SuccessorProjection
 from driftwise.environments import LinearMdp, latent_chains
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.play import play
+from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, PeriodicRestart, Ucb
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate
-from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
+from tests.examples import (
+    BANDIT,
+    FORGETTINGS,
+    NUM_EPISODES,
+    NUM_RUNS,
+    SPEC,
+    assert_play_alike,
+    make,
+    make_bandit,
+)
 from tests.reference import matrix_rl as textbook
 
 TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
-FORGETTINGS: dict[str, tuple[dict[str, Any], Any]] = {
-    "none": ({}, lambda t, tau: 1.0),
-    "rate": (dict(rate=0.8), lambda t, tau: 0.8 ** (t - 1 - tau)),
-    "length": (dict(length=7), lambda t, tau: float(tau >= t - 7)),
-    "period": (dict(period=6), lambda t, tau: float(tau // 6 == t // 6)),
-}
 
 
 def factored(seed: int, *, identity: bool = False, alike: bool = True) -> LinearMdp:
@@ -52,13 +52,6 @@ def rewards_of(environment: LinearMdp, t: int) -> np.ndarray:
     return np.einsum("sad,hd->hsa", environment.features, environment.model(t).theta)
 
 
-def assert_play_alike(left: Agent, right: Agent, environment: LinearMdp) -> None:
-    pairs = zip(play(left, environment, NUM_EPISODES), play(right, environment, NUM_EPISODES), strict=True)
-    for one, other in pairs:
-        np.testing.assert_allclose(one.plan.q, other.plan.q, **TOLERANCE)
-        np.testing.assert_array_equal(one.episode.actions, other.episode.actions)
-
-
 @pytest.mark.parametrize("steps", ["shared", "apart"])
 @pytest.mark.parametrize("name", FORGETTINGS)
 def test_it_equals_the_textbook(name, steps):
@@ -67,7 +60,7 @@ def test_it_equals_the_textbook(name, steps):
     assert psi is not None
     agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7, steps=steps, **chosen)
     history = []
-    for t, one in enumerate(play(agent, environment, 26, seed=1)):
+    for t, one in enumerate(dw.play(agent, environment, 26, seed=1)):
         if t % 5 == 0:
             expected = textbook.plan(
                 history,
@@ -91,8 +84,8 @@ def test_features_of_successors_matter_in_the_textbook_comparison():
     ignorant = LeastSquares(
         environment.spec, NoForgetting(), Ucb(0.6, "single"), 0.7, "range", rewards="known", steps="shared"
     )
-    *_, last = play(agent, environment, 10)
-    table = environment.world(needs=agent.needs).example
+    *_, last = dw.play(agent, environment, 10)
+    table = environment.to_arrays(needs=agent.needs).example
     plans = [each.plan(last.carry.state, table, np.zeros(2, dtype=np.uint32)) for each in (agent, ignorant)]
     assert np.abs(plans[0].q - plans[1].q).max() > 1e-3
 
@@ -114,7 +107,7 @@ def test_simulator_equals_the_plain_loop_where_successors_share_features():
     agent = matrix_rl(environment.spec, radius=0.6, rate=0.9)
     result = dw.simulate(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
     for run in range(NUM_RUNS):
-        values = [one.record.value for one in play(agent, environment, NUM_EPISODES, seed=5, run=run)]
+        values = [one.record.value for one in dw.play(agent, environment, NUM_EPISODES, seed=5, run=run)]
         np.testing.assert_allclose(result.values[run], values, rtol=0, atol=1e-9)
 
 
@@ -125,7 +118,7 @@ def test_recipe_is_the_parts_it_is_described_as():
     )
     assert matrix_rl(SPEC, radius=2).steps == "shared"
     assert matrix_rl(SPEC, radius=2).clip == "range"
-    assert made.needs == ("rewards", "projection")
+    assert made.needs == (MeanRewards, SuccessorProjection)
 
 
 def test_tuned_form_uses_its_formulas():
@@ -161,6 +154,6 @@ def test_it_learns_latent_chains_in_a_fraction_of_what_lsvi_ucb_loses():
     lost = {}
     for algorithm in (matrix_rl, lsvi_ucb):
         agent = algorithm(environment.spec, radius=0.5)
-        records = [one.record for one in play(agent, environment, 100)]
+        records = [one.record for one in dw.play(agent, environment, 100)]
         lost[algorithm] = sum(each.optimal - each.value for each in records)
     assert lost[matrix_rl] < lost[lsvi_ucb] / 3

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import (
     ada_lsvi_ucb_restart,
     bob,
@@ -28,15 +29,10 @@ from driftwise.algorithms import (
     opt_wlsvi_borl,
     uniform,
 )
-from driftwise.base.part import points, stack, to_config
-from driftwise.base.types import Spec, Variation
-from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.study import prepare
+from driftwise.base import Spec, Variation, expand_grid, stack_parts, to_config
+from driftwise.experiments import experiment_of, prepare
 from driftwise.online import EpisodicAgent
-from driftwise.parts.detectors import Cusum, Glr
-from driftwise.parts.exp3 import exp3, exp3_p
-from driftwise.parts.exploration import Ucb
-from driftwise.simulation.play import play
+from driftwise.parts import Cusum, Glr, Ucb, exp3, exp3_p
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 from tests.examples import BANDIT, NUM_EPISODES, PARAMETERS, SPEC, WRAPPING, make, wrapped
 
@@ -77,14 +73,9 @@ def test_the_rates_of_opt_wlsvi_borl(num_episodes, num_arms):
     np.testing.assert_allclose(found[0], 1 / math.sqrt(12 * num_episodes), rtol=1e-12)
     np.testing.assert_allclose(found[1:], 2 * found[:-1], rtol=1e-9)
     assert 0.5 / math.sqrt(12) * (1 - 1e-9) < found[-1] <= 1 / math.sqrt(12) * (1 + 1e-9)
-    for arm in points(agent.base):
+    for arm in expand_grid(agent.base):
         radius = opt_wlsvi_radius(
-            dim=12,
-            horizon=3,
-            num_episodes=num_episodes,
-            delta=0.1,
-            beta_scale=0.2,
-            rate=arm.forgetting.rate,
+            dim=12, horizon=3, num_episodes=num_episodes, delta=0.1, beta_scale=0.2, rate=arm.forgetting.rate
         )
         assert arm == opt_wlsvi(SPEC, rate=arm.forgetting.rate, radius=radius, clip="tight")
 
@@ -115,7 +106,7 @@ def test_the_periods_of_ada_lsvi_ucb_restart():
     periods = agent.base.forgetting.period
     assert periods == (1, 2, 7, 22, 63, 178, 501, 1415)
     radius = lsvi_ucb_radius(dim=2, horizon=2, num_episodes=10_000, delta=0.1, beta_scale=0.5)
-    assert agent.base == stack([lsvi_ucb_restart(spec, period=each, radius=radius) for each in periods])
+    assert agent.base == stack_parts([lsvi_ucb_restart(spec, period=each, radius=radius) for each in periods])
     assert agent.chooser == exp3_p(8, num_rounds=8, delta=0.1, form="bubeck")
     short = ada_lsvi_ucb_restart(SPEC, num_episodes=100)
     assert (short.block_length, short.chooser.num_arms) == (100, 5)
@@ -180,7 +171,7 @@ def test_lists_in_the_base_of_borl_are_arms_in_all_combinations():
     ]
     assert made["B"] == borl(arms, num_episodes=40)
     total = environment.variation(40).total
-    assert made["T"].base == stack(
+    assert made["T"].base == stack_parts(
         [opt_wlsvi.tuned(environment.spec, num_episodes=40, variation=scale * total) for scale in (1, 10)]
     )
 
@@ -196,11 +187,11 @@ def test_agents_in_agents_and_their_detectors_are_tables():
 @pytest.mark.parametrize("base", ["sw_lsvi_ucb", "opt_rlsvi", "q_ucb"])
 @pytest.mark.parametrize("meta", WRAPPING)
 def test_around_agents_of_an_mdp_they_do_online_what_they_do_in_a_run(meta, base, monkeypatch):
-    monkeypatch.setattr("driftwise.online.episodes.practice.PRACTICE", {})  # the numbers of the recipes
+    monkeypatch.setattr("driftwise.online.episodes.agent_building.DEFAULTS", {})  # the numbers of the recipes
     environment = make("latent_chains", rewards="bernoulli")
     given = wrapped(meta, base, PARAMETERS[base])
     learner = EpisodicAgent(meta, features=environment.features, horizon=SPEC.horizon, seed=5, **given)
-    for one in play(build(SPEC, meta, **given), environment, NUM_EPISODES, seed=5):
+    for one in dw.play(build(SPEC, meta, **given), environment, NUM_EPISODES, seed=5):
         learner.begin(int(one.episode.states[0]))
         for h in range(SPEC.horizon):
             assert learner.act() == one.episode.actions[h]
@@ -212,7 +203,7 @@ def test_two_grids_of_one_name_both_count():
     agent = change_detection(
         lin_ucb(BANDIT, noise_scale=((0.1,), (0.2,))), detector=Glr(noise_scale=(0.3, 0.4, 0.5))
     )
-    found = [(to_config(each)["base"], each.detector.noise_scale) for each in points(agent)]
+    found = [(to_config(each)["base"], each.detector.noise_scale) for each in expand_grid(agent)]
     assert [scale for _, scale in found] == [0.3, 0.4, 0.5] * 2
     singles = [to_config(lin_ucb(BANDIT, noise_scale=scale)) for scale in (0.1, 0.2)]
     assert [base for base, _ in found] == [singles[0]] * 3 + [singles[1]] * 3
@@ -232,10 +223,7 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
         (lambda: borl(AGENT, **RUN), "base must have at least two agents to choose from, got one"),
         (lambda: borl([AGENT], **RUN), "base must have at least two agents to choose from, got one"),
         (lambda: build(SPEC, "borl", **RUN), "base is missing: borl needs it"),
-        (
-            lambda: borl([GRID, GRID], **RUN),
-            "base must have a single rate in each of its agents, got (0.",
-        ),
+        (lambda: borl([GRID, GRID], **RUN), "base must have a single rate in each of its agents, got (0."),
         (
             lambda: borl(opt_wlsvi(SPEC, rate=(0.8, 0.9, 1.0), radius=(0.1, 0.2)), **RUN),
             "grids must have shapes that fit each other, got rate (0.8, 0.9, 1.0) and radius (0.1, 0.2)",
@@ -246,15 +234,9 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
             lambda: borl(GRID, **RUN, block_length="papr"),
             'block_length must be episodes, "corrected" or "paper", got \'papr\'',
         ),
-        (
-            lambda: borl(GRID, **RUN, block_length=0),
-            "block_length must be a positive integer, got 0",
-        ),
+        (lambda: borl(GRID, **RUN, block_length=0), "block_length must be a positive integer, got 0"),
         (lambda: borl(GRID, **RUN, low=2), "high must be above low, got low 2.0 and high 1.0"),
-        (
-            lambda: master(SPEC, **RUN, regret_scale=1),
-            "base must be an Agent, got Spec(",
-        ),
+        (lambda: master(SPEC, **RUN, regret_scale=1), "base must be an Agent, got Spec("),
         (
             lambda: master(uniform(SPEC), **RUN, regret_scale=1),
             "base must be an optimistic agent, whose values the tests rest on, got LeastSquares(",
@@ -263,26 +245,11 @@ EXPECTED = "base must be an agent with a grid in its numbers, or a list of agent
             lambda: master(greedy(BANDIT), **RUN, regret_scale=1),
             "base must be an optimistic agent, whose values the tests rest on, got LeastSquares(",
         ),
-        (
-            lambda: master(AGENT, **RUN, regret_scale=0),
-            "regret_scale must be a number above 0, got 0",
-        ),
-        (
-            lambda: master_lin_ucb(SPEC, **RUN),
-            "spec must be a bandit's, of one state and one step, got",
-        ),
-        (
-            lambda: master_lsvi_ucb(SPEC, **RUN, beta_scale=0),
-            "beta_scale must be a number above 0, got 0",
-        ),
-        (
-            lambda: bob(SPEC, **RUN, noise_scale=1),
-            "spec must be a bandit's, of one state and one step",
-        ),
-        (
-            lambda: bob(BANDIT, **RUN, noise_scale=1, ridge=(1, 2)),
-            "ridge must be a single number, got",
-        ),
+        (lambda: master(AGENT, **RUN, regret_scale=0), "regret_scale must be a number above 0, got 0"),
+        (lambda: master_lin_ucb(SPEC, **RUN), "spec must be a bandit's, of one state and one step, got"),
+        (lambda: master_lsvi_ucb(SPEC, **RUN, beta_scale=0), "beta_scale must be a number above 0, got 0"),
+        (lambda: bob(SPEC, **RUN, noise_scale=1), "spec must be a bandit's, of one state and one step"),
+        (lambda: bob(BANDIT, **RUN, noise_scale=1, ridge=(1, 2)), "ridge must be a single number, got"),
         (
             lambda: ada_lsvi_ucb_restart(SPEC, **RUN, block_length="paper"),
             "block_length must be a positive integer, got 'paper'",

@@ -12,16 +12,12 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import adaptive_q_learning, kernel_ucbvi, ucbvi
-from driftwise.base.agent import Agent
-from driftwise.base.types import Variation
+from driftwise.base import Agent, Variation
 from driftwise.checks import ContractError, check_agent
-from driftwise.environments import LinearMdp, oil_discovery
-from driftwise.environments.environment import Played
-from driftwise.environments.planning import policy_values
-from driftwise.experiments.building import Facts, read_agent
-from driftwise.simulation.play import play
+from driftwise.environments import LinearMdp, PlayedEpisode, oil_discovery
+from driftwise.experiments.building import Facts, read_agent_table
 from driftwise.theory import metric_tuning as tuning
-from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
+from tests.examples import NUM_RUNS, SPEC, STATIONARY, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook
 
@@ -42,12 +38,12 @@ def scattered(seed: int) -> LinearMdp:
     )
 
 
-def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[Played]:
-    return list(play(agent, environment, num_episodes, seed=3))
+def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[PlayedEpisode]:
+    return list(dw.play(agent, environment, num_episodes, seed=3))
 
 
 def assert_is_the_textbook(
-    environment: LinearMdp, played: list[Played], atol: float = 1e-9, **options: Any
+    environment: LinearMdp, played: list[PlayedEpisode], atol: float = 1e-9, **options: Any
 ) -> None:
     assert environment.positions is not None
     planned = textbook.plans([one.episode for one in played], environment.positions, **options)
@@ -84,7 +80,7 @@ def test_a_narrow_kernel_counts_visits_as_ucbvi_does(bandwidth):
         kernel_ucbvi(environment.spec, **dict(KERNEL, bandwidth=bandwidth, rate=0.9)), environment, 25
     )
     tabular = ucbvi(environment.spec, scale=1.0, rate=0.9)
-    counted = tabular.init(environment.world().example)
+    counted = tabular.init(environment.to_arrays().example)
     for one in played:
         counted = tabular.update(counted, one.features, one.plan, one.episode)
     smoothed, counts = played[-1].carry.state.moments, counted.moments
@@ -122,7 +118,7 @@ def test_q_on_a_partition_less_its_bonus_is_the_estimate():
 
 def test_a_square_is_cut_where_it_is_visited():
     environment = oil_discovery(num_states=8, num_actions=8, horizon=2, drift=STATIONARY)
-    *_, last = play(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
+    *_, last = dw.play(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
     depth = last.carry.state.depth[0].reshape(
         8, 8
     )  # of the first step, in which the state is always the same
@@ -142,18 +138,10 @@ def test_they_find_oil_that_stays(learner):
     """The last quarter of 400 episodes, mean regret: less than a quarter of uniform play's."""
     environment = oil_discovery(num_states=6, num_actions=6, horizon=3)
     learnt = dw.simulate(learner(environment.spec), environment, num_episodes=400, num_runs=2)
-    chance = policy_values(environment.features, environment.model(0), np.full((3, 6, 6), 1 / 6))[0, 0]
+    chance = dw.planning.policy_values(environment.features, environment.model(0), np.full((3, 6, 6), 1 / 6))[
+        0, 0
+    ]
     assert learnt.regret[:, 300:].mean() < (learnt.optimal_values[0, 0] - chance) / 4
-
-
-def test_restarts_of_at_least_the_run_are_none():
-    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
-    environment = make("oil_discovery")
-    never = dw.simulate(adaptive_q_learning(SPEC, radius=0.5), environment, **options)
-    late = dw.simulate(adaptive_q_learning(SPEC, radius=0.5, period=NUM_EPISODES), environment, **options)
-    np.testing.assert_array_equal(late.values, never.values)
-    soon = dw.simulate(adaptive_q_learning(SPEC, radius=0.5, period=10), environment, **options)
-    assert np.abs(soon.values - never.values).max() > 1e-3
 
 
 OPTIMISTIC: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {  # and what is too little
@@ -192,13 +180,7 @@ def test_an_environment_without_a_metric_is_refused(agent):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         dw.simulate(agent, environment, num_episodes=3)
     with pytest.raises(ValueError, match=r"^environment must have positions, which the agent needs"):
-        make_bandit().world(needs=agent.needs)
-
-
-@pytest.mark.parametrize("bandwidth", [0, -0.5])
-def test_a_kernel_has_a_width(bandwidth):
-    with pytest.raises(ValueError, match=rf"^bandwidth must be a number above 0, got {bandwidth}$"):
-        kernel_ucbvi(SPEC, **dict(KERNEL, bandwidth=bandwidth))
+        make_bandit().to_arrays(needs=agent.needs)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +340,7 @@ def test_tuned_kerns_can_be_the_papers_whose_variation_weighs_transitions_by_the
 def test_an_experiment_file_passes_on_the_moves_of_the_pair_that_moves_most():
     environment = oil_discovery(num_states=3, num_actions=3, horizon=2, drift=dw.drift.Abrupt(at=(20,)))
     table = dict(algorithm="kernel_ucbvi", tuned=True, tuning="paper_r2", lipschitz=4.0)
-    read = read_agent("agents.x", table, Facts(environment, 50))
+    read = read_agent_table("agents.x", table, Facts(environment, 50))
     made = environment.variation(50, norm="pairs")
     assert made.reward_budget != environment.variation(50).reward_budget
     assert read.build(read.values).agent == kernel_ucbvi.tuned(

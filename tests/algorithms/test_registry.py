@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
 import pydoc
+import re
 from typing import Annotated, Any, TypedDict, Unpack
 
 import pytest
 
-from driftwise.algorithms import ALGORITHMS, d_lin_ucb, lsvi_ucb, opt_wlsvi, swucrl2_cw, ucbvi, uniform
-from driftwise.algorithms.registry import register
-from driftwise.base.agent import Agent
-from driftwise.base.arguments import call_text, signature, with_defaults
-from driftwise.base.types import Spec
-from tests.examples import BANDIT, SPEC
+from driftwise.algorithms import ALGORITHMS, build, d_lin_ucb, lsvi_ucb, opt_wlsvi, swucrl2_cw, ucbvi, uniform
+from driftwise.algorithms.algorithm import register
+from driftwise.base import Agent, Spec
+from driftwise.base.schema import add_defaults, format_call, get_signature
+from tests.examples import BANDIT, BANDIT_PARAMETERS, CONTINUING_PARAMETERS, PARAMETERS, SPEC, agent
 
 
 class Group(TypedDict, total=False):
@@ -25,11 +26,11 @@ class Group(TypedDict, total=False):
 
 
 def takes_a_group(spec: Any, *, own: float, **group: Unpack[Group]) -> dict[str, Any]:
-    return with_defaults(Group, group)
+    return add_defaults(Group, group)
 
 
 def test_a_group_of_keywords_is_part_of_the_signature_with_its_defaults():
-    _, _, size, kind = signature(takes_a_group).parameters.values()
+    _, _, size, kind = get_signature(takes_a_group).parameters.values()
     assert (str(size), str(kind)) == ("size: int = 3", "kind: str | None = None")
     assert takes_a_group(None, own=1.0, kind="x") == {"size": 3, "kind": "x"}
 
@@ -114,9 +115,49 @@ def test_an_algorithm_may_be_registered_from_anywhere(monkeypatch):
 def test_help_shows_the_signatures_of_both_forms_and_what_they_do() -> None:
     text = pydoc.plain(pydoc.render_doc(opt_wlsvi))
     for piece in (
-        call_text("opt_wlsvi", opt_wlsvi),
+        format_call("opt_wlsvi", opt_wlsvi),
         "Optimistic weighted least-squares value iteration.",
-        call_text("opt_wlsvi.tuned", opt_wlsvi.tuned),
+        format_call("opt_wlsvi.tuned", opt_wlsvi.tuned),
         "The rate of Corollary 1",
     ):
         assert piece in text
+
+
+# arguments of recipes, the others as in tests/examples.py, and what each has to be
+OUTSIDE = """
+a number of at least 0: q_ucb.scale=-0.1 restart_q_ucb.drift_bonus=-1 q_ucb_bernstein.variance_scale=-1
+a number of at least 0: ucbvi.scale=-1 oppo.step_size=-1.0 oppo.radius=-1.0 opt_rlsvi.scale=-1.0
+a number of at least 0: opt_rlsvi.upper=-0.5 lsvi_ucb_plus_plus.lower_radius=-1.0 cw_oful.corruption=-1.0
+a number of at least 0: cw_oful.noise_scale=-0.5 dynamic_lin_ucb.noise_scale=-1 d_lin_ucb.noise_scale=-1
+a number of at least 0: d_lin_ucb.radius=-1 d_lin_ucb.radius_scale=-2 d_lin_ts.scale=-1
+a number above 0: q_ucb.log_term=0 ucbvi.log_term=0 kernel_ucbvi.bandwidth=0 kernel_ucbvi.bandwidth=-0.5
+a number above 0: online_q_reps.learning_rate=0.0 online_q_reps.softness=-1.0 online_q_reps.ridge=0.0
+a number above 0: cw_oful.alpha=0.0 d_glb_omd.norm_bound=0
+a number in (0, 1]: d_lin_ucb.rate=1.5 robust_weight_ucb.rate=0.0 d_glb_omd.rate=1.1 ucrl2.delta=0.0
+a number in (0, 1]: online_q_reps.exploration=0 dynamic_lin_ucb.delta=0 dynamic_lin_ucb.badness_delta=2
+a number in [0, 1]: dynamic_lin_ucb.admit_share=1.5 random_restart.probability=2
+an integer of at least 1: restart_q_ucb.period=0 restart_q_ucb_freedman.reference_after=0 sw_lin_ucb.length=0
+an integer of at least 1: restart_lin_ucb.period=0 sw_lin_ucb.num_episodes=0 restart_lin_ucb.num_episodes=0
+an integer of at least 1: dynamic_lin_ucb.window=0 ucrl_vtr_plus.period=0
+an integer of at least 0: oppo.policy_period=-1 online_q_reps.period=-1
+a positive integer: dynamic_lin_ucb.capacity=0 ucrl2.max_iterations=0 oracle_restart.changes=(3,0)
+one of hoeffding, bernstein: ucbvi.bonus=freedman
+one of uniform, published: sw_lin_ucb.confidence=publishd restart_lin_ucb.confidence=paper
+one of count, determinant: lin_ucb.information=det restart_lin_ucb.information=det
+one of folded, signed: d_rand_lin_ucb.sign=+
+one of exact, resampled: online_q_reps.covariance=guess
+one of identity, logistic, log: d_glb_omd.link=probit
+"""
+
+
+CASES = [line.split(": ") for line in OUTSIDE.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("expected", "case"), [(kind, case) for kind, row in CASES for case in row.split()])
+def test_arguments_outside_their_range_are_refused_by_name(expected, case):
+    name, argument, text = re.split(r"[.=]", case, maxsplit=2)
+    value = ast.literal_eval(text) if text[-1].isdigit() or text[0] == "(" else text
+    known = (BANDIT_PARAMETERS | CONTINUING_PARAMETERS | PARAMETERS)[name]
+    message = f"{argument} must be {expected}, got {0 if argument == 'changes' else value!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        build(agent(name).spec, name, **{**known, argument: value})

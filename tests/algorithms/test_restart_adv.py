@@ -9,14 +9,10 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import restart_adv
-from driftwise.base import random
-from driftwise.base.types import Episode, FeatureTable
+from driftwise.base import Episode, FeatureTable, random
 from driftwise.environments import LinearBandit
-from driftwise.environments.arms import FixedArms
-from driftwise.environments.paths import abrupt_path
 from driftwise.online import Bandit
-from driftwise.parts.design import g_optimal_design, moment_inverse
-from driftwise.simulation.play import play
+from driftwise.parts.designs import g_optimal_design, moment_inverse
 from driftwise.theory.bandit_tuning import adversarial_period
 from tests.examples import make_bandit
 from tests.reference import restart_adv as textbook
@@ -55,10 +51,12 @@ def test_a_design_is_as_good_as_any_and_its_support_spans_all_arms(name):
 def test_probabilities_equal_the_plain_loop_in_every_round_of_every_block(name):
     arms = ARMS[name]
     environment = LinearBandit(
-        FixedArms(arms.tolist()), abrupt_path(((0.8, 0, 0), (-0.3, 0.5, 0)), (30,)), noise_scale=0.1
+        dw.arms.FixedArms(arms.tolist()),
+        dw.paths.abrupt_path(((0.8, 0, 0), (-0.3, 0.5, 0)), (30,)),
+        noise_scale=0.1,
     )
     loop = textbook.RestartAdv(arms, period=25, scale=1.3)
-    for one in play(restart_adv(environment.spec, period=25, step_scale=1.3), environment, 60):
+    for one in dw.play(restart_adv(environment.spec, period=25, step_scale=1.3), environment, 60):
         np.testing.assert_allclose(one.plan.policy[0, 0], loop.chances(), rtol=0, atol=1e-8)
         loop.learn(int(one.episode.actions[0]), float(one.episode.rewards[0]))
     assert np.ptp(loop.chances() - loop.mixing * loop.design) > 1e-3  # it had learnt something
@@ -104,7 +102,7 @@ def test_blocks_are_those_that_make_the_bound_least():
 
 def test_arms_that_change_have_a_design_of_their_own_and_absent_ones_no_chance():
     environment = make_bandit()
-    for one in play(restart_adv(environment.spec, period=15), environment, 20):
+    for one in dw.play(restart_adv(environment.spec, period=15), environment, 20):
         present = np.asarray(one.features.present)
         policy = one.plan.policy[0, 0]
         assert (policy[~present] == 0).all()
@@ -127,7 +125,9 @@ def test_a_tuned_run_stays_below_its_bound():
     """20 arms, four jumps in 20,000 rounds: about a third of the bound, and of what chance would lose."""
     angles = [(0.9, 0, 0), (0, 0.9, 0), (-0.9, 0, 0), (0, -0.9, 0), (0, 0, 0.9)]
     environment = LinearBandit(
-        FixedArms(ARMS["sphere"].tolist()), abrupt_path(angles, (4000, 8000, 12000, 16000)), noise_scale=0.1
+        dw.arms.FixedArms(ARMS["sphere"].tolist()),
+        dw.paths.abrupt_path(angles, (4000, 8000, 12000, 16000)),
+        noise_scale=0.1,
     )
     variation = environment.variation(20_000).total
     agent = restart_adv.tuned(environment.spec, num_episodes=20_000, variation=variation)

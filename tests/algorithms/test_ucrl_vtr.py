@@ -10,27 +10,14 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise import parts
 from driftwise.algorithms import ucrl_vtr, ucrl_vtr_plus
-from driftwise.base import random
-from driftwise.base.types import FeatureTable, Forgetting, Sample
-from driftwise.environments import LinearMdp
-from driftwise.environments.drift import Constant, Gradual
-from driftwise.environments.environment import Played
-from driftwise.environments.planning import action_values, optimal_values
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import BernsteinRadius, ConfidenceRadius
-from driftwise.parts.value_targeted import ValueTargeted
-from driftwise.simulation.play import play
-from tests.examples import BANDIT, DRIFTS, SPEC, STATIONARY, make, make_bandit, plain_values
+from driftwise.base import FeatureTable, Forgetting, Sample, random
+from driftwise.environments import LinearMdp, PlayedEpisode
+from tests.examples import BANDIT, DRIFTS, FORGETTINGS, SPEC, STATIONARY, make, make_bandit, plain_values
 from tests.reference import ucrl_vtr as textbook
 
 HORIZON = SPEC.horizon
-FORGETTINGS: dict[str, tuple[dict[str, Any], Any]] = {
-    "none": ({}, lambda k, tau: 1.0),
-    "rate": (dict(rate=0.8), lambda k, tau: 0.8 ** (k - 1 - tau)),
-    "length": (dict(length=4), lambda k, tau: float(tau >= k - 4)),
-    "period": (dict(period=5), lambda k, tau: float(tau // 5 == k // 5)),
-}
 
 
 def models(environment: LinearMdp, num_episodes: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -40,7 +27,7 @@ def models(environment: LinearMdp, num_episodes: int) -> tuple[list[np.ndarray],
     return rewards, np.einsum("sad,jhdx->jhsax", features, environment.mu)
 
 
-def assert_is_the_textbook(environment: LinearMdp, played: list[Played], **options: Any) -> None:
+def assert_is_the_textbook(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
     rewards, kernels = models(environment, len(played))
     expected = textbook.plans([one.episode for one in played], rewards, kernels, **options)
     for one, plain in zip(played, expected, strict=True):
@@ -49,12 +36,12 @@ def assert_is_the_textbook(environment: LinearMdp, played: list[Played], **optio
         np.testing.assert_allclose(one.plan.values, plain.value[:-1], rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("drift", [DRIFTS["abrupt"], Gradual((2, 5, 9))], ids=["two", "three"])
+@pytest.mark.parametrize("drift", [DRIFTS["abrupt"], dw.drift.Gradual((2, 5, 9))], ids=["two", "three"])
 @pytest.mark.parametrize("name", FORGETTINGS)
 def test_ucrl_vtr_equals_its_definition_under_every_forgetting(name, drift):
     chosen, weight = FORGETTINGS[name]
     environment = make("latent_chains", drift)
-    played = list(play(ucrl_vtr(SPEC, radius=0.3, ridge=0.7, **chosen), environment, 12, seed=3))
+    played = list(dw.play(ucrl_vtr(SPEC, radius=0.3, ridge=0.7, **chosen), environment, 12, seed=3))
     ridge = 0.7 * HORIZON**2  # values here are not divided by H
     radius = 0.3 * HORIZON
     assert_is_the_textbook(environment, played, ridge=ridge, radius=lambda k, gram: radius, weight=weight)
@@ -64,13 +51,13 @@ def test_ucrl_vtr_equals_its_definition_under_every_forgetting(name, drift):
 def test_ucrl_vtr_equals_its_definition_with_the_radius_of_theory(clip):
     environment, ridge = make("latent_chains"), HORIZON**2
     agent = ucrl_vtr.tuned(SPEC, num_kernels=2, num_episodes=10, delta=0.1, clip=clip)
-    played = list(play(agent, environment, 10, seed=3))
+    played = list(dw.play(agent, environment, 10, seed=3))
     radius = textbook.hoeffding_radius(HORIZON, ridge, math.sqrt(2), math.log(HORIZON / 0.1))
     assert_is_the_textbook(environment, played, ridge=ridge, radius=radius, tight=clip == "tight")
     assert (played[0].plan.q > HORIZON).any()  # the clip does something
 
 
-@pytest.mark.parametrize("drift", [DRIFTS["abrupt"], Gradual((2, 5, 9))], ids=["two", "three"])
+@pytest.mark.parametrize("drift", [DRIFTS["abrupt"], dw.drift.Gradual((2, 5, 9))], ids=["two", "three"])
 @pytest.mark.parametrize("name", FORGETTINGS)
 def test_ucrl_vtr_plus_equals_its_definition_under_every_forgetting(name, drift):
     chosen, weight = FORGETTINGS[name]
@@ -78,14 +65,11 @@ def test_ucrl_vtr_plus_equals_its_definition_under_every_forgetting(name, drift)
     scale, ridge = 0.002, 1 / num
     tuned = ucrl_vtr_plus.tuned(SPEC, num_kernels=num, beta_scale=scale)
     agent = dataclasses.replace(tuned, forgetting=ucrl_vtr(SPEC, radius=0.0, **chosen).forgetting)
-    played = list(play(agent, environment, 12, seed=3))
+    played = list(dw.play(agent, environment, 12, seed=3))
     radii = textbook.bernstein_radii(num, HORIZON, ridge, math.sqrt(num), 0.05)
     of_values, of_mean, of_squares = (lambda k, each=each: scale * each(k) for each in radii)
     definition: dict[str, Any] = dict(
-        ridge=ridge,
-        radius=lambda k, gram: of_values(k),
-        variance_radii=(of_mean, of_squares),
-        weight=weight,
+        ridge=ridge, radius=lambda k, gram: of_values(k), variance_radii=(of_mean, of_squares), weight=weight
     )
     assert_is_the_textbook(environment, played, **definition)
     rewards, kernels = models(environment, len(played))
@@ -97,7 +81,7 @@ def test_ucrl_vtr_plus_equals_its_definition_under_every_forgetting(name, drift)
 
 def in_possession(agent: Any, environment: LinearMdp, t: int) -> tuple[Any, FeatureTable]:
     """The state of an agent whose estimate is the mixture of episode t, and that episode's table."""
-    one = list(play(agent, environment, t + 1))[-1]
+    one = list(dw.play(agent, environment, t + 1))[-1]
     theta = math.sqrt(len(environment.mu)) * environment.at(np.array([t]))[0]
     moments = one.before.moments
     return one.before._replace(
@@ -107,12 +91,12 @@ def in_possession(agent: Any, environment: LinearMdp, t: int) -> tuple[Any, Feat
 
 @pytest.mark.parametrize("recipe", [ucrl_vtr, ucrl_vtr_plus])
 def test_with_the_mixture_in_hand_and_no_bonus_the_plan_is_optimal(recipe):
-    environment = make("latent_chains", Gradual((5, 25)))
+    environment = make("latent_chains", dw.drift.Gradual((5, 25)))
     agent = recipe(SPEC, radius=0.0)
     state, features = in_possession(agent, environment, 12)
     plan = agent.plan(state, features, random.key(0))
     known = environment.features, environment.model(12)
-    exact = action_values(*known, optimal_values(*known))
+    exact = dw.planning.action_values(*known, dw.planning.optimal_values(*known))
     np.testing.assert_allclose(plan.q, exact, rtol=0, atol=1e-9)
     np.testing.assert_allclose(plan.values, exact.max(-1), rtol=0, atol=1e-9)
 
@@ -121,7 +105,7 @@ def test_with_the_mixture_in_hand_and_no_bonus_the_plan_is_optimal(recipe):
 def test_the_mixture_of_one_kernel_is_found_to_be_one(recipe):
     """λ = 0.01 against 300 samples of features near a third leaves a share of 0.001; the rest is noise."""
     agent = recipe(SPEC, radius=0.0, ridge=0.01)
-    last = list(play(agent, make(drift=Constant()), 300))[-1].plan
+    last = list(dw.play(agent, make(drift=dw.drift.Constant()), 300))[-1].plan
     np.testing.assert_allclose(last.weights[:-1], 1, rtol=0, atol=0.05)
     np.testing.assert_array_equal(last.weights[-1], 0)  # nothing follows the last step
 
@@ -131,11 +115,11 @@ def test_one_step_has_no_transitions_and_no_regret(recipe):
     environment = dw.environments.random_linear_mdp(
         num_states=6, num_actions=2, dim=12, horizon=1, drift=DRIFTS["abrupt"]
     )
-    for one in play(recipe(environment.spec, radius=0.4), environment, 15):
+    for one in dw.play(recipe(environment.spec, radius=0.4), environment, 15):
         assert one.record.optimal - one.record.value == pytest.approx(0, abs=1e-12)
 
 
-def samples(agent: ValueTargeted, one: Played) -> list[Sample]:
+def samples(agent: parts.ValueTargeted, one: PlayedEpisode) -> list[Sample]:
     """Samples of the values and of their squares in an episode."""
     return [agent.sample(one.features, one.plan, one.episode, power) for power in (1, 2)]
 
@@ -144,7 +128,7 @@ def test_a_variance_of_which_nothing_is_known_counts_as_twice_the_most():
     """Both doubts are cut at one, and the weight is a half."""
     environment, huge = make("latent_chains"), 1e9
     plus = ucrl_vtr_plus(SPEC, radius=0.3, variance_radius=huge, squares_radius=huge, ridge=0.5)
-    played = list(play(plus, environment, 2, seed=3))
+    played = list(dw.play(plus, environment, 2, seed=3))
     values, squares = samples(plus, played[0])
     estimate, doubt = plus.variances(played[0].before, values, squares)
     np.testing.assert_array_equal(estimate[:-1], 0)
@@ -160,21 +144,21 @@ def test_variances_are_off_by_no_more_than_their_doubt():
     agent = ucrl_vtr_plus.tuned(SPEC, num_kernels=2, beta_scale=0.01)
     _, kernels = models(environment, 1)
     small = 0
-    for one in play(agent, environment, 200, seed=1):
+    for one in dw.play(agent, environment, 200, seed=1):
         estimate, doubt = agent.variances(one.before, *samples(agent, one))
         for h in range(HORIZON):
             chances = kernels[0, h, one.episode.states[h], one.episode.actions[h]]
-            value = one.plan.ahead[h] / HORIZON
+            value = one.plan.next_values[h] / HORIZON
             true = chances @ value**2 - (chances @ value) ** 2
             assert abs(estimate[h] - true) <= doubt[h] + 1e-12
             small += h < HORIZON - 1 and doubt[h] < 0.5
     assert small > 100
 
 
-def least_excess(agent: ValueTargeted) -> float:
+def least_excess(agent: parts.ValueTargeted) -> float:
     """How far plans were above V* where that was least, in a run where many were below H."""
     environment = make("latent_chains", STATIONARY)
-    played = list(play(agent, environment, 150, seed=2))
+    played = list(dw.play(agent, environment, 150, seed=2))
     values = np.array([one.plan.value[one.episode.states[0]] for one in played])
     assert (values < HORIZON - 1e-9).mean() > 0.25  # the clip does not hide all
     return float((values - np.array([one.record.optimal for one in played])).min())
@@ -208,7 +192,7 @@ def test_those_that_forget_lose_less_after_a_change(recipe):
 
     def lost(**chosen: Any) -> float:
         agent = recipe(environment.spec, radius=0.1, ridge=0.01, **chosen)
-        records = [one.record for one in play(agent, environment, 90)]
+        records = [one.record for one in dw.play(agent, environment, 90)]
         return float(sum(one.optimal - one.value for one in records[60:]))
 
     assert lost() > 2 * max(lost(rate=0.8), lost(period=16), lost(length=10))
@@ -216,26 +200,26 @@ def test_those_that_forget_lose_less_after_a_change(recipe):
 
 def test_numbers_of_the_tuned_form():
     plain = ucrl_vtr.tuned(SPEC, num_kernels=3, num_episodes=200, delta=0.1, beta_scale=0.2)
-    assert plain.forgetting == NoForgetting()
-    assert plain.radius == ConfidenceRadius(
+    assert plain.forgetting == parts.NoForgetting()
+    assert plain.radius == parts.ConfidenceRadius(
         0.5, math.sqrt(3), 0.1, "determinant", "epochs", shares=HORIZON, scale=0.2
     )
     memory = math.sqrt(3 * HORIZON * 200 / 40)  # √(JHK/P) = 6.7
     kinds: list[tuple[Any, Forgetting, int]] = [
-        ("restart", PeriodicRestart(7), 29),
-        ("window", SlidingWindow(7), 200),
-        ("exponential", ExponentialWeights(math.exp(-1 / memory)), 200),
+        ("restart", parts.PeriodicRestart(7), 29),
+        ("window", parts.SlidingWindow(7), 200),
+        ("exponential", parts.ExponentialWeights(math.exp(-1 / memory)), 200),
     ]
     for kind, part, shares in kinds:
         run: dict[str, Any] = dict(num_kernels=3, num_episodes=200, variation=40.0, forgetting=kind)
         agent = ucrl_vtr.tuned(SPEC, **run)
         assert agent.forgetting == part
-        assert isinstance(agent.radius, ConfidenceRadius)
+        assert isinstance(agent.radius, parts.ConfidenceRadius)
         assert agent.radius.shares == HORIZON * shares
         assert agent.radius.information == ("count" if kind == "exponential" else "determinant")
         plus = ucrl_vtr_plus.tuned(SPEC, **run)
         assert (plus.forgetting, plus.ridge) == (part, 1 / 3)
-        assert plus.radius == BernsteinRadius(HORIZON, "values")
+        assert plus.radius == parts.BernsteinRadius(HORIZON, "values")
 
 
 @pytest.mark.parametrize("recipe", [ucrl_vtr, ucrl_vtr_plus])

@@ -16,9 +16,9 @@ from driftwise.analysis.adaptation import (
     median_recovery,
     performance,
 )
-from driftwise.base.validation import ArgumentError
+from driftwise.base import ArgumentError
 from driftwise.scenarios import Scenario, bandit_policy, play_policy
-from driftwise.scenarios.ours import RADIUS
+from driftwise.scenarios.contestants import RADIUS
 from tests.reference import adaptation as reference
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.audit import (
     LEMMAS,
@@ -20,20 +21,15 @@ from driftwise.analysis.audit import (
     reference,
     worst_of,
 )
-from driftwise.analysis.audit.findings import Finding, beyond_chance
-from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
+from driftwise.analysis.audit.findings import AuditFinding, beyond_chance
+from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import Subject, bias_bound
+from driftwise.base import Array, Moments, Radius
 from driftwise.base.part import part
-from driftwise.base.types import Array, Moments, Radius
 from driftwise.environments import hard_instance, random_linear_mdp
-from driftwise.environments.corruption import SignFlips
-from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.study import prepare
-from driftwise.parts.exploration import Greedy, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius
-from driftwise.simulation.simulator import simulate
+from driftwise.environments.models.linear_bandit import SignFlips
+from driftwise.experiments import experiment_of, prepare
+from driftwise.parts import ConfidenceRadius, ExponentialWeights, Greedy, LeastSquares, SlidingWindow, Ucb
 from driftwise.theory.tuning import lsvi_ucb_radius
 from tests.examples import BANDIT, DRIFTS, NUM_EPISODES, SPEC, STATIONARY, agent, make, make_bandit
 
@@ -45,13 +41,13 @@ RATE = 0.9
 DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 
 
-def audited(agent: Any, environment: Any, **options: Any) -> dict[str, Finding]:
+def audited(agent: Any, environment: Any, **options: Any) -> dict[str, AuditFinding]:
     """The findings by statement."""
     found, _ = audit_agent(agent, environment, **{"num_episodes": NUM_EPISODES, "stride": 3, **options})
     return {finding.statement: finding for finding in found}
 
 
-def violated(found: dict[str, Finding]) -> set[str]:
+def violated(found: dict[str, AuditFinding]) -> set[str]:
     return {name for name, finding in found.items() if finding.violated}
 
 
@@ -115,16 +111,9 @@ def test_a_bound_above_the_trivial_one_says_nothing() -> None:
 
 
 def test_mathematics_is_what_the_agent_cannot_break() -> None:
-    groups = {name: lemma.group for name, lemma in LEMMAS.items()}
-    assert [name for name, group in groups.items() if group == "mathematics"] == [
-        "linear_q",
-        "reward_bias",
-        "transition_bias",
-        "sharp_reward_bias",
-        "sharp_transition_bias",
-        "reward_variance",
-        "reward_concentration",
-    ]
+    biases = ["reward_bias", "transition_bias", "sharp_reward_bias", "sharp_transition_bias"]
+    expected = ["linear_q", *biases, "reward_variance", "reward_concentration"]
+    assert [name for name, lemma in LEMMAS.items() if lemma.group == "mathematics"] == expected
 
 
 def test_a_radius_that_is_a_number_is_held_against_theorys() -> None:
@@ -229,26 +218,17 @@ def test_what_cannot_be_audited_is_skipped_with_a_reason(name: str) -> None:
 
 def test_the_run_is_the_simulators() -> None:
     environment, looked_at = make(), agent("opt_wlsvi")
-    result = simulate(looked_at, environment, num_episodes=NUM_EPISODES, num_runs=3)
+    result = dw.simulate(looked_at, environment, num_episodes=NUM_EPISODES, num_runs=3)
     bound = audited(looked_at, environment, num_runs=3)["theorem"]
     regrets = result.cumulative_regret[:, -1]
-    assert bound.worst_ratio == pytest.approx(_largest_ratio(bound, regrets), rel=1e-9)
-
-
-def _largest_ratio(bound: Finding, regrets: np.ndarray) -> float:
-    """The theorem's right side is the same in all runs where the radius is a number."""
-    right = bound.median_margin + float(np.median(regrets))
-    return float(regrets.max()) / right
+    right = bound.median_margin + float(np.median(regrets))  # is the same in all runs: the radius is a number
+    assert bound.worst_ratio == pytest.approx(float(regrets.max()) / right, rel=1e-9)
 
 
 def test_the_stride_thins_what_is_checked_and_keeps_the_last_episode() -> None:
-    counts = {
-        stride: audited(agent("opt_wlsvi"), make(), num_episodes=11, stride=stride)[
-            "weighted_features"
-        ].checked
-        for stride in (1, 4, 100)
-    }
-    assert counts == {1: 11 * SPEC.horizon, 4: 4 * SPEC.horizon, 100: 2 * SPEC.horizon}  # 0, 4, 8 and 10
+    for stride, checked in ((1, 11), (4, 4), (100, 2)):  # of stride 4: 0, 4, 8 and 10
+        found = audited(agent("opt_wlsvi"), make(), num_episodes=11, stride=stride)
+        assert found["weighted_features"].checked == checked * SPEC.horizon
 
 
 @pytest.mark.parametrize(
@@ -376,7 +356,7 @@ def test_a_matrix_that_is_not_used_is_not_checked() -> None:
 @pytest.mark.parametrize("name", ["d_lin_ucb", "weight_ucb", "lin_ucb"])
 def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
     subject = Subject(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
-    *snapshots, trace = views(subject)
+    *snapshots, trace = observe_run(subject)
     assert isinstance(trace, Trace)
     seen = [each.width[0] for each in snapshots if isinstance(each, Snapshot)]
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
@@ -417,11 +397,11 @@ def test_builtin_experiments_hold_and_are_as_the_docs_say() -> None:
 @pytest.mark.parametrize(("gap", "tied"), [(1e-13, True), (1e-8, False)])
 def test_actions_are_tied_only_where_rounding_could_tell_them_apart(gap: float, tied: bool) -> None:
     subject = Subject(agent("lsvi_ucb"), make(), 1, 0.05)  # pyright: ignore
-    run = next(iter(views(subject)))
+    run = next(iter(observe_run(subject)))
     assert isinstance(run, Snapshot)
     q = np.full_like(run.plan.q, 1.0)
     q[..., 1] -= gap
-    policy = reference.policy(dataclasses.replace(run, plan=run.plan._replace(q=q)))
+    policy = reference.recomputed_policy(dataclasses.replace(run, plan=run.plan._replace(q=q)))
     assert (policy == ([0.5, 0.5] if tied else [1.0, 0.0])).all()
 
 

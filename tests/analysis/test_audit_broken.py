@@ -9,15 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.analysis import audit
 from driftwise.analysis.audit import LEMMAS, subject
-from driftwise.base.types import Model, Spec
+from driftwise.base import Model, Spec
 from driftwise.environments import LinearMdp
-from driftwise.environments.drift import Constant
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, Ucb
 from tests.analysis.test_audit import DOCS, RATE, audited, violated
 from tests.breaking import learnt
 from tests.examples import BANDIT, NUM_EPISODES, SPEC, STATIONARY, agent, make, make_bandit
@@ -110,7 +108,7 @@ def test_the_bias_lemma_as_printed_fails(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_successors_of_another_model_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values are at the top, the good state pays one; the other is said to follow, and seldom does."""
     theta, mu = np.array([[[1.0, 0.0]] * 2]), np.array([[[[0.95, 0.05]] * 2] * 2])
-    environment = LinearMdp(np.eye(2)[:, None], theta, mu, np.array([1.0, 0.0]), Constant())
+    environment = LinearMdp(np.eye(2)[:, None], theta, mu, np.array([1.0, 0.0]), dw.drift.Constant())
     bold = LeastSquares(Spec(2, 1, 2, 2), NoForgetting(), Ucb(300.0))
     said = Model(theta[0], mu[0, ..., ::-1])
     monkeypatch.setattr(subject.Subject, "model", lambda self, t: said)

@@ -8,29 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.algorithms import (
-    adaptive,
-    adaptive_lin_ts,
-    adaptive_lin_ucb,
-    adaptive_opt_wlsvi,
-    ucbvi,
-)
+import driftwise as dw
+from driftwise.algorithms import adaptive, adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi, ucbvi
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
-from driftwise.analysis.audit.lemmas.mixtures import best_sequences, fixed_share_weights
-from driftwise.analysis.audit.mixture import MixedSnapshot, Weighing
+from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences, fixed_share_weights
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
 from driftwise.environments import LinearBandit
-from driftwise.environments.arms import FixedArms
-from driftwise.environments.drift import Abrupt
-from driftwise.environments.paths import Mixture
-from driftwise.parts.noise import LearntNoise
-from driftwise.simulation.play import play
+from driftwise.parts import LearntNoise
 from tests.analysis.test_audit import audited, violated
 from tests.examples import BANDIT, SPEC, agent, make, make_bandit
 from tests.reference import adaptive as definition
 
 MEMORIES: dict[str, Any] = dict(shortest=3, longest=12)
-OF_MIXTURES = {name for name, lemma in LEMMAS.items() if lemma.view in (MixedSnapshot, Weighing)}
+OF_MIXTURES = {name for name, lemma in LEMMAS.items() if lemma.view in (MixtureSnapshot, MixtureTrace)}
 SIZES: dict[str, Any] = dict(num_episodes=16, stride=4)
 
 
@@ -57,24 +48,24 @@ def test_mixtures_do_what_they_say_in_bandits(recipe: Any, share: float) -> None
 
 def test_rewards_may_be_counted_from_the_first() -> None:
     """Norms of at most 1 leave no room beside a feature that is 1."""
-    path = Mixture(((0.9,), (-0.9,)), Abrupt((8,), num_anchors=2))
-    environment = LinearBandit(FixedArms(((1.0,), (1.0,))), path, noise_scale=0.3)
+    path = dw.paths.Mixture(((0.9,), (-0.9,)), dw.drift.Abrupt((8,), num_anchors=2))
+    environment = LinearBandit(dw.arms.FixedArms(((1.0,), (1.0,))), path, noise_scale=0.3)
     mixture = adaptive_lin_ucb(environment.spec, **MEMORIES)
-    assert next(play(mixture, environment, 1)).carry.state.origin != 0
+    assert next(dw.play(mixture, environment, 1)).carry.state.origin != 0
     assert violated(audited(mixture, environment, **SIZES)) == set()
 
 
 def jumping() -> LinearBandit:
     """Two arms in the plane, whose parameter turns round twice."""
-    path = Mixture(((0.9, 0.0), (-0.9, 0.0)), Abrupt((20, 40), num_anchors=2))
-    return LinearBandit(FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
+    path = dw.paths.Mixture(((0.9, 0.0), (-0.9, 0.0)), dw.drift.Abrupt((20, 40), num_anchors=2))
+    return LinearBandit(dw.arms.FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
 
 
 def test_a_fresh_start_is_recomputed_and_one_that_never_comes_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mixture = adaptive_lin_ucb(jumping().spec, shortest=2, longest=8)
-    held = [played.carry.state.base.weight[-1] for played in play(mixture, jumping(), 60)]
+    held = [played.carry.state.base.weight[-1] for played in dw.play(mixture, jumping(), 60)]
     assert (np.diff(held) < 0).sum() >= 2  # it has started anew
     sizes: dict[str, Any] = dict(num_episodes=60, stride=10)
     assert violated(audited(mixture, jumping(), **sizes)) == set()

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.analysis.bench import cells as playing
-from driftwise.analysis.bench.cells import FILE, Cell, play_cells
-from driftwise.analysis.bench.page import html_page, tables
-from driftwise.analysis.bench.places import in_processes
-from driftwise.analysis.bench.verdicts import bench_of
+from driftwise.analysis.bench.bench_page import bench_page, bench_tables
+from driftwise.analysis.bench.verdicts import bench_of, run_scores
 from driftwise.cli import main
-from driftwise.scenarios import register_policy
-from driftwise.scenarios.contestants import FIELDS
+from driftwise.scenarios import find_scenario, playing, register_policy
+from driftwise.scenarios.contestants import POLICY_SETS
+from driftwise.scenarios.playing import ScenarioOutcome, ScenarioTask
 from driftwise.scenarios.scenario import SUITES, Sizes
+from driftwise.simulation import checkpoints
 
 COLD = "linear_bandit/one_arm-strong/at_once/cold"
 NAMES = (
@@ -33,12 +32,17 @@ CHANGE = dict(drop=0.1, resilience=0.5, recovery=(5, True), area=1.0, adaptabili
 ALARMS = dict(delays=(4,), misses=2, false_per_1000=6.0), dict(delays=(8,), misses=0, false_per_1000=2.0)
 
 
-def made(regrets: dict[str, tuple[float | None, ...]]) -> dict[tuple[str, str], Cell]:
-    """Cells with these regrets; without one, the agent could not play."""
+def outcome(regret: float | None, *alarms: Any, lag: int | None = 7) -> ScenarioOutcome:
+    """The outcome of a run for each of the alarms; without a regret, the agent could not play."""
+    if regret is None:
+        return ScenarioOutcome(np.zeros(0), (), "Error: no")
+    scores = dict(share=0.9, changes=[CHANGE], glides=True, lag=lag)
+    return ScenarioOutcome(np.array([regret]), tuple({**scores, "alarms": own} for own in alarms or (None,)))
+
+
+def made(regrets: dict[str, tuple[float | None, ...]]) -> dict[tuple[str, str], ScenarioOutcome]:
     return {
-        (agent, name): Cell(agent, name, "Error: no")
-        if regret is None
-        else Cell(agent, name, "", (regret,), (0.9,), (CHANGE,), (7,), ALARMS if agent == "mine" else ())
+        (agent, name): outcome(regret, *(ALARMS if agent == "mine" else ()))
         for agent, own in regrets.items()
         for name, regret in zip(NAMES, own, strict=True)
     }
@@ -66,23 +70,23 @@ def test_regret_is_held_against_the_best_fixed_memory_of_each_scenario_and_copie
     assert mine.rank_low <= mine.rank <= mine.rank_high
     assert bench.failed == ()
     assert {each.agent for each in bench.verdicts} == {"mine"}
-    assert [each.name for each in tables(bench)] == ["scores", "adaptation", "alarms", "verdicts"]
-    assert [row[0].text for row in tables(bench)[2].rows] == ["mine"]
+    assert [each.name for each in bench_tables(bench)] == ["scores", "adaptation", "alarms", "verdicts"]
+    assert [row[0].text for row in bench_tables(bench)[2].rows] == ["mine"]
 
 
 def test_alarms_are_given_for_each_problem_and_move_of_whoever_raises_any():
     regrets = {**FIXED_REGRETS, "mine": (15.0, 15.0, 10.0, 10.0, 10.0)}
     cells = made(regrets)
     still = dict(delays=(), misses=0, false_per_1000=3.0)
-    for name, alarms in zip(NAMES, ((still,), (still,), (ALARMS[1],), (), (ALARMS[0],)), strict=True):
-        cells["mine", name] = cells["mine", name]._replace(alarms=alarms)
+    for name, alarms in zip(NAMES, (still, still, ALARMS[1], None, ALARMS[0]), strict=True):
+        cells["mine", name] = outcome(10.0, alarms)
     bench = bench_of("bandits", "small", [*regrets], NAMES, cells)
     assert bench.alarms == (
         ("mine", "linear_bandit", "none", 0, None, None, 3.0),
         ("mine", "logistic_bandit", "none", 0, None, None, 3.0),
         ("mine", "linear_bandit", "one_arm", 1, 1.0, 8.0, 2.0),  # its restarted copy does not count
     )
-    assert "alarms by problem and move" in html_page([bench])
+    assert "alarms by problem and move" in bench_page([bench])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_each_verdict_fails_by_its_own_threshold(regrets, failing):
     bench = bench_of("bandits", "small", [*everyone], NAMES, made(everyone))
     assert [each.test for each in bench.failed] == failing
     assert bench.errors == ({"mine": "Error: no"} if None in regrets else {})
-    assert ("Error: no" in html_page([bench])) == (None in regrets)
+    assert ("Error: no" in bench_page([bench])) == (None in regrets)
 
 
 def test_baselines_and_yardsticks_are_not_judged_and_what_too_few_scenarios_are_for_is_not_either():
@@ -135,62 +139,101 @@ class First:
         pass
 
 
-@pytest.mark.usefixtures("tiny")
-def test_a_stopped_benchmark_goes_on_and_a_half_written_line_is_played_again(tmp_path, monkeypatch):
-    pairs = [(agent, name) for name in NAMES[:2] for agent in ("uniform", "memory_all")]
-    options: dict[str, Any] = dict(place=in_processes(1), progress=lambda done, total: None)
-    whole = play_cells(pairs, "small", None, **options)
-    play_cells(pairs[:2], "small", tmp_path, **options)
-    with (tmp_path / FILE).open("a") as file:
-        file.write('{"agent": "memory_all", "scen')
-    with (tmp_path / FILE).open("ab") as file:
-        file.write("…".encode()[:1])  # cut within a letter
-    played = []
-    play = playing.play_cell
-    monkeypatch.setattr(playing, "play_cell", lambda *pair: played.append(pair[:2]) or play(*pair))
-    again = play_cells(pairs, "small", tmp_path, **options)
-    assert played == pairs[2:]
-    assert [each.regret for each in again.values()] == [each.regret for each in whole.values()]
-    played.clear()
-    assert play_cells(pairs, "small", tmp_path, **options).keys() == whole.keys()
-    assert played == []
+def bench(folder: Path, *options: str) -> int:
+    """Run a small benchmark in this process."""
+    call = ["bench", "--with", COLD, "--agents", "epsilon_greedy", "--workers", "1", "--out", str(folder)]
+    return main([*call, *options])
+
+
+def saved_tasks(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "tasks").glob("*.npz")}
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The scenarios that were played, in order."""
+    names: list[str] = []
+    play = playing.play_policy
+
+    def counted(make: Any, scenario: Any, *, run: int = 0) -> Any:
+        names.append(scenario.name)
+        return play(make, scenario, run=run)
+
+    monkeypatch.setattr(playing, "play_policy", counted)
+    return names
 
 
 @pytest.mark.usefixtures("tiny")
-def test_cells_of_other_code_are_played_again_and_stay_for_that_code(tmp_path, monkeypatch):
-    options: dict[str, Any] = dict(place=in_processes(1), progress=lambda done, total: None)
-    pairs, asked = [("uniform", NAMES[0]), ("memory_all", NAMES[0])], []
+def test_a_stopped_benchmark_goes_on_to_the_same_bytes(tmp_path, played):
+    bench(tmp_path)
+    whole, number = (tmp_path / "bench.json").read_bytes(), len(played)
+    for path in [*(tmp_path / "tasks").glob("*.npz")][:3]:
+        path.unlink()
+    bench(tmp_path)
+    assert len(played) == number + 3
+    assert (tmp_path / "bench.json").read_bytes() == whole
+    bench(tmp_path)
+    assert len(played) == number + 3
 
-    def play(*pair: str) -> Cell:
-        asked.append(pair[0])
-        return Cell(pair[0], pair[1], regret=(float(len(asked)),))
 
-    def regrets(code: str) -> list[float]:
-        monkeypatch.setattr(playing, "code_of", lambda make: code)
-        return [cell.regret[0] for cell in play_cells(pairs, "small", tmp_path, **options).values()]
+@pytest.mark.usefixtures("tiny")
+def test_cells_of_other_code_are_played_again_and_stay_for_that_code(tmp_path, monkeypatch, played):
+    for code, number in [("one", 7), ("other", 14), ("one", 14)]:
+        monkeypatch.setattr(playing, "digest_code", lambda make, code=code: code)
+        bench(tmp_path)
+        assert len(played) == number
+    assert len(saved_tasks(tmp_path)) == 14
 
-    monkeypatch.setattr(playing, "play_cell", play)
-    assert regrets("one") == [1, 2]
-    assert regrets("other") == [3, 4]
-    assert regrets("one") == [1, 2]
-    lines = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
-    unmarked = [{key: value for key, value in line.items() if key != "code"} for line in lines]
-    (tmp_path / FILE).write_text("".join(f"{json.dumps(line)}\n" for line in unmarked))
-    assert regrets("one") == [5, 6]  # nobody knows what code played those
+
+def edited(path: Path, **changed: Any) -> None:
+    """Save other arrays with a seal of their own."""
+    arrays = {**np.load(path), **{name: np.asarray(value) for name, value in changed.items()}}
+    path.write_bytes(checkpoints.pack_archive(arrays))
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-30]), "is damaged"),
+        (lambda path: path.write_bytes(b""), "is damaged"),
+        (lambda path: np.savez(path, **{**np.load(path), "regret": [1.0]}), "not what it was written with"),
+        (lambda path: edited(path, regret=[np.nan]), "regret must be finite and not negative"),
+        (lambda path: edited(path, regret=[np.inf]), "regret must be finite and not negative"),
+        (lambda path: edited(path, regret=[-0.5]), "regret must be finite and not negative"),
+        (lambda path: edited(path, regret=np.zeros(0)), "regret must be one number for each run with scores"),
+        (lambda path: edited(path, regret=np.zeros(0), scores="[]"), "regret must be of the 40 rounds"),
+        (lambda path: edited(path, done=0), "regret must be of the 0 rounds"),
+        (lambda path: edited(path, done=41), "checkpoint must be of this task"),
+        (lambda path: edited(path, error="no"), "regret must be of the 40 rounds"),
+    ],
+)
+def test_an_edited_or_damaged_cell_is_refused_in_one_sentence(tmp_path, capsys, damage, sentence):
+    bench(tmp_path)
+    path = next((tmp_path / "tasks").glob("*.npz"))
+    damage(path)
+    capsys.readouterr()
+    assert bench(tmp_path) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert str(path) in told
+    assert told.count("\n") == 1
 
 
 @pytest.mark.usefixtures("tiny")
 def test_chance_has_no_lag_in_a_world_that_glides_and_an_agent_has_one_if_most_of_its_runs_do():
     gliding = "linear_bandit/rotating-strong/at_once/cold"
-    assert playing.play_cell("uniform", gliding, "small").lag == (None,)
+    work = ScenarioTask.of("uniform", find_scenario(gliding), run_scores).begin()
+    work.advance()
+    assert work.result().scores[0]["lag"] is None
     cells = made({**FIXED_REGRETS, "mine": (15.0, 15.0, 10.0, 10.0, 10.0)})
     for lags, expected in [((3, 5, 8, None), 5), ((3, 5, None, None), None)]:  # of what is no copy
         for name, own in zip(NAMES, lags, strict=False):
-            cells["mine", name] = cells["mine", name]._replace(lag=(own,))
+            cells["mine", name] = outcome(10.0, lag=own)
         bench = bench_of("bandits", "small", [*FIXED_REGRETS, "mine"], NAMES, cells)
         (mine,) = (each for each in bench.scores if each.agent == "mine")
         assert mine.lag == expected
-    assert "–" in [cell.text for cell in tables(bench)[1].rows[0]]
+    assert "–" in [cell.text for cell in bench_tables(bench)[1].rows[0]]
 
 
 class Still:
@@ -215,8 +258,8 @@ def test_a_strangers_policies_of_both_kinds_are_judged_and_two_runs_give_the_sam
         call = ["bench", "--with", "none,lost/cold", "--agents", "mine", "--workers", "1", "--json"]
         codes = [main([*call, "--out", str(tmp_path / folder)]) for folder in "ab"]
     finally:
-        for field in FIELDS.values():
-            del field.policies["mine"]
+        for own in POLICY_SETS.values():
+            del own.policies["mine"]
     first, second = ((tmp_path / folder / "bench.json").read_bytes() for folder in "ab")
     assert first == second
     pages = [(tmp_path / folder / "bench.html").read_bytes() for folder in "ab"]
@@ -224,7 +267,7 @@ def test_a_strangers_policies_of_both_kinds_are_judged_and_two_runs_give_the_sam
     told = json.loads(first)
     assert {kind: len(each["scenarios"]) for kind, each in told.items()} == {"bandits": 2, "mdps": 1}
     for kind, each in told.items():
-        assert each["agents"] == [*FIELDS[kind].yardsticks, "mine"]
+        assert each["agents"] == [*POLICY_SETS[kind].yardsticks, "mine"]
         assert each["errors"] == {}
         assert f'id="{kind}"' in pages[0].decode()
     verdicts = [verdict for each in told.values() for verdict in each["verdicts"]]
@@ -256,12 +299,18 @@ def test_what_cannot_be_played_is_one_line_and_nothing_is_written(options, line,
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_folder_of_other_sizes_is_refused_and_stays_as_it_was(tmp_path: Path, capsys):
-    (tmp_path / FILE).write_text('{"suite": "full"}\n')
-    call = ["bench", "--with", COLD, "--agents", "epsilon_greedy", "--workers", "1"]
-    assert main([*call, "--out", str(tmp_path)]) == 2
-    assert "--out must be new, or have been begun with" in capsys.readouterr().err
-    assert (tmp_path / FILE).read_text() == '{"suite": "full"}\n'
+def test_a_folder_of_another_suite_or_version_is_refused_and_stays_as_it_was(tmp_path: Path, capsys):
+    for name, content, sentence in [
+        ("suite.json", '{"suite": "full"}', "--out must be new, or have been begun with"),
+        ("cells.jsonl", "{}", "--out must be a new folder"),
+    ]:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text(content)
+        assert bench(folder) == 2
+        assert sentence in capsys.readouterr().err
+        assert (folder / name).read_text() == content
+        assert not (folder / "tasks").exists()
 
 
 PLUGIN = """
@@ -284,10 +333,13 @@ def test_workers_and_a_ray_cluster_play_policies_of_a_plugin_to_the_same_bytes(t
     for folder, place in places.items():
         done = subprocess.run([*call, *place, "--out", folder], cwd=tmp_path, check=False)
         assert done.returncode == 1  # the last arm is never the best
-        cells = (tmp_path / folder / FILE).read_text().splitlines(keepends=True)
-        assert len(cells) == 1 + 3 * (len(FIELDS["bandits"].yardsticks) + 1)
-        (tmp_path / "ray").mkdir(exist_ok=True)
-        (tmp_path / "ray" / FILE).write_text("".join(cells[:4]))  # where the cluster will go on
+        tasks = saved_tasks(tmp_path / folder)
+        assert len(tasks) == 3 * (len(POLICY_SETS["bandits"].yardsticks) + 1)
+        (tmp_path / "ray" / "tasks").mkdir(parents=True, exist_ok=True)
+        for name in [*tasks][:4]:  # the cluster will go on from these
+            (tmp_path / "ray" / "tasks" / name).write_bytes(tasks[name])
+        if folder != "ray":
+            (tmp_path / "ray" / "suite.json").write_bytes((tmp_path / folder / "suite.json").read_bytes())
     for file in ("bench.json", "bench.html"):
         assert len({(tmp_path / folder / file).read_bytes() for folder in places}) == 1
 

@@ -9,13 +9,12 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from driftwise.analysis import figures
-from driftwise.analysis.leaders import leading, spans
-from driftwise.analysis.views import views
-from driftwise.analysis.yardsticks import random_regret
+import driftwise as dw
+from driftwise.analysis import matplotlib_figures as figures
+from driftwise.analysis.model_paths import relative_distances
+from driftwise.analysis.regret_curves import RegretCurves, find_lead, find_spans, views
 from driftwise.experiments import EXPERIMENTS
-from driftwise.experiments.selection import one_per_agent
-from driftwise.simulation.results import Result
+from driftwise.experiments.saved_results import random_regret
 from tests import examples
 from tests.experiments.test_experiments import made_up
 
@@ -26,15 +25,16 @@ RESULTS = {
 
 
 def test_curves_are_the_means_and_break_at_the_change() -> None:
-    row = figures.Curves("a place", RESULTS, changes=(40,))
-    figure = figures.regret_figure([row], title="What one sees", note="how it was made")
+    row = RegretCurves("a place", RESULTS, changes=(40,))
+    figure = figures.regret_plot([row], title="What one sees", note="how it was made")
     cumulative, episode = figure.axes
     for line, result in zip(cumulative.get_lines(), RESULTS.values(), strict=False):  # then the change
         np.testing.assert_allclose(np.asarray(line.get_ydata()), result.cumulative_regret.mean(axis=0))
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 101))
-    episodes = [np.asarray(line.get_xdata()) for line in episode.get_lines()]
-    assert [(x[0], x[-1]) for x in episodes if len(x) > 2] == [(1, 40), (41, 100)] * 2
-    assert sum(x[0] == x[-1] == 40.5 for x in episodes) == 1  # the line that marks the change
+    lines = [np.asarray(line.get_xdata(), dtype=float) for line in episode.get_lines()]
+    for x in lines[:2]:
+        np.testing.assert_array_equal(x, [*range(1, 41), np.nan, *range(41, 101)])
+    assert lines[2].tolist() == [40.5, 40.5]  # the line that marks the change
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
     assert (figure.get_suptitle(), legend.get_title().get_text()) == ("What one sees", "how it was made")
@@ -59,20 +59,23 @@ def test_smoothing_knows_neither_what_comes_after_nor_what_was_before_a_change()
 
 def test_the_drift_lies_below_every_axis_and_random_actions_are_the_unit_of_the_other() -> None:
     environment = examples.make()
-    selection = one_per_agent(RESULTS, {label: label for label in RESULTS})
-    row = figures.curves_of("a place", selection, environment)
-    figure = figures.regret_figure([row])
+    level = random_regret(environment, 100)
+    drift = relative_distances(environment, np.arange(100))
+    row = RegretCurves("a place", RESULTS, drift=drift, random=level)
+    figure = figures.regret_plot([row])
     axes, strips = figure.axes[::2], figure.axes[1::2]
     for panel, strip in zip(axes, strips, strict=True):
         assert strip.get_position().y1 < panel.get_position().y0
         assert strip.get_xlim() == panel.get_xlim() == (0, 100)
-    level = random_regret(environment, 100)
     drawn = [[np.asarray(line.get_data()).T.tolist() for line in panel.get_lines()] for panel in axes]
-    assert [[0, 0], [100, pytest.approx(100 * level)]] in drawn[0]
+    bands = (dw.statistics.mean_interval(result.cumulative_regret) for result in RESULTS.values())
+    highest = max((mean + half_width).max() for mean, half_width in bands)
+    seen = min(100, 105 * highest / (100 * level)) if 100 * level > 1.5 * highest else 100
+    assert [[0, 0], [pytest.approx(seen), pytest.approx(seen * level)]] in drawn[0]
     assert [[0, pytest.approx(level)], [100, pytest.approx(level)]] in drawn[1]
     (shares,) = axes[0].child_axes
     assert shares.get_ylim() == pytest.approx(np.array(axes[0].get_ylim()) / (100 * level))
-    still = figures.regret_figure([row._replace(drift=None, random=np.nan)])
+    still = figures.regret_plot([row._replace(drift=None, random=np.nan)])
     assert len(still.axes) == 2
 
 
@@ -80,22 +83,24 @@ def test_shading_is_where_the_leader_is_significantly_below_all_others() -> None
     generator = np.random.default_rng(0)
     luck = generator.uniform(0.9, 1.1, (10, 20))
     gap = np.where(np.arange(20) < 10, 0.0, 1.0) * generator.uniform(0.5, 1.5, (10, 20))
-    ahead = leading({"a": luck, "b": luck + gap, "c": luck + 2 * gap}, "a")
-    assert spans(ahead) == [(10, 19)]
-    assert not leading({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a").any()  # not below all
-    assert spans(leading({"a": luck, "b": luck + gap, "a again": luck}, "a")) == [(10, 19)]  # its equal
-    assert not leading({"a": luck}, "a").any()
-    assert not leading({"a": luck + gap, "b": luck}, "a").any()  # above, however surely
-    assert spans(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
+    ahead = find_lead({"a": luck, "b": luck + gap, "c": luck + 2 * gap}, "a")
+    assert find_spans(ahead) == [(10, 19)]
+    assert not find_lead({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a").any()  # not below all
+    assert find_spans(find_lead({"a": luck, "b": luck + gap, "a again": luck}, "a")) == [
+        (10, 19)
+    ]  # its equal
+    assert not find_lead({"a": luck}, "a").any()
+    assert not find_lead({"a": luck + gap, "b": luck}, "a").any()  # above, however surely
+    assert find_spans(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
 
 
 def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:
     first, second = RESULTS.values()
     rows = [
-        figures.Curves("one", {"$a$": first, "_b": second}, changes=(40,)),
-        figures.Curves("other", {"_b": first, "c": second}),
+        RegretCurves("one", {"$a$": first, "_b": second}, changes=(40,)),
+        RegretCurves("other", {"_b": first, "c": second}),
     ]
-    figure = figures.regret_figure(rows)
+    figure = figures.regret_plot(rows)
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert names == [r"\$a\$", "\u200b_b", "c"]  # as matplotlib writes them
@@ -110,11 +115,11 @@ def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand(
 def test_of_many_agents_all_are_drawn_and_those_of_lowest_average_rank_have_colours() -> None:
     flat = np.ones((2, 5))
     agents = {
-        str(number): Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
+        str(number): dw.Result(flat, -number * flat, 0 * flat, np.ones(5, dtype=int), None, {})
         for number in range(20)
     }
-    rows = [figures.Curves("one", agents), figures.Curves("other", {**agents, "12": agents["19"]})]
-    figure = figures.regret_figure(rows, note="made up")
+    rows = [RegretCurves("one", agents), RegretCurves("other", {**agents, "12": agents["19"]})]
+    figure = figures.regret_plot(rows, note="made up")
     assert all(len(axes.get_lines()) == 20 for axes in figure.axes)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == [*(str(number) for number in range(15) if number != 12), "6 others"]
@@ -124,18 +129,17 @@ def test_of_many_agents_all_are_drawn_and_those_of_lowest_average_rank_have_colo
 
 def test_a_grid_is_one_curve_and_its_other_points_are_faint() -> None:
     first, second = RESULTS.values()
-    points = {"A (x=1)": first, "A (x=2)": second, "B": second}
-    selection = one_per_agent(points, {"A (x=1)": "A", "A (x=2)": "A", "B": "B"})
-    figure = figures.regret_figure([figures.curves_of("a place", selection, None)])
+    row = RegretCurves("a place", {"A*": first, "B": second}, others={"A*": [second]})
+    figure = figures.regret_plot([row])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A*", "B"]
     alphas = [line.get_alpha() for line in figure.axes[0].get_lines()]
-    assert alphas == [None, None, figures.UNCHOSEN["alpha"]]
+    assert alphas == [None, None, 0.25]
 
 
 @pytest.mark.parametrize("width", [3.3, 7.0])
 def test_a_figure_is_as_wide_as_asked_and_nothing_of_it_is_cut_off(width: float) -> None:
-    rows = [figures.Curves("a place", RESULTS, changes=(40,), random=0.5)]
-    figure = figures.regret_figure(rows, title="A title that is long " * 4, width=width, font="serif")
+    rows = [RegretCurves("a place", RESULTS, changes=(40,), random=0.5)]
+    figure = figures.regret_plot(rows, title="A title that is long " * 4, width=width, font="serif")
     assert figure.get_size_inches()[0] == width
     box = figure.get_tightbbox()
     assert box.x0 >= -0.02
@@ -159,25 +163,25 @@ def test_a_figure_is_as_wide_as_asked_and_nothing_of_it_is_cut_off(width: float)
 )
 def test_a_look_that_cannot_be_is_refused(look: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        figures.regret_figure([figures.Curves("", RESULTS)], **look)
+        figures.regret_plot([RegretCurves("", RESULTS)], **look)
 
 
 def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
     title = max((each.finding or "" for each in EXPERIMENTS.values()), key=len)
-    flat = Result(np.ones((2, 5)), -np.ones((2, 5)), np.zeros((2, 5)), np.ones(5, dtype=int), None, {})
-    figure = figures.regret_figure([figures.Curves("one", {"a": flat})], title=title)
+    flat = dw.Result(np.ones((2, 5)), -np.ones((2, 5)), np.zeros((2, 5)), np.ones(5, dtype=int), None, {})
+    figure = figures.regret_plot([RegretCurves("one", {"a": flat})], title=title)
     assert figure.texts[0].get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
     result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
-    figure = figures.regret_figure([figures.Curves("", {"only": result})])
+    figure = figures.regret_plot([RegretCurves("", {"only": result})])
     assert figures.png_bytes(figure)
 
 
 def test_png_is_the_same_whatever_the_users_settings() -> None:
     def png() -> bytes:
-        return figures.png_bytes(figures.regret_figure([figures.Curves("", RESULTS, changes=(40,))]))
+        return figures.png_bytes(figures.regret_plot([RegretCurves("", RESULTS, changes=(40,))]))
 
     first = png()
     assert first.startswith(b"\x89PNG")

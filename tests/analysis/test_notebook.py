@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.base.parameters import kinds, parameters
-from driftwise.base.part import points, to_config
-from driftwise.simulation.results import Result, over_curves
+from driftwise.base import expand_grid, to_config
+from driftwise.base.part import describe_structure, extract_parameters
+from driftwise.simulation.results import map_curves
 
 NUM_RUNS, NUM_EPISODES = 6, 5
 RATES, RADII = [[0.8], [0.9]], [0.1, 0.3, 1.0]
@@ -21,18 +21,18 @@ ENV = dw.environments.combination_lock(horizon=3, drift=dw.drift.Abrupt((2,)))
 AGENT = dw.algorithms.opt_wlsvi(ENV.spec, rate=RATES, radius=RADII)
 
 
-def made(agent=AGENT, *, grid: tuple[int, ...] = (2, 3), seed: int = 0, **more) -> Result:
+def made(agent=AGENT, *, grid: tuple[int, ...] = (2, 3), seed: int = 0, **more) -> dw.Result:
     """A result as the simulator gives it, with regrets that need no simulation."""
     values = -np.random.default_rng(seed).uniform(size=(*grid, NUM_RUNS, NUM_EPISODES))
     manifest = {"agent": to_config(agent), "environment": {"name": ENV.name}, "changes": [2], "first_run": 0}
-    return Result(
+    return dw.Result(
         returns=values + 1,
         values=values,
         optimal_values=np.zeros_like(values),
         lengths=np.ones(NUM_EPISODES, dtype=int),
         state=None,
         manifest=manifest,
-        configs=[to_config(each) for each in points(agent)],
+        configs=[to_config(each) for each in expand_grid(agent)],
         **more,
     )
 
@@ -75,8 +75,8 @@ def test_numbers_within_parts_have_the_shortest_names_that_tell_them_apart():
         "rate": 0.5,
         "base": {"type": "B", "rate": 1, "x": 2},
     }
-    assert parameters(config) == {"rate": 0.5, "base.rate": 1, "x": 2}
-    assert kinds(config) == "A(B)"
+    assert extract_parameters(config) == {"rate": 0.5, "base.rate": 1, "x": 2}
+    assert describe_structure(config) == "A(B)"
 
 
 def test_a_point_is_found_by_its_parameters():
@@ -104,7 +104,7 @@ def test_the_best_point_is_chosen_on_other_runs_than_it_is_reported_on():
     assert best.to_frame().run.unique().tolist() == [1, 2, 3, 5]
     assert best.best() is best
     assert "best of 6 agents in 2 other runs" in repr(best)
-    few = replace(result, **over_curves(lambda curve: curve[..., :2, :], result))
+    few = replace(result, **map_curves(lambda curve: curve[..., :2, :], result))
     with pytest.raises(ValueError, match=r"^num_runs must be at least 3 to hold some back, got 2$"):
         few.best()
 
@@ -149,7 +149,7 @@ def test_without_matplotlib_a_cell_has_no_figure_and_plot_names_the_extra(monkey
     made().to_frame()  # in which pyarrow looks for pandas, once and for all
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "driftwise.analysis.figures", raising=False)
+    monkeypatch.delitem(sys.modules, "driftwise.analysis.matplotlib_figures", raising=False)
     assert "<img" not in made()._repr_html_()
     with pytest.raises(
         ModuleNotFoundError, match=r"^plot needs matplotlib.*: pip install 'driftwise\[cli\]'$"
@@ -171,7 +171,7 @@ def test_a_saved_result_comes_back_equal_but_for_its_state(tmp_path):
     result = made(diagnostics=diagnostics, signed=True)
     path = tmp_path / "one.npz"
     result.save(path)
-    found = Result.load(path)
+    found = dw.Result.load(path)
     for name in ("returns", "values", "optimal_values", "lengths"):
         np.testing.assert_array_equal(getattr(found, name), getattr(result, name))
     np.testing.assert_array_equal(found.diagnostics["alarms"], diagnostics["alarms"])
@@ -183,19 +183,19 @@ def test_a_saved_result_comes_back_equal_but_for_its_state(tmp_path):
 def test_what_is_no_result_is_refused_by_its_path(tmp_path):
     path = tmp_path / "x.npz"
     with pytest.raises(ValueError, match=r"x\.npz is missing"):
-        Result.load(path)
+        dw.Result.load(path)
     for content in (b"", b"PK\x03\x04", b"text"):
         path.write_bytes(content)
         with pytest.raises(
             ValueError, match=r"x\.npz holds no result that Result\.save wrote, or is damaged$"
         ):
-            Result.load(path)
+            dw.Result.load(path)
     made().save(path)
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(ValueError, match=r"x\.npz holds no result"):
-        Result.load(path)
+        dw.Result.load(path)
     np.savez(path, facts=np.array('{"format": 2}'))
     with pytest.raises(ValueError, match="written by a newer driftwise"):
-        Result.load(path)
+        dw.Result.load(path)
     with pytest.raises(ValueError, match="cannot be read"):
-        Result.load(tmp_path)
+        dw.Result.load(tmp_path)

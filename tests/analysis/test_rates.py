@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.analysis.finished import FinishedStudy
 from driftwise.analysis.report.data import ReportData, load_report_data, longest
-from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.panels.rates import Fit, _about, _declared, rates_table, sweeps
-from driftwise.analysis.statistics import Interval, scaling_exponent
-from driftwise.experiments import EXPERIMENTS, run_experiment, run_study
-from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.running import Progress
-from driftwise.experiments.study import prepare
-from driftwise.simulation.results import Result
-from driftwise.theory.bounds.catalogue import BOUNDS
+from driftwise.analysis.report.rates import Fit, declared_bound, exponents_table, find_sweeps, is_about
+from driftwise.analysis.report.writing import report_html
+from driftwise.experiments import EXPERIMENTS, Progress, experiment_of, prepare, run_experiment, run_study
+from driftwise.theory.bounds import BOUNDS
 from tests.examples import NUM_EPISODES, NUM_RUNS
 
 AGENTS: dict[str, Any] = {
@@ -94,7 +90,7 @@ def test_parts_are_kept_and_reported_as_they_were_run(tmp_path: Path) -> None:
     report = load_report_data(tmp_path)
     assert {label: data.num_episodes for label, data in report.items()} == dict(quarter=10, half=20, whole=40)
     assert longest(report).manifest["num_episodes"] == 40
-    page = html_page(report)
+    page = report_html(report)
     assert "40 episodes" in page
     assert "--episodes 40" in page
     assert "K varies, Δ = " in page
@@ -118,7 +114,7 @@ def made_of(
         variation = environment.variation(length).total
         finals = {name: regret(name, length, variation) * np.array([0.9, 1.0, 1.1]) for name in AGENTS}
         curves = {
-            name: Result(
+            name: dw.Result(
                 np.zeros((3, 1)), -final[:, None] / length, np.zeros((3, 1)), np.array([length]), None, {}
             )
             for name, final in finals.items()
@@ -130,7 +126,7 @@ def made_of(
 def test_the_exponents_of_a_power_law_are_found_and_held_against_the_declared_ones() -> None:
     sizes = {f"K{n}": (n, 2.0) for n in (200, 400, 800)} | {f"D{turn}": (800, turn) for turn in (1.0, 4.0)}
     powers = {"D-LinUCB": (0.75, 0.25), "uniform": (1.0, 0.0)}
-    found = sweeps(made(sizes, lambda name, k, v: k ** powers[name][0] * v ** powers[name][1]))
+    found = find_sweeps(made(sizes, lambda name, k, v: k ** powers[name][0] * v ** powers[name][1]))
     assert [sweep.along for sweep in found] == ["num_episodes", "variation"]
     assert found[0].sizes.tolist() == [200, 400, 800]
     assert found[1].sizes == pytest.approx([1, 2, 4], rel=0.01)
@@ -146,14 +142,16 @@ def test_the_exponents_of_a_power_law_are_found_and_held_against_the_declared_on
 
 def test_an_exponent_off_the_declared_one_is_called_so() -> None:
     sizes = {f"K{n}": (n, 2.0) for n in (200, 400, 800)}
-    (linear,) = sweeps(made(sizes, lambda name, k, v: float(k)))
-    (constant,) = sweeps(made(sizes, lambda name, k, v: 1.0))
+    (linear,) = find_sweeps(made(sizes, lambda name, k, v: float(k)))
+    (constant,) = find_sweeps(made(sizes, lambda name, k, v: 1.0))
     assert linear.fits[0].verdict == "above"
     assert constant.fits[0].verdict == "below"
 
 
 def test_an_interval_that_has_the_declared_exponent_says_so() -> None:
-    wide, narrow = (Interval(*np.array(ends)) for ends in ((0.6, 0.4, 0.8), (0.7, 0.69, 0.71)))
+    wide, narrow = (
+        dw.statistics.IntervalEstimate(*np.array(ends)) for ends in ((0.6, 0.4, 0.8), (0.7, 0.69, 0.71))
+    )
     fit = Fit("an agent", np.ones(3), wide, None, Fraction(3, 4), np.nan)
     assert fit.verdict == "compatible"
     assert fit._replace(exponent=narrow).verdict == "near"
@@ -164,10 +162,10 @@ def test_another_agent_than_the_bounds_is_not_held_against_it(
     scale: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(AGENTS["D-LinUCB"], scale, 0.5)
-    (sweep,) = sweeps(made({f"K{n}": (n, 2.0) for n in (200, 400, 800)}, lambda name, k, v: float(k)))
+    (sweep,) = find_sweeps(made({f"K{n}": (n, 2.0) for n in (200, 400, 800)}, lambda name, k, v: float(k)))
     assert sweep.fits[0].declared == Fraction(3, 4)
     assert np.isnan(sweep.fits[0].share)
-    headings = [column.heading for column in rates_table([sweep]).columns]
+    headings = [column.heading for column in exponents_table([sweep]).columns]
     assert "declared" in headings
     assert "regret / bound" not in headings  # nobody has a number there
 
@@ -175,9 +173,9 @@ def test_another_agent_than_the_bounds_is_not_held_against_it(
 def test_values_that_may_be_negative_are_not_held_against_a_bound_that_needs_more() -> None:
     for clip, expected in (("tight", True), ("paper", False)):
         table = dict(algorithm="opt_wlsvi", tuned=True, clip=clip)
-        bound = _declared(table)
+        bound = declared_bound(table)
         assert bound is BOUNDS["theorem_1"]
-        assert _about(BOUNDS["theorem_1"], table) is expected
+        assert is_about(BOUNDS["theorem_1"], table) is expected
 
 
 @pytest.mark.parametrize(
@@ -193,27 +191,27 @@ def test_values_that_may_be_negative_are_not_held_against_a_bound_that_needs_mor
 )
 def test_environments_that_differ_in_more_are_no_sweep(changed: dict[str, Any]) -> None:
     sizes = {"a": (200, turning()), "b": (400, turning()), "c": (800, turning())}
-    assert len(sweeps(made_of(sizes))) == 1
-    assert sweeps(made_of({**sizes, "c": (800, {**turning(), **changed})})) == ()
+    assert len(find_sweeps(made_of(sizes))) == 1
+    assert find_sweeps(made_of({**sizes, "c": (800, {**turning(), **changed})})) == ()
 
 
 def test_two_environments_or_unlike_ones_are_no_sweep() -> None:
-    assert sweeps(made({"a": (200, 1.0), "b": (400, 1.0)}, lambda *_: 1.0)) == ()
-    assert sweeps(made({"a": (200, 1.0), "b": (400, 2.0), "c": (800, 4.0)}, lambda *_: 1.0)) == ()
+    assert find_sweeps(made({"a": (200, 1.0), "b": (400, 1.0)}, lambda *_: 1.0)) == ()
+    assert find_sweeps(made({"a": (200, 1.0), "b": (400, 2.0), "c": (800, 4.0)}, lambda *_: 1.0)) == ()
 
 
 def test_the_exponent_of_exact_powers_is_exact_and_more_noise_makes_its_interval_wider() -> None:
     sizes, rng = np.array([10.0, 20.0, 80.0]), np.random.default_rng(1)
-    exact = scaling_exponent(np.ones((4, 1)) * 3 * sizes**0.6, sizes)
+    exact = dw.statistics.scaling_exponent(np.ones((4, 1)) * 3 * sizes**0.6, sizes)
     assert tuple(exact) == pytest.approx((0.6, 0.6, 0.6))
     widths = []
     for scale in (0.01, 0.1):
-        fit = scaling_exponent(sizes**0.6 * np.exp(scale * rng.normal(size=(20, 3))), sizes)
+        fit = dw.statistics.scaling_exponent(sizes**0.6 * np.exp(scale * rng.normal(size=(20, 3))), sizes)
         widths.append(fit.high - fit.low)
         assert abs(fit.estimate - 0.6) < widths[-1]
     assert widths[1] > 3 * widths[0]
     with pytest.raises(ValueError, match="sizes must be two or more different positive numbers"):
-        scaling_exponent(np.ones((4, 2)), [3.0, 3.0])
+        dw.statistics.scaling_exponent(np.ones((4, 2)), [3.0, 3.0])
 
 
 @pytest.mark.slow
@@ -245,7 +243,7 @@ def test_the_built_in_sweep_holds_one_thing_fixed_at_a_time() -> None:
 def test_measured_exponents_are_near_those_of_the_corrected_bounds(tmp_path: Path) -> None:
     study = prepare(RATES)
     FinishedStudy.of(study, run_study(study)).write(tmp_path)
-    for sweep in sweeps(load_report_data(tmp_path)):
+    for sweep in find_sweeps(load_report_data(tmp_path)):
         fits = {fit.agent: fit for fit in sweep.fits}
         for name in ("D-LinUCB", "SW-UCB", "RestartUCB"):
             assert fits[name].verdict in ("compatible", "near")

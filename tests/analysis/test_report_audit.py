@@ -10,9 +10,8 @@ import pytest
 
 from driftwise.analysis.audit import audit_study, worst_of
 from driftwise.analysis.report import write_report
-from driftwise.cli.app import json_text
-from driftwise.experiments import EXPERIMENTS
-from driftwise.experiments.study import prepare
+from driftwise.cli.output import json_text
+from driftwise.experiments import EXPERIMENTS, prepare
 from tests.report_folders import make_folder
 
 

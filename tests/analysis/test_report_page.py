@@ -11,7 +11,7 @@ import pytest
 
 from driftwise import environments
 from driftwise.analysis.report import write_report
-from driftwise.base.part import to_config
+from driftwise.base import to_config
 from driftwise.environments import drift
 from tests import browser
 from tests.browser import find_chromium, probe, visit

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.analysis.table import Cell, Column, Table, numbers, words
+from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.analysis.terminal import paragraph, terminal_text
 
 letters = st.text("abcdefghij_", min_size=1, max_size=24)
@@ -40,7 +40,7 @@ def test_every_table_fits_and_keeps_all_words_and_numbers_whole(table: Table, wi
 
 TABLE = Table.of(
     "regrets",
-    (*words("place", "agent"), Column("regret", ("mean",), "regret, mean ± 95 %"), *numbers("share")),
+    (*words("place", "agent"), TableColumn("regret", ("mean",), "regret, mean ± 95 %"), *numbers("share")),
     [
         ("lock", "OPT-WLSVI", Cell("1.23 ± 0.10", (1.23,)), Cell("–", (0.0,))),
         ("maze of rooms", "ε", Cell("−2", (-2.0,)), Cell("0.25", (0.25,))),
@@ -72,28 +72,19 @@ def test_what_does_not_fit_follows_below_with_the_names_again() -> None:
     ]
 
 
-def test_names_that_leave_no_room_stand_above_their_rows() -> None:
+def test_where_names_leave_no_room_every_row_is_a_paragraph() -> None:
     assert terminal_text(TABLE, 30).splitlines() == [
-        "  regret, mean ± 95 %  share",
-        "  ──────────────────────────",
         "lock · OPT-WLSVI",
-        "          1.23 ± 0.10      –",
+        "  regret, mean ± 95 %:",
+        "  1.23 ± 0.10",
+        "  share: –",
         "maze of rooms · ε",
-        "                   −2   0.25",
+        "  regret, mean ± 95 %: −2",
+        "  share: 0.25",
     ]
-
-
-def test_names_that_would_cut_a_table_into_many_stand_above_its_rows() -> None:
-    long = "x" * 50
-    table = Table.of(
-        "t", (*words("name"), *numbers("a", "b", "c")), [(long, *(Cell("1.234567", (1,)) for _ in "abc"))]
-    )
-    assert terminal_text(table, 64).splitlines() == [
-        "         a         b         c",
-        "  ────────────────────────────",
-        long,
-        "  1.234567  1.234567  1.234567",
-    ]
+    columns = (*words("name"), *numbers("a", "b", "c"))
+    table = Table.of("t", columns, [("x" * 50, *(Cell("1.234567", (1,)) for _ in "abc"))])
+    assert terminal_text(table, 64).splitlines() == ["x" * 50, *(f"  {name}: 1.234567" for name in "abc")]
 
 
 def test_paragraphs_cut_no_name() -> None:

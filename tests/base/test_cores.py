@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from driftwise.base import cores
+from driftwise.base import resources
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ def test_the_least_quota_of_all_groups_around_a_process_counts(quotas, allowed, 
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cpu.max").write_text(f"{text}\n")
     (tmp_path / "own").write_text("1:cpu:/elsewhere\n0::/a/b\n")
-    assert cores.quota(tmp_path / "groups", tmp_path / "own") == allowed
+    assert resources.cpu_quota(tmp_path / "groups", tmp_path / "own") == allowed
 
 
 def test_where_there_are_no_control_groups_there_is_no_quota(tmp_path: Path):
-    assert cores.quota(tmp_path, tmp_path / "own") == math.inf
+    assert resources.cpu_quota(tmp_path, tmp_path / "own") == math.inf
 
 
 def test_half_a_core_is_one_and_no_quota_is_none(monkeypatch):
-    monkeypatch.setattr(cores, "quota", lambda: 0.5)
-    assert cores.num_cores() == 1
-    monkeypatch.setattr(cores, "quota", lambda: math.inf)
-    assert cores.num_cores() == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(resources, "cpu_quota", lambda: 0.5)
+    assert resources.num_cores() == 1
+    monkeypatch.setattr(resources, "cpu_quota", lambda: math.inf)
+    assert resources.num_cores() == len(os.sched_getaffinity(0))

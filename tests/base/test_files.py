@@ -11,9 +11,8 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.analysis.report import write_report
-from driftwise.base.files import ensure_folder, replace_file, require_regular
+from driftwise.base.files import ensure_folder, output_folder, replace_file, require_regular_file, write_files
 from driftwise.online import Bandit
-from driftwise.simulation.files import output_folder, write_files
 from tests.report_folders import make_folder
 
 
@@ -114,12 +113,12 @@ def test_the_present_folder_has_a_name_in_errors() -> None:
 def test_only_what_was_handed_over_may_be_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="it is a pipe, not a file"):
-        require_regular(tmp_path / "pipe")
+        require_regular_file(tmp_path / "pipe")
     reader, writer = os.pipe()
     try:
-        require_regular(f"/dev/fd/{reader}")
+        require_regular_file(f"/dev/fd/{reader}")
         with pytest.raises(OSError, match="it is a pipe, not a file"):
-            require_regular(f"/dev/fd/../fd/{reader}")
+            require_regular_file(f"/dev/fd/../fd/{reader}")
     finally:
         os.close(reader)
         os.close(writer)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from driftwise.base import memory
-from driftwise.base.memory import free_memory, in_words, require_room, size_of
+from driftwise.base import resources
+from driftwise.base.resources import count_bytes, format_bytes, free_memory, require_memory
 
 
 def test_what_does_not_fit_is_refused_in_one_sentence_with_its_bytes_and_sizes() -> None:
-    require_room("window", 2048, "length = 9", free=2048)
+    require_memory("window", 2048, "length = 9", free=2048)
     with pytest.raises(ValueError, match="window") as refused:
-        require_room("window", 3 << 30, "length = 9", free=2048)
+        require_memory("window", 3 << 30, "length = 9", free=2048)
     line = "window must fit into the 2 KiB of memory that are free, got 3 GiB for length = 9: "
     assert str(refused.value) == line + "lower the largest of these"
 
@@ -38,7 +38,7 @@ def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(resources, "_CGROUPS", tmp_path / "groups")
     for group in (".", "outer", "outer/inner"):
         folder = tmp_path / "groups" / where / group
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,15 +46,15 @@ def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
         (folder / usage).write_text("1000\n")
         (folder / "memory.stat").write_text("anon 5\ninactive_file 300\n")
     (tmp_path / "told").write_text(told)
-    assert list(memory._left_to_groups(tmp_path / "told")) == [4096 - 700]
-    assert list(memory._left_to_groups(tmp_path / "missing")) == []
+    assert list(resources._left_to_groups(tmp_path / "told")) == [4096 - 700]
+    assert list(resources._left_to_groups(tmp_path / "missing")) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
 def test_a_limit_of_the_address_space_counts() -> None:
     script = """
 import resource
-from driftwise.base.memory import free_memory
+from driftwise.base.resources import free_memory
 resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
 print(free_memory())
 """
@@ -64,9 +64,9 @@ print(free_memory())
 
 def test_no_less_than_nothing_is_free_and_no_limit_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_left_to_groups", "_left_to_addresses"):
-        monkeypatch.setattr(memory, name, lambda: iter([]))
+        monkeypatch.setattr(resources, name, lambda: iter([]))
     assert free_memory() > 4096
-    monkeypatch.setattr(memory, "_left_to_groups", lambda: iter([-5]))
+    monkeypatch.setattr(resources, "_left_to_groups", lambda: iter([-5]))
     assert free_memory() == 0
 
 
@@ -81,9 +81,9 @@ def test_no_less_than_nothing_is_free_and_no_limit_is_no_limit(monkeypatch: pyte
     ],
 )
 def test_bytes_are_told_in_units_of_1024(num_bytes: int, words: str) -> None:
-    assert in_words(num_bytes) == words
+    assert format_bytes(num_bytes) == words
 
 
 def test_sizes_are_products_of_shapes_however_large() -> None:
-    assert size_of((2, 3), (5,)) == 88
-    assert size_of((2**62, 2**62), itemsize=4) == 2**126
+    assert count_bytes((2, 3), (5,)) == 88
+    assert count_bytes((2**62, 2**62), itemsize=4) == 2**126

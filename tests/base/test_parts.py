@@ -13,14 +13,22 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi, sw_lsvi_ucb
+from driftwise.base import (
+    Array,
+    FeatureTable,
+    Key,
+    Moments,
+    Numeric,
+    from_config,
+    is_part,
+    number,
+    stack_parts,
+    to_config,
+)
 from driftwise.base.arrays import namespace
-from driftwise.base.part import PARTS, from_config, is_part, number, part, stack, to_config
-from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric
-from driftwise.environments.drift import Constant
+from driftwise.base.part import PARTS, part
 from driftwise.online.features import OneHot
-from driftwise.parts.exploration import Exploration, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.simulation.play import play
+from driftwise.parts import Exploration, ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow, Ucb
 from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
 
@@ -58,7 +66,7 @@ def test_a_part_of_any_room_is_found_by_its_name_whatever_was_imported_before():
     program = (
         "import json, sys; from driftwise.base.part import from_config; from_config(json.loads(sys.argv[1]))"
     )
-    drift, forgetting, features = Constant(), NoForgetting(), OneHot(num_states=3)
+    drift, forgetting, features = dw.drift.Constant(), NoForgetting(), OneHot(num_states=3)
     config = json.dumps([to_config(each) for each in (drift, forgetting, features)])
     done = subprocess.run(
         [sys.executable, "-c", program, config], capture_output=True, text=True, check=False
@@ -133,14 +141,14 @@ def test_a_part_cannot_take_the_name_of_another(monkeypatch):
         part(type("Ucb", (), {"__module__": "elsewhere"}))
 
 
-@pytest.mark.parametrize("drift", [Constant(), *DRIFTS.values()])
+@pytest.mark.parametrize("drift", [dw.drift.Constant(), *DRIFTS.values()])
 def test_drifts_round_trip_through_json(drift):
     assert from_config(json.loads(json.dumps(to_config(drift)))) == drift
 
 
 def test_similar_windows_share_a_ring_and_a_longer_one_gets_a_larger_ring():
-    assert stack([SlidingWindow(3), SlidingWindow(100)]) == SlidingWindow((3, 100))
-    assert stack([SlidingWindow(3), SlidingWindow(3, capacity=64)]).capacity == 64
+    assert stack_parts([SlidingWindow(3), SlidingWindow(100)]) == SlidingWindow((3, 100))
+    assert stack_parts([SlidingWindow(3), SlidingWindow(3, capacity=64)]).capacity == 64
     assert [SlidingWindow(n).capacity for n in (1, 2, 3, 5, 8, 9)] == [1, 2, 4, 8, 8, 16]
     assert dataclasses.replace(SlidingWindow(5), length=20).capacity == 32
 
@@ -163,6 +171,6 @@ def test_a_users_exploration_runs_in_both_engines_and_over_a_grid():
     assert result.values.shape == (2, NUM_RUNS, NUM_EPISODES)
     for i, temperature in enumerate((0.1, 0.5)):
         alone = dw.LeastSquares(SPEC, ExponentialWeights(0.9), Gibbs(temperature))
-        plain = [one.record.value for one in play(alone, environment, NUM_EPISODES)]
+        plain = [one.record.value for one in dw.play(alone, environment, NUM_EPISODES)]
         np.testing.assert_allclose(result.values[i, 0], plain, rtol=0, atol=1e-9)
     assert not np.allclose(result.values[0], result.values[1])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from driftwise.base.arrays import spd_products
-from driftwise.base.jax_backend.tiles import TILE
+from driftwise.base.jax_backend.small_matrices import TILE
 from tests.base.test_small_matrices import EPS, matrices, on_jax
 
 

@@ -62,18 +62,18 @@ def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
     found = []
     for number in (1, 2):
         (tmp_path / f"foreign_{number}.py").write_text(f"def make():\n    return {number}\n")
-        found.append(provenance.code_of(importlib.import_module(f"foreign_{number}").make))
-        assert found[-1] == provenance.code_of(
+        found.append(provenance.digest_code(importlib.import_module(f"foreign_{number}").make))
+        assert found[-1] == provenance.digest_code(
             functools.partial(functools.partial(importlib.import_module(f"foreign_{number}").make), 1)
         )
         monkeypatch.delitem(sys.modules, f"foreign_{number}")
-    ours = provenance.code_of(make)
-    assert provenance.code_of(provenance.host) == provenance.provenance()["sources"]["driftwise"]
-    assert len({ours, *found, provenance.code_of(3)}) == 4
+    ours = provenance.digest_code(make)
+    assert provenance.digest_code(provenance.describe_host) == provenance.provenance()["sources"]["driftwise"]
+    assert len({ours, *found, provenance.digest_code(3)}) == 4
 
 
 def test_the_host_is_described_in_plain_values() -> None:
-    host = provenance.host()
+    host = provenance.describe_host()
     assert set(host) == {"name", "system", "machine", "cpu", "cpus"}
     assert host["cpus"] >= 1
     assert isinstance(host["cpu"], str)
@@ -81,7 +81,7 @@ def test_the_host_is_described_in_plain_values() -> None:
 
 def test_a_digest_is_of_names_and_contents_and_of_nothing_else(tmp_path: Path) -> None:
     def digest() -> str:
-        return provenance.digest(provenance._code(tmp_path))
+        return provenance.digest_files(provenance._code(tmp_path))
 
     for name, content in {"a.py": "x = 1", "room/b.py": "y = 1", "room/c.toml": "z = 1"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -109,8 +109,8 @@ def test_the_digest_of_this_package_is_known_and_so_are_the_flags_of_the_compile
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
-    found = provenance._of_process.__wrapped__()
-    assert found["sources"] == {"driftwise": provenance.digest(provenance._code(provenance.PACKAGE))}
+    found = provenance.provenance()
+    assert found["sources"] == {"driftwise": provenance.digest_files(provenance._code(provenance._PACKAGE))}
     assert found["xla_flags"] == "--xla_cpu_enable_fast_math=false"
 
 

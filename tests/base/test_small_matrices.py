@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from driftwise.base.jax_backend import kernels, small_matrices
-from driftwise.base.jax_backend.lanes import sweep
-from driftwise.base.jax_backend.tiles import by_tiles
+from driftwise.base.jax_backend.small_matrices import by_tiles, invert_lanes
 
-swept = by_tiles(sweep)
+swept = by_tiles(invert_lanes)
 EPS = np.finfo(np.float64).eps
 SOME = [1, 2, 3, 10, 16, 17, 64]  # dimensions, on both sides of where the library takes over
 
@@ -38,7 +37,7 @@ def on_jax(function, *arrays: np.ndarray) -> np.ndarray:
 
 def check_inverse(dim: int, condition: float) -> None:
     given = matrices((4,), dim, condition)
-    found = on_jax(jax.vmap(small_matrices.spd_inverse), given)
+    found = on_jax(jax.vmap(small_matrices.jax_spd_inverse), given)
     defined = on_jax(small_matrices.inverse_by_cholesky, given)
     allowed = 4 * dim * EPS * condition  # both may be wrong by their rounding times the condition
     assert np.all(norms(found - defined) <= allowed * norms(defined))
@@ -79,7 +78,7 @@ def exact_inverse(matrix: np.ndarray) -> np.ndarray:
     return np.array([[float(x) for x in row[dim:]] for row in rows])
 
 
-@pytest.mark.parametrize("form", [swept, kernels.inverse])
+@pytest.mark.parametrize("form", [swept, kernels.invert_on_gpu])
 def test_axes_that_are_mapped_over_change_no_number(form):
     given = matrices((3, 2, 5), 6, 10.0)
 
@@ -96,7 +95,7 @@ def test_a_lane_gets_the_same_number_whatever_its_neighbours():
     np.testing.assert_array_equal(together[40:41], alone)
 
 
-@pytest.mark.parametrize("form", [swept, kernels.inverse])
+@pytest.mark.parametrize("form", [swept, kernels.invert_on_gpu])
 def test_what_is_not_positive_definite_has_no_inverse_and_spoils_no_other(form):
     given = np.stack([np.eye(3), np.diag([1.0, -1.0, 2.0]), np.zeros((3, 3)), 2 * np.eye(3)])
     found = on_jax(jax.vmap(form), given)
@@ -108,7 +107,7 @@ def test_what_is_not_positive_definite_has_no_inverse_and_spoils_no_other(form):
 @pytest.mark.parametrize("dim", SOME)
 def test_the_root_is_lower_triangular_and_gives_the_matrix_back(dim, condition):
     given = matrices((4,), dim, condition)
-    found = on_jax(jax.vmap(small_matrices.spd_root), given)
+    found = on_jax(jax.vmap(small_matrices.jax_spd_root), given)
     np.testing.assert_array_equal(found, np.tril(found))
     wrong = norms(found @ found.swapaxes(-1, -2) - given)
     assert np.all(
@@ -118,7 +117,7 @@ def test_the_root_is_lower_triangular_and_gives_the_matrix_back(dim, condition):
 
 def test_what_is_not_positive_definite_has_no_root():
     given = np.stack([np.eye(3), np.diag([1.0, -1.0, 2.0])])
-    found = on_jax(small_matrices.spd_root, given)
+    found = on_jax(small_matrices.jax_spd_root, given)
     np.testing.assert_array_equal(found[0], np.eye(3))
     assert np.isnan(found[1]).any()
 
@@ -126,20 +125,20 @@ def test_what_is_not_positive_definite_has_no_root():
 @pytest.mark.parametrize("dim", [1, 6])  # of which a turn reads all columns, and some
 def test_the_kernel_of_the_sandwich_gives_the_products(dim):
     outer, inner = matrices((2, 35), dim, 10.0), matrices((2, 35), dim, 100.0, seed=1)
-    found = on_jax(jax.vmap(jax.vmap(kernels.sandwich)), outer, inner)
+    found = on_jax(jax.vmap(jax.vmap(kernels.sandwich_on_gpu)), outer, inner)
     np.testing.assert_allclose(found, outer @ inner @ outer, rtol=1e-12, atol=1e-12)
 
 
 def test_one_side_of_a_sandwich_may_be_the_same_for_all():
     outer, inner = matrices((), 3, 10.0), matrices((4,), 3, 10.0, seed=1)
-    found = on_jax(jax.vmap(lambda each: kernels.sandwich(outer, each)), inner)
+    found = on_jax(jax.vmap(lambda each: kernels.sandwich_on_gpu(outer, each)), inner)
     np.testing.assert_allclose(found, outer @ inner @ outer, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("dim", [3, 20])
 def test_a_solution_is_the_inverse_times_the_vector(dim):
     given, vector = matrices((4,), dim, 1e3), np.random.default_rng(2).normal(size=(4, dim))
-    found = on_jax(small_matrices.spd_solve, given, vector)
+    found = on_jax(small_matrices.jax_spd_solve, given, vector)
     np.testing.assert_allclose(
         found, np.linalg.solve(given, vector[..., None])[..., 0], rtol=1e-10, atol=1e-12
     )

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from driftwise.base import times
-from driftwise.base.times import moment_of, moments_of, seconds_of
+from driftwise.base.times import to_seconds, to_timestamp, to_timestamps
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ from driftwise.base.times import moment_of, moments_of, seconds_of
     ],
 )
 def test_a_duration_is_seconds_a_timedelta_or_a_number_with_a_unit(duration, seconds):
-    assert seconds_of("half_life", duration) == seconds
-    assert seconds_of("half_life", [duration, "1h"]) == (seconds, 3600)
+    assert to_seconds("half_life", duration) == seconds
+    assert to_seconds("half_life", [duration, "1h"]) == (seconds, 3600)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_no_duration_gets_one_sentence(duration):
         f"half_life must be a duration: seconds, a timedelta, or text such as '90s', .*, got {duration!r}"
     )
     with pytest.raises(ValueError, match=f"^{sentence}$"):
-        seconds_of("half_life", duration)
+        to_seconds("half_life", duration)
 
 
 def test_a_moment_is_seconds_since_1970_or_a_datetime_whatever_its_zone(monkeypatch):
@@ -53,9 +53,9 @@ def test_a_moment_is_seconds_since_1970_or_a_datetime_whatever_its_zone(monkeypa
     elsewhere = noon.astimezone(timezone(timedelta(hours=5)))
     local = noon.astimezone().replace(tzinfo=None)
     for moment in (noon, elsewhere, local, np.datetime64("2026-01-01T12:00"), 1767268800, 1767268800.0):
-        assert moment_of("time", moment) == 1767268800
+        assert to_timestamp("time", moment) == 1767268800
     monkeypatch.setattr(times.clock, "time", lambda: 17.5)
-    assert moment_of("time", None) == 17.5
+    assert to_timestamp("time", None) == 17.5
 
 
 def test_many_moments_are_an_array_of_either_kind():
@@ -63,9 +63,9 @@ def test_many_moments_are_an_array_of_either_kind():
     expected = [1767225600, 1767312000]
     dates = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
     for given in (days, dates, expected, np.array(expected, dtype=np.int64)):
-        assert moments_of("time", given, (2,)).tolist() == expected
+        assert to_timestamps("time", given, (2,)).tolist() == expected
     with pytest.raises(ValueError, match=r"^time must have shape \(3\), got \(2,\)$"):
-        moments_of("time", days, (3,))
+        to_timestamps("time", days, (3,))
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_what_is_no_moment_gets_one_sentence(moment):
         f"^time must be seconds since 1970, within ±1e\\+11, or a datetime, got {re.escape(repr(moment))}$"
     )
     with pytest.raises(ValueError, match=sentence):
-        moment_of("time", moment)
+        to_timestamp("time", moment)

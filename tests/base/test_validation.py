@@ -21,15 +21,9 @@ from driftwise.algorithms import (
     sw_lsvi_ucb,
     uniform,
 )
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_count,
-    require_numeric,
-)
-from driftwise.parts.exploration import Greedy, Ucb
-from driftwise.parts.forgetting import NoForgetting, SlidingWindow
+from driftwise.base import ArgumentError
+from driftwise.base.validation import require_array, require_choice, require_count, require_numeric
+from driftwise.parts import Greedy, NoForgetting, SlidingWindow, Ucb
 from tests.examples import SPEC, make
 
 ENVIRONMENT = make()

@@ -16,16 +16,14 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.catalogue import KINDS
-from driftwise.analysis.formulas import readable
-from driftwise.base.part import from_config
-from driftwise.base.validation import ArgumentError
+from driftwise.analysis.docstrings import readable
+from driftwise.analysis.entries import KINDS
+from driftwise.base import ArgumentError, files, from_config
 from driftwise.cli.stopping import STOPPING
 from driftwise.environments import ENVIRONMENTS
-from driftwise.experiments import EXPERIMENTS
-from driftwise.experiments.running import fitting_tasks
-from driftwise.experiments.study import prepare
-from driftwise.simulation import devices, files, room, running
+from driftwise.experiments import EXPERIMENTS, prepare
+from driftwise.experiments.outcomes import fitting_tasks
+from driftwise.simulation import devices, memory_budget, running
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.simulator import Simulation
 from tests.examples import only
@@ -225,25 +223,25 @@ def test_a_folder_of_another_run_is_refused_by_what_differs(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_memory_is_asked_for_once_and_again_when_a_run_goes_on(
+def test_memory_is_asked_for_once_and_again_when_a_run_can_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr(room, "free_memory", lambda: 10**9)
-    nothing = room.Footprint(0, 0, 0, 0, 0)
-    monkeypatch.setattr(room, "footprint", lambda task: asked.append(task) or nothing)
-    monkeypatch.setattr(room, "running", lambda task, shapes: 10**8)
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: 10**9)
+    nothing = memory_budget.Footprint(0, 0, 0, 0, 0)
+    monkeypatch.setattr(memory_budget, "measure_footprint", lambda task: asked.append(task) or nothing)
+    monkeypatch.setattr(memory_budget, "estimate_bytes", lambda task, shapes: 10**8)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     assert len(asked) == len(prepare(QUICKSTART, num_episodes=20).groups)
     capsys.readouterr()
-    monkeypatch.setattr(room, "running", lambda task, shapes: 10**10)
+    monkeypatch.setattr(memory_budget, "estimate_bytes", lambda task, shapes: 10**10)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     assert "simulation must fit into the 953.7 MiB of memory" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pretending")
 def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    with files.locked(tmp_path):
+    with files.lock_folder(tmp_path):
         assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     assert capsys.readouterr().err.endswith(": another run is writing to it\n")
 
@@ -379,15 +377,13 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ),
         (
             "run quickstart --episode 5",
-            "option must be one of 11 names, got '--episode' (did you mean '--episodes'?); they are "
-            "--episodes, --runs, --seed, --out, --workers, --engine, --address, --device, --recompute, "
-            "--quiet, --help",
+            "option must be one of 10 names, got '--episode' (did you mean '--episodes'?); they are "
+            "--episodes, --runs, --seed, --out, --workers, --engine, --device, --recompute, --quiet, --help",
         ),
         (
             "run quickstart --engine rya",
             "--engine must be one of processes, ray, got 'rya' (did you mean 'ray'?)",
         ),
-        ("run quickstart --address a:1", "--address is for --engine ray, got 'a:1' with --engine processes"),
         (
             "run quickstart --engine ray --workers 2",
             "--workers is for --engine processes, got 2 with --engine ray",
@@ -460,7 +456,6 @@ def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.
         ("report . --format docx", "--format must be one of html, svg, pdf, png, csv, latex, got 'docx'"),
         ("report . --width 3", "--width must be left out for html: it is for svg, pdf, png, got 3.0"),
         ("report . --font serif", "--font must be left out for html: it is for svg, pdf, png, got 'serif'"),
-        ("report . --font-size 9", "--font-size must be left out for html: it is for svg, pdf, png, got 9.0"),
         ("report .", "manifest.json is missing: the folder holds no finished run"),
     ],
 )
@@ -552,7 +547,7 @@ def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
         ),
         (["list", "--problem", "MDP"], "--problem must be one of "),
         (["list", "drifts", "--problem", "any"], "--problem is for algorithms, got it with drifts"),
-        (["list", "--with", "xyzzy"], "--with must be a text that something says, got 'xyzzy'"),
+        (["list", "--with", "xyzzy"], "--with must be a text that some row contains, got 'xyzzy'"),
         (
             ["show", "opt_wlvsi"],
             "NAME must be one that 'driftwise list' has, got 'opt_wlvsi' (did you mean 'opt_wlsvi'?)",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.analysis.catalogue import KINDS
+from driftwise.analysis.entries import KINDS
 from driftwise.cli import PACKAGES
 from driftwise.experiments import EXPERIMENTS
 
@@ -41,7 +41,8 @@ NOT_LOADED = {  # by a command; the empty one is the import of the package
     "": HEAVY | ROOMS | {"numpy", "typer", "rich"},
     "--help": HEAVY | ROOMS | {"rich"},
     "--version": HEAVY | ROOMS | {"rich"},
-    "list": HEAVY | {"driftwise.online", "driftwise.simulation.program", "driftwise.analysis.statistics"},
+    "list": HEAVY - {"rich.console"}
+    | {"driftwise.online", "driftwise.simulation.program", "driftwise.analysis.statistics"},
 }
 PROGRAM = """
 import json, sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from driftwise.__main__ import main
 from driftwise.online import Bandit
 from tests.online.test_replay import drawn, write_csv
 
+WithOptions = Callable[[str], list[str]]
 COLUMNS = ("--action", "arm", "--reward", "gain", "--features", "x", "--propensity", "chance")
 
 
@@ -31,19 +33,12 @@ def test_prints_a_table_and_says_what_was_left_out(file: str, capsys: pytest.Cap
     assert err == "driftwise: skipped 1 of 300 rows: a value is missing or not finite\n"
 
 
-def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = (
-        "--algorithm",
-        "d_lin_ucb",
-        "--set",
-        "rate=0.99",
-        "--set",
-        "radius=.3",
-        "--set",
-        "norm=single",
-    )
-    options = ("--frozen", "100", "--every", "50", "--json", "--out", str(tmp_path / "new"))
-    assert main(["replay", file, *COLUMNS, *settings, *options]) == 0
+def test_json_page_and_settings(
+    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = ("--policy", "d_lin_ucb:rate=0.99,radius=.3,norm=single")
+    options = with_options("frozen_after = 100\nevery = 50")
+    assert main(["replay", file, *COLUMNS, *policy, *options, "--json", "--out", str(tmp_path / "new")]) == 0
     printed = json.loads(capsys.readouterr().out)
     policy = printed["policies"]["d_lin_ucb"]
     assert policy["parameters"] == {"rate": 0.99, "radius": 0.3, "norm": "single"}
@@ -54,41 +49,39 @@ def test_json_page_and_settings(file: str, tmp_path: Path, capsys: pytest.Captur
     assert "What the policies would have earned" in page
 
 
-def test_the_seed_decides_which_rows_are_accepted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_decides_which_rows_are_accepted(
+    file: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
     def windows(seed: str) -> list[dict]:
-        assert main(["replay", file, *COLUMNS, "--seed", seed, "--json"]) == 0
+        assert main(["replay", file, *COLUMNS, *with_options(f"seed = {seed}"), "--json"]) == 0
         return json.loads(capsys.readouterr().out)["policies"]["adaptive_lin_ucb"]["windows"]
 
     assert windows("1") == windows("1") != windows("2")
 
 
 def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    base = ("base.algorithm=lin_ucb", "base.radius=0.3", "probability=0.01")
-    settings = [word for setting in base for word in ("--set", setting)]
-    assert main(["replay", file, *COLUMNS, "--algorithm", "random_restart", *settings, "--json"]) == 0
+    policy = "random_restart:base.algorithm=lin_ucb,base.radius=0.3,probability=0.01"
+    assert main(["replay", file, *COLUMNS, "--policy", policy, "--json"]) == 0
     policy = json.loads(capsys.readouterr().out)["policies"]["random_restart"]
-    assert policy["parameters"]["base"] == {
-        "algorithm": "lin_ucb",
-        "radius": 0.3,
-    }
+    assert policy["parameters"]["base"] == {"algorithm": "lin_ucb", "radius": 0.3}
 
 
-def test_policies_by_name_are_compared(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_policies_by_name_are_compared(
+    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
     Bandit("greedy", dim=6).save(tmp_path / "agent.safetensors")
     schema = "[columns.x]\ntype = 'Number'\nlow = -1\nhigh = 1\n"
     (tmp_path / "columns.toml").write_text(schema, encoding="utf-8")
-    policies = (
-        "uniform",
-        "fast:algorithm=d_lin_ucb,rate=.9,radius=0.3",
-        f"live:file={tmp_path / 'agent.safetensors'}",
-    )
-    given = [word for policy in policies for word in ("--policy", policy)]
-    options = ("--against", "uniform", "--range", "-1,1", "--learn", "all", "--clip", "4", "--json")
+    policies = ("--policy", "uniform", "--policy", f"live:file={tmp_path / 'agent.safetensors'}")
     columns = [word for word in COLUMNS if word not in ("--features", "x")]
-    encoder = ("--encoder", str(tmp_path / "columns.toml"))
-    assert main(["replay", file, *columns, *encoder, *given, *options]) == 0
+    options = with_options(
+        f"against = 'uniform'\nclip = 4\nlearn = 'accepted'\nencoder = {str(tmp_path / 'columns.toml')!r}\n"
+        "[policies.fast]\nalgorithm = 'd_lin_ucb'\nrate = 0.9\nradius = 0.3\n"
+    )
+    more = ("--range", "-1,1", "--learn", "all", "--json")  # the command line comes before the file
+    assert main(["replay", file, *columns, *policies, *options, *more]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert [*printed["policies"]] == ["uniform", "fast", "live"]
+    assert [*printed["policies"]] == ["uniform", "live", "fast"]
     assert printed["policies"]["fast"]["parameters"] == {"rate": 0.9, "radius": 0.3}
     assert printed["policies"]["live"]["differences"].keys() == {"logged", "uniform"}
     assert (printed["reward_range"], printed["clip"], printed["learn"]) == ([-1, 1], 4, "all")
@@ -97,20 +90,17 @@ def test_policies_by_name_are_compared(file: str, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (("--algorithm", ""), "algorithm must be one of "),
+        (("--policy", ""), "algorithm must be one of "),
         (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
-        (("--set", "spa ce=1"), "--set must have a KEY of letters, digits, '_' and dots, got 'spa ce'"),
-        (("--set", "nosuch=1"), "nosuch is no key of adaptive_lin_ucb, expected one of"),
-        (("--set", "rate"), "--set must be KEY=VALUE, got 'rate'"),
+        (("--policy", "a:spa ce=1"), "--policy must have a KEY of letters, digits, '_' and dots, got 'spa"),
+        (("--policy", "lin_ucb:nosuch=1"), "nosuch is no key of lin_ucb, expected one of"),
         (("--policy", "lin_ucb:radius"), "--policy must be KEY=VALUE, got 'radius'"),
-        (("--policy", "uniform", "--set", "a=1"), "--policy must not be given together with --algorithm"),
         (("--policy", "uniform", "--policy", "uniform"), "--policy must have different names"),
         (("--policy", "live:file=none"), "--policy: none cannot be read: No such file"),
         (("--range", "1"), "--range must be two numbers with a comma between them, got '1'"),
         (("--learn", "some"), "--learn must be one of accepted, all, got 'some'"),
-        (("--encoder", "none.toml"), "--encoder: none.toml cannot be read: No such file"),
-        (("--set", "rate=0.9", "--set", "rate=0.8"), "--set must give each parameter once"),
-        (("--every", "none"), "--every must be a positive integer, got 'none'"),
+        (("--policy", "d_lin_ucb:rate=0.9,rate=0.8"), "--policy must give each parameter once"),
+        (("--options", "none.toml"), "--options: none.toml cannot be read: No such file"),
         (("--features", ","), "features must name at least one column, got none"),
     ],
 )
@@ -118,6 +108,27 @@ def test_mistakes_are_one_line_and_exit_2(
     file: str, changed: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["replay", file, *COLUMNS, *changed]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert (out, err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("every = 'none'", "every must be a positive integer, got 'none'"),
+        ("clipp = 1", "options.toml: an option must be one of 19 names, got 'clipp' (did you mean 'clip'?)"),
+        ("features = 'x'", "options.toml: features must be a list, got 'x'"),
+        ("encoder = 'none.toml'", "encoder: none.toml cannot be read: No such file"),
+        ("policies.uniform = 3", "policies.uniform must be a table of parameters, got 3"),
+        ("assume_random = 1", "assume_random must be a bool, got 1"),
+        ("learn = 'some'", "learn must be one of accepted, all, got 'some'"),
+    ],
+)
+def test_mistakes_in_a_file_of_options_are_one_line(
+    file: str, text: str, message: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", file, *COLUMNS, *with_options(text)]) == 2
     out, err = capsys.readouterr()
     assert message in err
     assert (out, err.count("\n")) == ("", 1)
@@ -157,7 +168,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(
     (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
     shown = []
     for path in (file, str(tmp_path / "log.csv")):
-        assert main(["replay", path, *COLUMNS, "--algorithm", "uniform", "--json"]) == 0
+        assert main(["replay", path, *COLUMNS, "--policy", "uniform", "--json"]) == 0
         shown.append(json.loads(capsys.readouterr().out)["policies"])
     assert shown[0] == shown[1]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.cli.stopping import STOPPING, Stopped, held_signals
+from driftwise.cli.stopping import STOPPING, Stopped, hold_signals
 from driftwise.simulation.simulator import Simulation
 from tests.experiments.test_full_disk import FILE
 
@@ -23,7 +23,7 @@ def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(
     number: signal.Signals, capsys: pytest.CaptureFixture
 ) -> None:
     before = [signal.getsignal(each) for each in SIGNALS]
-    with pytest.raises(Stopped) as stopped, held_signals(lambda: True) as look:  # noqa: PT012
+    with pytest.raises(Stopped) as stopped, hold_signals(lambda: True) as look:  # noqa: PT012
         look()
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(Stopped):
@@ -39,31 +39,31 @@ def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(
 
 DEAF = """
 import hashlib, os, signal, sys, threading
-from driftwise.cli.stopping import held_signals
+from driftwise.cli.stopping import hold_signals
 
-with held_signals(lambda: sys.argv[1] == "goes on"):
+with hold_signals(lambda: sys.argv[1] == "goes on"):
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 10**8)  # a minute of compiled code, which hears no signal
 """
 
 
-@pytest.mark.parametrize(("second", "goes_on"), [(signal.SIGINT, "goes on"), (signal.SIGTERM, "does not")])
+@pytest.mark.parametrize(("second", "can_resume"), [(signal.SIGINT, "goes on"), (signal.SIGTERM, "does not")])
 def test_a_second_signal_ends_a_process_that_is_deaf_in_compiled_code(
-    second: signal.Signals, goes_on: str
+    second: signal.Signals, can_resume: str
 ) -> None:
-    command = [sys.executable, "-c", DEAF, goes_on]
+    command = [sys.executable, "-c", DEAF, can_resume]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == f"{STOPPING}\n"
         process.send_signal(second)
         said = process.stderr.read()
     assert process.returncode == 128 + second
-    hint = ": the same command goes on from here" if goes_on == "goes on" else ""
+    hint = ": the same command goes on from here" if can_resume == "goes on" else ""
     assert said == f"driftwise: interrupted{hint}\n"
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_stopped_run_keeps_what_it_played_and_goes_on_to_the_same_bytes(
+def test_a_stopped_run_keeps_what_it_played_and_can_resume_to_the_same_bytes(
     number: signal.Signals, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "small.toml").write_text(FILE)

@@ -12,15 +12,14 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.bounds import bounds_table, rates_table, tunings_table
-from driftwise.base.types import Spec
+from driftwise.analysis.bounds import bound_rates_table, bounds_table, tunings_table
+from driftwise.base import Spec
 from driftwise.experiments import EXPERIMENTS, prepare
+from driftwise.theory.bounds import BOUNDS, Setting, first_useful
 from driftwise.theory.bounds.advice import advise, largest_variation
-from driftwise.theory.bounds.bound import Setting, first_useful
-from driftwise.theory.bounds.catalogue import BOUNDS
 
 MDP = ["tune", "--dim", "10", "--horizon", "10", "--episodes", "20000"]
-BANDIT = ["tune", "--problem", "bandit", "--dim", "2", "--episodes", "6000", "--variation", "5.4"]
+BANDIT = ["tune", "--dim", "2", "--episodes", "6000", "--variation", "5.4"]
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -48,7 +47,7 @@ def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(ar
     assert {bound["name"] for bound in told["bounds"]} == {
         bound.name
         for bound in BOUNDS.values()
-        if bound.problem == told["problem"] and bound.is_about(Setting(2, 6000, 5.0))
+        if bound.problem == told["problem"] and bound.applies_to(Setting(2, 6000, 5.0))
     }
 
 
@@ -63,10 +62,10 @@ def _same_tuning(first: dict[str, Any], second: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("variation", [0.0, 5.0])
 def test_no_tuning_is_there_twice_and_no_column_is_empty(horizon, problem, variation):
     setting = Setting(2, 6000, variation, horizon=horizon)
-    for table in (tunings_table, bounds_table, rates_table):
+    for table in (tunings_table, bounds_table, bound_rates_table):
         rows = [[cell.text for cell in row] for row in table(setting, problem).rows]
         assert len({tuple(row[:3]) for row in rows}) == len(rows) > 0
-        if table is not rates_table:  # nor under another name
+        if table is not bound_rates_table:  # nor under another name
             assert len({(row[0], *row[2:]) for row in rows}) == len(rows)
         for column in zip(*rows, strict=True):
             assert {*column} - {"–"}
@@ -78,8 +77,8 @@ def test_tunings_that_are_one_have_one_row_with_both_names(capsys):
     assert text.count("horizon_aware") == 2
 
 
-def test_the_numbers_are_those_of_theory(capsys):
-    told = in_json(capsys, *MDP, "--variation", "5", "--delta", "0.1")
+def test_the_numbers_are_those_of_theory(capsys, with_options):
+    told = in_json(capsys, *MDP, "--variation", "5", *with_options("delta = 0.1"))
     setting = Setting(10, 20000, 5.0, horizon=10, delta=0.1)
     assert told["trivial"] == 200_000
     assert "beside the trivial bound HK = 200,000" in said(capsys, *MDP, "--variation", "5")
@@ -100,12 +99,11 @@ def test_the_numbers_are_those_of_theory(capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "agent"),
-    [([*MDP, "--variation", "5"], "adaptive_opt_wlsvi"), (BANDIT, "adaptive_lin_ucb")],
+    ("arguments", "agent"), [([*MDP, "--variation", "5"], "adaptive_opt_wlsvi"), (BANDIT, "adaptive_lin_ucb")]
 )
 def test_bounds_are_called_bounds_and_what_measures_is_named(arguments, agent, capsys):
     text = " ".join(said(capsys, *arguments).split())
-    assert "All of this is bounds" in text
+    assert "These are worst-case bounds" in text
     assert "'driftwise tune --log FILE' measures memories" in text
     assert f"{agent} weighs them as it goes" in text
     assert agent in ALGORITHMS
@@ -124,29 +122,29 @@ def test_one_block_is_no_choice(episodes, sentence, capsys):
     assert f"If the variation is not known, {sentence}" in text
 
 
-def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys):
+def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys, with_options):
     plain, ridged, noisy = (
-        {bound["name"]: bound for bound in in_json(capsys, *BANDIT, *more)["bounds"]}
-        for more in ([], ["--ridge", "3"], ["--noise", "2"])
+        {bound["name"]: bound for bound in in_json(capsys, *BANDIT, *with_options(text))["bounds"]}
+        for text in ("", "ridge = 3", "noise_scale = 2")
     )
     assert {plain[name]["ridge"] for name in plain} == {1.0, 2.0}
     assert {ridged[name]["ridge"] for name in ridged} == {3.0}
     assert noisy["oful"]["radius"] - 1 == pytest.approx(4 * (plain["oful"]["radius"] - 1))
 
 
-def test_the_length_of_theta_is_in_the_radius_and_in_what_can_be_lost(capsys):
-    plain, longer = (in_json(capsys, *BANDIT, *more) for more in ([], ["--norm-bound", "3"]))
+def test_the_length_of_theta_is_in_the_radius_and_in_what_can_be_lost(capsys, with_options):
+    plain, longer = (in_json(capsys, *BANDIT, *with_options(text)) for text in ("", "norm_bound = 3"))
     radii = [
         next(bound["radius"] for bound in told["bounds"] if bound["name"] == "oful")
         for told in (plain, longer)
     ]
     assert radii[1] - radii[0] == pytest.approx(2)
     assert (plain["trivial"], longer["trivial"]) == (12_000, 36_000)
-    assert "beside the trivial bound 2SK = 36,000" in said(capsys, *BANDIT, "--norm-bound", "3")
+    assert "beside the trivial bound 2SK = 36,000" in said(capsys, *BANDIT, *with_options("norm_bound = 3"))
 
 
-def test_the_recommended_call_is_what_was_evaluated(capsys):
-    told = in_json(capsys, *BANDIT, "--ridge", "3")
+def test_the_recommended_call_is_what_was_evaluated(capsys, with_options):
+    told = in_json(capsys, *BANDIT, *with_options("ridge = 3.0"))
     rate = re.search(
         r"η = ([\d.]+) in weight_ucb\.tuned\(\.\.\., tuning='corrected', ridge=3\.0\)", told["advice"][0]
     )
@@ -160,8 +158,8 @@ def test_the_recommended_call_is_what_was_evaluated(capsys):
     assert "ridge='dim'" in in_json(capsys, *BANDIT)["advice"][0]
 
 
-def test_what_is_beyond_all_numbers_is_none_in_json(capsys):
-    told = in_json(capsys, *BANDIT, "--noise", "1e308")
+def test_what_is_beyond_all_numbers_is_none_in_json(capsys, with_options):
+    told = in_json(capsys, *BANDIT, *with_options("noise_scale = 1e308"))
     named = {bound["name"]: bound for bound in told["bounds"]}
     assert named["oful"]["total"] is None
     assert named["lower_bandit"]["total"] > 0
@@ -198,10 +196,11 @@ def test_the_advice_depends_on_how_much_varies(variation, regime, algorithm, sen
 
 def test_a_bound_that_says_something_is_a_guarantee():
     advice = advise(Setting(2, 50_000, 0.01, noise_scale=0.1), "linear bandit")
-    assert advice.recommended.says_something
+    assert advice.recommended.is_informative
     assert advice.recommended.bound.name == "d_lin_ucb_unsplit"
     assert re.match(
-        r"With probability 0\.95 it loses at most 1.*, 15% of the 100,000 that", advice.sentences[1]
+        r"With probability 0\.95 its regret is at most 1.*, 15% of the largest possible regret",
+        advice.sentences[1],
     )
 
 
@@ -238,26 +237,10 @@ def test_a_ridge_that_no_tuned_form_takes_is_refused():
         ([*MDP, "--variation", "nan"], "--variation must be a number of at least 0, got nan"),
         ([*MDP, "--variation", "1e9"], "--variation must be a number in [0, 2.5297e+06], the most that is"),
         ([*MDP[:-1], "1", "--variation", "5"], "--variation must be 0 in a single episode, got 5.0"),
-        ([*MDP, "--variation", "5", "--delta", "0"], "--delta must be a number in (0, 1], got 0.0"),
-        ([*BANDIT, "--ridge", "0"], "--ridge must be a number above 0, got 0.0"),
-        ([*BANDIT, "--noise", "-1"], "--noise must be a number of at least 0, got -1.0"),
-        ([*BANDIT, "--norm-bound", "0"], "--norm-bound must be a number above 0, got 0.0"),
-        ([*MDP, "--variation", "5", "--ridge", "3"], "--ridge must be left out for an MDP, got 3"),
-        ([*MDP, "--variation", "5", "--noise", "1"], "--noise must be left out for an MDP, got 1"),
-        ([*MDP, "--variation", "5", "--norm-bound", "1"], "--norm-bound must be left out for an MDP, got 1"),
-        ([*MDP, "--variation", "5", "--problem", "mpd"], "--problem must be one of mdp, bandit, got 'mpd'"),
         (MDP, "--variation must be given where there is no experiment and no log, got none"),
-        (
-            ["tune"],
-            "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, ",
-        ),
+        (["tune"], "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, "),
         (["tune", "--reward", "gain"], "--reward must be left out without --log, got 'gain'"),
-        (
-            [*MDP[:3], "--episodes", "9", "--variation", "5"],
-            "--horizon must be a positive integer for an MDP",
-        ),
         ([*MDP[:5], "--episodes", "0", "--variation", "5"], "--episodes must be a positive integer, got 0"),
-        ([*BANDIT, "--horizon", "2"], "--horizon must be 1 for a bandit, got 2"),
         ([*BANDIT, "--dim", "1.5"], "--dim must be a positive integer, got '1.5'"),
     ],
 )
@@ -266,6 +249,31 @@ def test_mistakes_are_one_line_and_the_code_2(arguments, message, capsys):
     output = capsys.readouterr()
     assert output.out == ""
     assert output.err.startswith(f"driftwise: error: {message}")
+    assert output.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "message"),
+    [
+        (MDP, "delta = 0", "delta must be a number in (0, 1], got 0"),
+        (MDP, "ridge = 3", "ridge must be left out for an MDP, got 3"),
+        (MDP, "noise_scale = 1.0", "noise_scale must be left out for an MDP, got 1.0"),
+        (MDP, "norm_bound = 1.0", "norm_bound must be left out for an MDP, got 1.0"),
+        (BANDIT, "ridge = 0.0", "ridge must be a number above 0, got 0.0"),
+        (BANDIT, "noise_scale = -1.0", "noise_scale must be a number of at least 0, got -1.0"),
+        (BANDIT, "norm_bound = 0.0", "norm_bound must be a number above 0, got 0.0"),
+        (BANDIT, "norm_bound = 'x'", "norm_bound must be a number above 0, got 'x'"),
+        (BANDIT, "noise = 1", "--options: {file}: an option must be one of delta, ridge, noise_scale, norm"),
+        (BANDIT, "noise", "--options: {file} is not TOML: "),
+    ],
+)
+def test_mistakes_in_a_file_of_options_are_one_line(arguments, text, message, with_options, capsys):
+    given = with_options(text)
+    variation = ["--variation", "5"] if arguments is MDP else []
+    assert main([*arguments, *variation, *given]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(f"driftwise: error: {message.format(file=given[1])}")
     assert output.err.count("\n") == 1
 
 

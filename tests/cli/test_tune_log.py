@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from driftwise.online.backtesting import backtest
 from tests.online.test_backtest import world
 from tests.online.test_replay import write_csv
 
+WithOptions = Callable[[str], list[str]]
 COLUMNS = ("--reward", "gain", "--features", "x,y")
 
 
@@ -35,10 +37,12 @@ def test_prints_the_scores_the_advice_and_how_to_read_them(
     assert err == "driftwise: skipped 1 of 400 rows: a value is missing or not finite\n"
 
 
-def test_json_page_and_options(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--memories", "8, 64", "--windows", "20", "--ridge", "2", "--noise", "0.5", "--action", "arm")
-    out = tmp_path / "new"
-    assert main(["tune", "--log", file, *COLUMNS, *options, "--shared", "--json", "--out", str(out)]) == 0
+def test_json_page_and_options(
+    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "ridge = 2.0\nnoise_scale = 0.5\naction = 'arm'\nshared = true"
+    options, out = with_options(f"memories = [8, 64]\nwindows = [20]\n{text}"), tmp_path / "new"
+    assert main(["tune", "--log", file, *COLUMNS, *options, "--json", "--out", str(out)]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in printed["memories"]] == ["8", "64", "window 20", "all"]
     assert (printed["ridge"], printed["noise_scale"], printed["noise_given"]) == (2.0, 0.5, True)
@@ -69,11 +73,7 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
         (["--reward", "gain"], "--features must name columns of {file}"),
         (["--features", "x"], "--reward must name columns of {file}"),
         ([*COLUMNS, "--dim", "3"], "--dim must be left out with --log, got 3"),
-        ([*COLUMNS, "--delta", "0.1"], "--delta must be left out with --log, got 0.1"),
-        ([*COLUMNS, "--noise", "0"], "--noise must be a number above 0, got 0.0"),
-        ([*COLUMNS, "--memories", "8,x"], "--memories must be integers with commas between them, got '8,x'"),
-        ([*COLUMNS, "--memories", "1"], "--memories must be an integer of at least 2, got 1"),
-        ([*COLUMNS, "--windows", "0"], "--windows must be a positive integer, got 0"),
+        ([*COLUMNS, "--options", "none.toml"], "--options: none.toml cannot be read: No such file"),
         ([*COLUMNS, "--reward", "gian"], "{file} has no column 'gian' (did you mean 'gain'?)"),
         ([*COLUMNS, "--reward", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
         ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
@@ -88,6 +88,28 @@ def test_mistakes_are_one_line_and_exit_2(
     assert (out, err.count("\n")) == ("", 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delta = 0.1", "--options: {options}: an option must be one of "),
+        ("noise_scale = 0.0", "noise_scale must be a number above 0, got 0.0"),
+        ("memories = 8", "--options: {options}: memories must be a list, got 8"),
+        ("memories = [8, 'x']", "memories must be an integer of at least 2, got 'x'"),
+        ("memories = [1]", "memories must be an integer of at least 2, got 1"),
+        ("windows = [0]", "windows must be a positive integer, got 0"),
+        ("encoder = 'none.toml'", "encoder: none.toml cannot be read: No such file"),
+    ],
+)
+def test_mistakes_in_a_file_of_options_are_one_line(
+    file: str, text: str, message: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = with_options(text)
+    assert main(["tune", "--log", file, *COLUMNS, *options]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"driftwise: error: {message.format(options=options[1])}")
+    assert (out, err.count("\n")) == ("", 1)
+
+
 @pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "missing.jsonl"])
 def test_a_log_that_is_not_there_is_said_before_its_columns(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -99,29 +121,37 @@ def test_a_log_that_is_not_there_is_said_before_its_columns(
         )
 
 
-def test_a_decision_log_is_read_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_decision_log_is_read_as_it_is(
+    tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
     features, rewards = world(300, changes=3)
     log, bandit = DecisionLog(tmp_path / "log.jsonl"), Bandit("lin_ucb", dim=2, radius=1.0)
     for row, reward in zip(features, rewards, strict=True):
         decision = bandit.decide(row[None])
-        log.decided(decision, arms=row[None])
+        log.add_decision(decision, arms=row[None])
         if reward > -2:
-            log.rewarded(decision.id, reward)
-    assert main(["tune", "--log", str(log.path), "--memories", "8,64", "--json"]) == 0
+            log.add_reward(decision.id, reward)
+    command = ["tune", "--log", str(log.path)]
+    assert main([*command, *with_options("memories = [8, 64]"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     kept = rewards > -2
     assert (found["rows"], found["skipped"], found["dim"]) == (kept.sum(), (~kept).sum(), 2)
     expected = backtest(features[kept], rewards[kept], memories=[8, 64])
     assert [each["score"] for each in found["memories"]] == [each.score for each in expected.memories]
-    for option, why in ((["--reward", "gain"], "has its own names"), (["--shared"], "features of their own")):
-        assert main(["tune", "--log", str(log.path), *option]) == 2
-        assert f"{option[0]} must be left out for a decision log, w" in (err := capsys.readouterr().err)
-        assert why in err
+    for arguments, message in (
+        (["--reward", "gain"], "--reward must be left out for a decision log, which has its own names"),
+        (
+            with_options("shared = true"),
+            "shared must be left out for a decision log, whose arms have features of their own",
+        ),
+    ):
+        assert main([*command, *arguments]) == 2
+        assert capsys.readouterr().err == f"driftwise: error: {message}\n"
 
 
 def test_an_option_of_logs_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--dim", "2", "--horizon", "3", "--episodes", "90", "--variation", "1"]
-    for option in (["--out", "here"], ["--shared"], ["--reward", "gain"]):
+    for option in (["--out", "here"], ["--reward", "gain"]):
         assert main(["tune", *sizes, *option]) == 2
         assert f"{option[0]} must be left out without --log" in capsys.readouterr().err
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Episode, FeatureTable, Plan
+import driftwise as dw
+from driftwise.base import Episode, FeatureTable, Plan
 from driftwise.environments import (
     LinearBandit,
     cheung_two_armed,
@@ -19,14 +20,8 @@ from driftwise.environments import (
     russac_smooth,
     wang_logistic,
 )
-from driftwise.environments.arms import FreshArms
-from driftwise.environments.drift import Abrupt, Gradual
 from driftwise.environments.environment import Record
-from driftwise.environments.paths import Rotation
-from driftwise.parts.exploration import Exploration
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.play import play
+from driftwise.parts import Exploration, ExponentialWeights, LeastSquares
 
 EXAMPLES: dict[str, LinearBandit] = {
     "russac_abrupt": russac_abrupt(num_rounds=60),
@@ -34,11 +29,11 @@ EXAMPLES: dict[str, LinearBandit] = {
     "russac_logistic": russac_logistic(num_rounds=60),
     "wang_logistic": wang_logistic(num_rounds=60, num_arms=8),
     "cheung_two_armed": cheung_two_armed(num_rounds=60),
-    "dynamic_pricing": dynamic_pricing(drift=Gradual((5, 30))),
+    "dynamic_pricing": dynamic_pricing(drift=dw.drift.Gradual((5, 30))),
     "hard_bandit": hard_bandit(dim=3, num_rounds=60),
-    "news": news(drift=Abrupt((20, 40))),
+    "news": news(drift=dw.drift.Abrupt((20, 40))),
     "linear_bandit": linear_bandit(
-        arms=FreshArms(6, 2, "ball", fewest=1), path=Rotation(0.0, 3.0, 50), noise_scale=0.3
+        arms=dw.arms.FreshArms(6, 2, "ball", fewest=1), path=dw.paths.Rotation(0.0, 3.0, 50), noise_scale=0.3
     ),
 }
 
@@ -61,7 +56,7 @@ def play_rounds(
     return [
         Round(one.features, one.plan, one.record, one.episode, theta)
         for one, theta in zip(
-            play(agent, environment, num, run=run), environment.at(np.arange(num)), strict=True
+            dw.play(agent, environment, num, run=run), environment.at(np.arange(num)), strict=True
         )
     ]
 

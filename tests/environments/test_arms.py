@@ -12,41 +12,46 @@ import jax
 import numpy as np
 import pytest
 
-from driftwise.base import random
-from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Episode, FeatureTable, Spec
-from driftwise.environments.arms import Arms, ContextArms, FixedArms, FreshArms, orthogonal_arms
-from driftwise.parts.exploration import EpsilonGreedy, Greedy, RandomisedUcb, Thompson, Ucb, Uniform
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.parts.least_squares import LeastSquares
+import driftwise as dw
+from driftwise.base import Episode, FeatureTable, Spec, from_config, random, to_config
+from driftwise.parts import (
+    EpsilonGreedy,
+    ExponentialWeights,
+    Greedy,
+    LeastSquares,
+    RandomisedUcb,
+    Thompson,
+    Ucb,
+    Uniform,
+)
 from tests.environments.bandits import present_arms
 
 KEY = random.key(7)
 SHAPES = ("cube", "ball", "sphere")
 CONTEXTS = (((0.6, 0.8), (0.0, 0.5)), ((1.0, 0.0), (0.0, 0.0)), ((0.0, -1.0), (-0.3, 0.3)))
 ARMS = [
-    *(FreshArms(5, 3, shape) for shape in SHAPES),
-    *(FreshArms(5, 3, shape, fewest=2) for shape in SHAPES),
-    FixedArms(((0.6, 0.8), (0.0, 0.5), (-1.0, 0.0))),
-    orthogonal_arms(4),
-    ContextArms(CONTEXTS, (0.2, 0.5, 0.3)),
-    ContextArms((CONTEXTS[0], CONTEXTS[2])),
+    *(dw.arms.FreshArms(5, 3, shape) for shape in SHAPES),
+    *(dw.arms.FreshArms(5, 3, shape, fewest=2) for shape in SHAPES),
+    dw.arms.FixedArms(((0.6, 0.8), (0.0, 0.5), (-1.0, 0.0))),
+    dw.arms.orthogonal_arms(4),
+    dw.arms.ContextArms(CONTEXTS, (0.2, 0.5, 0.3)),
+    dw.arms.ContextArms((CONTEXTS[0], CONTEXTS[2])),
 ]
 
 
-def rounds(arms: Arms, num: int, dtype: type = np.float64) -> list[FeatureTable]:
+def rounds(arms: dw.arms.Arms, num: int, dtype: type = np.float64) -> list[FeatureTable]:
     sampler = arms.sampler(dtype)
     return [sampler.draw(random.fold(KEY, t)) for t in range(num)]
 
 
 def points(shape: str, dim: int, num: int) -> np.ndarray:
     """Many independent arms: `[num, dim]`."""
-    return FreshArms(num, dim, shape).sampler(np.float64).draw(KEY).values
+    return dw.arms.FreshArms(num, dim, shape).sampler(np.float64).draw(KEY).values
 
 
 @pytest.mark.parametrize("arms", ARMS, ids=str)
 def test_a_round_offers_arms_of_the_stated_shape_in_the_unit_ball(arms):
-    assert isinstance(arms, Arms)
+    assert isinstance(arms, dw.arms.Arms)
     for dtype in (np.float64, np.float32):
         for table in rounds(arms, 5, dtype):
             assert table.values.shape == (arms.num_arms, arms.dim)
@@ -110,7 +115,7 @@ def test_points_of_the_sphere_have_length_one_and_no_preferred_direction(dim):
 
 def test_points_of_the_cube_are_uniform_and_pulled_back_to_length_one():
     drawn = points("cube", 2, 20_000)
-    raw = 2 * random.coarse(KEY, drawn.size, np.float64).reshape(drawn.shape) - 1
+    raw = 2 * random.draw_coarse(KEY, drawn.size, np.float64).reshape(drawn.shape) - 1
     lengths = np.linalg.norm(raw, axis=1, keepdims=True)
     np.testing.assert_allclose(drawn, np.where(lengths > 1, raw / lengths, raw), rtol=0, atol=1e-15)
     norms = np.linalg.norm(drawn, axis=1)
@@ -122,7 +127,7 @@ def test_points_of_the_cube_are_uniform_and_pulled_back_to_length_one():
 
 def test_the_number_of_arms_is_uniform_between_fewest_and_all_whatever_the_arms():
     num = 1200
-    drawn = rounds(FreshArms(5, 2, fewest=3), num)
+    drawn = rounds(dw.arms.FreshArms(5, 2, fewest=3), num)
     present = np.stack([present_arms(table) for table in drawn])
     counts = present.sum(axis=1)
     assert set(counts.tolist()) == {3, 4, 5}
@@ -135,13 +140,13 @@ def test_the_number_of_arms_is_uniform_between_fewest_and_all_whatever_the_arms(
 
 def test_a_varying_number_of_arms_changes_no_arm():
     for shape in SHAPES:
-        full, varying = (rounds(FreshArms(5, 3, shape, fewest=fewest), 3) for fewest in (0, 1))
+        full, varying = (rounds(dw.arms.FreshArms(5, 3, shape, fewest=fewest), 3) for fewest in (0, 1))
         for one, other in zip(full, varying, strict=True):
             np.testing.assert_array_equal(one.values, other.values)
 
 
 def test_contexts_come_with_their_probabilities():
-    arms, num = ContextArms(CONTEXTS, (0.2, 0.5, 0.3)), 1200
+    arms, num = dw.arms.ContextArms(CONTEXTS, (0.2, 0.5, 0.3)), 1200
     drawn = rounds(arms, num)
     for context, probability in zip(np.array(CONTEXTS), arms.probabilities, strict=True):
         hits = np.array([(table.values == context).all() for table in drawn])
@@ -151,9 +156,9 @@ def test_contexts_come_with_their_probabilities():
 
 
 def test_all_features_are_those_that_can_come_up():
-    assert FreshArms(5, 3).all_features is None
-    np.testing.assert_array_equal(orthogonal_arms(3).all_features, np.eye(3))
-    features = ContextArms(CONTEXTS).all_features
+    assert dw.arms.FreshArms(5, 3).all_features is None
+    np.testing.assert_array_equal(dw.arms.orthogonal_arms(3).all_features, np.eye(3))
+    features = dw.arms.ContextArms(CONTEXTS).all_features
     assert sorted(map(tuple, features.tolist())) == sorted(
         arm for context in CONTEXTS for arm in context if any(arm)
     )
@@ -172,7 +177,7 @@ EXPLORATIONS = [
 @pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
 @pytest.mark.parametrize(
     "arms",
-    [FreshArms(4, 2, "ball", fewest=1), ContextArms(CONTEXTS, (0.2, 0.5, 0.3))],
+    [dw.arms.FreshArms(4, 2, "ball", fewest=1), dw.arms.ContextArms(CONTEXTS, (0.2, 0.5, 0.3))],
     ids=["fresh", "contexts"],
 )
 def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
@@ -186,7 +191,7 @@ def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
         policy = plan.policy[0, 0]
         assert (policy[~present_arms(table)] == 0).all()
         assert policy.sum() == pytest.approx(1, rel=1e-14)
-        luck = [0.0, 1 - 2.0**-53, *random.uniform(random.fold(KEY, t), 5, np.float64)]
+        luck = [0.0, 1 - 2.0**-53, *random.draw_uniform(random.fold(KEY, t), 5, np.float64)]
         played = [int(agent.act(plan, 0, here[0], np.asarray(u))) for u in luck]
         assert present_arms(table)[played].all()
         # a reward that punishes what is there: an index of 0 for the others would win
@@ -198,7 +203,7 @@ def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
 
 def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():
     agent = LeastSquares(Spec.bandit(dim=2, num_arms=4), ExponentialWeights(0.9), Uniform())
-    for table in rounds(FreshArms(4, 2, fewest=1), 10):
+    for table in rounds(dw.arms.FreshArms(4, 2, fewest=1), 10):
         policy = agent.plan(agent.init(table), table, KEY).policy[0, 0]
         np.testing.assert_allclose(policy, present_arms(table) / present_arms(table).sum(), rtol=1e-14)
 
@@ -206,23 +211,29 @@ def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: FreshArms(0, 2), "num_arms must be a positive integer, got 0"),
-        (lambda: FreshArms(3, 2, "cub"), "shape must be one of cube, ball, sphere, got 'cub'"),
-        (lambda: FreshArms(3, 2, fewest=4), "fewest must be at most num_arms = 3, got 4"),
-        (lambda: FreshArms(3, 2, fewest=-1), "fewest must be an integer of at least 0, got -1"),
-        (lambda: FixedArms(((1.0, 1.0),)), "features must have norms of at most 1, got one of 1.41421"),
-        (lambda: FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
+        (lambda: dw.arms.FreshArms(0, 2), "num_arms must be a positive integer, got 0"),
+        (lambda: dw.arms.FreshArms(3, 2, "cub"), "shape must be one of cube, ball, sphere, got 'cub'"),
+        (lambda: dw.arms.FreshArms(3, 2, fewest=4), "fewest must be at most num_arms = 3, got 4"),
+        (lambda: dw.arms.FreshArms(3, 2, fewest=-1), "fewest must be an integer of at least 0, got -1"),
         (
-            lambda: FixedArms(np.zeros((0, 2))),
+            lambda: dw.arms.FixedArms(((1.0, 1.0),)),
+            "features must have norms of at most 1, got one of 1.41421",
+        ),
+        (lambda: dw.arms.FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
+        (
+            lambda: dw.arms.FixedArms(np.zeros((0, 2))),
             "features must offer an arm and have a dimension, got the shape (0, 2)",
         ),
-        (lambda: FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
-        (lambda: orthogonal_arms(0), "dim must be a positive integer, got 0"),
-        (lambda: ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
-        (lambda: ContextArms(CONTEXTS, (0.5, 0.5)), "probabilities must have shape (3), got (2,)"),
-        (lambda: ContextArms(CONTEXTS, (0.5, 0.6, 0.0)), "probabilities must be at least 0 and sum to 1"),
+        (lambda: dw.arms.FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
+        (lambda: dw.arms.orthogonal_arms(0), "dim must be a positive integer, got 0"),
+        (lambda: dw.arms.ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
+        (lambda: dw.arms.ContextArms(CONTEXTS, (0.5, 0.5)), "probabilities must have shape (3), got (2,)"),
         (
-            lambda: ContextArms(CONTEXTS, np.array([1.5, -0.5, 0.0])),
+            lambda: dw.arms.ContextArms(CONTEXTS, (0.5, 0.6, 0.0)),
+            "probabilities must be at least 0 and sum to 1",
+        ),
+        (
+            lambda: dw.arms.ContextArms(CONTEXTS, np.array([1.5, -0.5, 0.0])),
             "probabilities must be at least 0 and sum to 1",
         ),
     ],

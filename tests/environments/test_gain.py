@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.environments import ContinuingMdp, continuing_mdp
-from driftwise.environments.drift import Abrupt, Constant
-from driftwise.environments.gain import diameter, is_communicating, optimal_gains
 from driftwise.parts.extended_value_iteration import best_kernel, extended_value_iteration
 from tests.examples import make, make_continuing
 from tests.reference.average_reward import best_gain, best_row, gain_of_every_policy, inner_maximum
@@ -26,12 +24,7 @@ def random_mdp(seed: int, concentration: float = 0.3) -> tuple[np.ndarray, np.nd
     return rng.random((4, 2)), rng.dirichlet(np.full(4, concentration), size=(4, 2))
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    radius=st.floats(0, 2.5),
-    size=st.integers(1, 6),
-    tied=st.booleans(),
-)
+@given(seed=st.integers(0, 10**6), radius=st.floats(0, 2.5), size=st.integers(1, 6), tied=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_best_row_in_a_ball_is_the_linear_programs(seed, radius, size, tied):
     rng = np.random.default_rng(seed)
@@ -51,11 +44,11 @@ def test_the_best_row_in_a_ball_is_the_linear_programs(seed, radius, size, tied)
 def test_extended_value_iteration_is_the_linear_program_over_all_kernels(seed):
     reward, kernel = random_mdp(seed)
     radius = np.random.default_rng(seed).uniform(0.05, 0.8, size=reward.shape)
-    found = extended_value_iteration(reward, kernel, radius, tolerance=np.asarray(1e-10), wanted=np.True_)
+    found = extended_value_iteration(reward, kernel, radius, tolerance=np.asarray(1e-10), active=np.True_)
     best = best_gain(reward, kernel, radius)
     assert found.low - 1e-9 <= best <= found.high + 1e-9
     assert found.high - found.low < 1e-10
-    exact = float(optimal_gains(reward, kernel)[0])
+    exact = float(dw.planning.optimal_gains(reward, kernel)[0])
     assert best > exact + 1e-3
 
 
@@ -66,7 +59,7 @@ def test_it_runs_compiled_and_in_batches_to_the_same_numbers():
 
     def one(*arrays):
         reward, kernel, radius, tolerance, wanted = arrays
-        return extended_value_iteration(reward, kernel, radius, tolerance=tolerance, wanted=wanted)
+        return extended_value_iteration(reward, kernel, radius, tolerance=tolerance, active=wanted)
 
     with jax.enable_x64(True):
         compiled = jax.jit(jax.vmap(one))(reward, kernel, radius, tolerance, wanted)
@@ -85,7 +78,7 @@ def test_a_cap_stops_what_never_settles_and_the_bounds_hold():
         CYCLE,
         np.zeros((3, 1)),
         tolerance=np.asarray(0.1),
-        wanted=np.True_,
+        active=np.True_,
         max_iterations=50,
     )
     assert found.iterations == 50
@@ -95,17 +88,17 @@ def test_a_cap_stops_what_never_settles_and_the_bounds_hold():
 @pytest.mark.parametrize("seed", range(6))
 def test_the_gain_is_the_best_of_all_policies_and_the_linear_programs(seed):
     reward, kernel = random_mdp(seed)
-    gains = optimal_gains(reward, kernel)
+    gains = dw.planning.optimal_gains(reward, kernel)
     np.testing.assert_allclose(gains, gain_of_every_policy(reward, kernel).max(axis=0), rtol=0, atol=1e-9)
     np.testing.assert_allclose(gains, best_gain(reward, kernel, np.zeros_like(reward)), rtol=0, atol=1e-9)
 
 
 def test_gains_of_periodic_chains_and_of_states_that_do_not_communicate():
     pays = np.array([[1.0], [0.0], [0.0]])
-    np.testing.assert_allclose(optimal_gains(pays, CYCLE), 1 / 3, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(dw.planning.optimal_gains(pays, CYCLE), 1 / 3, rtol=0, atol=1e-12)
     apart = np.eye(3)[[[0, 0], [0, 2], [2, 2]]]  # the middle one goes left or right, the others stay
     np.testing.assert_allclose(
-        optimal_gains(np.array([[0.2, 0.1], [0.0, 0.0], [0.7, 0.4]]), apart), [0.2, 0.7, 0.7]
+        dw.planning.optimal_gains(np.array([[0.2, 0.1], [0.0, 0.0], [0.7, 0.4]]), apart), [0.2, 0.7, 0.7]
     )
 
 
@@ -135,24 +128,24 @@ def test_the_diameter_is_that_of_value_iteration(seed):
                 rows = [[inner_maximum(row, slack, -steps) @ steps for row in rows] for rows in kernel]
                 steps = np.where(np.arange(4) == target, 0, 1 + np.min(rows, axis=1))
             worst = max(worst, steps.max())
-        assert diameter(kernel, slack=slack) == pytest.approx(worst)
+        assert dw.planning.diameter(kernel, slack=slack) == pytest.approx(worst)
 
 
 def test_diameters_that_are_known():
-    assert diameter(CYCLE) == pytest.approx(2)
+    assert dw.planning.diameter(CYCLE) == pytest.approx(2)
     stuck = np.eye(2)[[[0], [0]]]
-    assert diameter(stuck) == np.inf
-    assert not is_communicating(stuck)
-    assert diameter(stuck, slack=0.5) == pytest.approx(4)  # a quarter of the mass may go anywhere
-    switch = dw.environments.two_state_switch(drift=Abrupt((5,)))
-    assert [diameter(switch.model(t)[1]) for t in (0, 5)] == [1, 1]
+    assert dw.planning.diameter(stuck) == np.inf
+    assert not dw.planning.is_communicating(stuck)
+    assert dw.planning.diameter(stuck, slack=0.5) == pytest.approx(4)  # a quarter of the mass may go anywhere
+    switch = dw.environments.two_state_switch(drift=dw.drift.Abrupt((5,)))
+    assert [dw.planning.diameter(switch.model(t)[1]) for t in (0, 5)] == [1, 1]
 
 
 @pytest.mark.parametrize("chance", [1e-3, 1e-9, 1e-15])
 def test_a_diameter_is_exact_however_rare_the_way_is(chance):
     """From each state of three to the next with that chance; else one stays."""
     rare = (1 - chance) * np.eye(3)[:, None, :] + chance * CYCLE
-    assert diameter(rare) == pytest.approx(2 / chance)
+    assert dw.planning.diameter(rare) == pytest.approx(2 / chance)
 
 
 @pytest.mark.parametrize("concentration", [0.003, 0.01, 0.03])
@@ -160,14 +153,14 @@ def test_the_diameter_of_nearly_deterministic_kernels_is_found(concentration):
     rng = np.random.default_rng(0)
     for _ in range(20):
         kernel = rng.dirichlet(np.full(4, concentration), size=(4, 2))
-        assert np.isfinite(diameter(kernel)) == is_communicating(kernel)
-        assert 1 <= diameter(kernel, slack=0.2) <= 10 + 1e-9
+        assert np.isfinite(dw.planning.diameter(kernel)) == dw.planning.is_communicating(kernel)
+        assert 1 <= dw.planning.diameter(kernel, slack=0.2) <= 10 + 1e-9
 
 
 def test_what_is_as_rare_as_rounding_is_no_way():
     hardly = np.array([[[1.0, 1e-270]], [[1.0, 0.0]]])
-    assert not is_communicating(hardly)
-    assert diameter(hardly) == np.inf
+    assert not dw.planning.is_communicating(hardly)
+    assert dw.planning.diameter(hardly) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -180,12 +173,12 @@ def test_what_is_as_rare_as_rounding_is_no_way():
 )
 def test_a_diameter_is_that_of_a_kernel(kernel, slack, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        diameter(kernel, slack=slack)
+        dw.planning.diameter(kernel, slack=slack)
 
 
 def test_the_diameter_of_an_environment_is_the_largest_on_its_way():
     environment = make_continuing(dw.drift.Gradual((0, 6)), seed=6)
-    along = [diameter(environment.model(t)[1]) for t in range(9)]
+    along = [dw.planning.diameter(environment.model(t)[1]) for t in range(9)]
     assert environment.diameter(9) == pytest.approx(max(along))
     assert environment.diameter(1) == pytest.approx(along[0])
     assert along[0] < max(along)
@@ -214,11 +207,11 @@ PLAIN = np.full((2, 2, 2), 0.5)
 )
 def test_anchors_that_are_no_tables_are_refused(anchors, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        continuing_mdp(anchors, drift=Constant())
+        continuing_mdp(anchors, drift=dw.drift.Constant())
 
 
 def test_anchors_may_be_lists():
-    listed = continuing_mdp([([[0, 1], [0.5, 0]], PLAIN.tolist())], drift=Constant())
+    listed = continuing_mdp([([[0, 1], [0.5, 0]], PLAIN.tolist())], drift=dw.drift.Constant())
     np.testing.assert_array_equal(listed.model(0)[0], [[0, 1], [0.5, 0]])
 
 
@@ -227,7 +220,7 @@ def test_a_state_that_cannot_be_reached_is_refused():
     with pytest.raises(
         ValueError, match=r"^tables must be communicating, got no way from state 1 to state 0 in anchor 0$"
     ):
-        continuing_mdp([(np.zeros((2, 2)), trap)], drift=Constant())
+        continuing_mdp([(np.zeros((2, 2)), trap)], drift=dw.drift.Constant())
 
 
 def test_tables_and_starts_that_do_not_fit_are_refused():

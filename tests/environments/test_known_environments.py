@@ -10,10 +10,9 @@ import re
 import numpy as np
 import pytest
 
-from driftwise.base.part import from_config
-from driftwise.base.types import Spec
+import driftwise as dw
+from driftwise.base import Spec
 from driftwise.environments import (
-    ENVIRONMENTS,
     admission_control,
     deep_sea,
     four_rooms,
@@ -22,12 +21,10 @@ from driftwise.environments import (
     machine_replacement,
     river_swim,
 )
-from driftwise.environments.drift import Abrupt, Constant, Periodic
 from tests.exact import best, start_value, tables
-from tests.examples import DRIFTS
 from tests.reference import planning
 
-TWO = Abrupt((1,))
+TWO = dw.drift.Abrupt((1,))
 DEFAULT_SIZES = {
     hard_instance: Spec(num_states=8, num_actions=8, dim=5, horizon=6),
     river_swim: Spec(num_states=6, num_actions=2, dim=12, horizon=20),
@@ -50,44 +47,12 @@ def test_defaults_are_of_the_documented_size_and_move(make):
 
 
 @every_maker
-def test_every_model_on_the_way_is_an_mdp(make):
-    for drift in DRIFTS.values():
-        environment = make(drift=drift)
-        pairs = environment.features.reshape(-1, environment.spec.dim)
-        for t in (0, 7, 13, 1000):
-            model = environment.model(t)
-            reward, probability = model.theta @ pairs.T, pairs @ model.mu
-            assert reward.min() >= 0
-            assert reward.max() <= 1
-            assert probability.min() >= -1e-15
-            np.testing.assert_allclose(probability.sum(axis=-1), 1, rtol=1e-12)
-
-
-@every_maker
 def test_what_was_best_before_a_change_is_not_best_after_it(make):
     environment = make(drift=TWO)
     for t in (0, 1):
         stale = np.eye(environment.spec.num_actions)[best(environment, 1 - t)[1]]
         values = planning.of_policy(environment.features, environment.model(t), stale)
         assert environment.initial @ values[0] < best(environment, t)[0] - 0.1
-
-
-@every_maker
-def test_the_number_of_anchors_does_not_change_the_first(make):
-    for alone, first in zip(make(drift=Constant()).model(0), make(drift=TWO).model(0), strict=True):
-        np.testing.assert_array_equal(alone, first)
-
-
-@every_maker
-def test_an_environment_can_be_made_again_from_its_configuration(make):
-    made = make(drift=TWO, rewards="bernoulli")
-    again = ENVIRONMENTS[made.name](**{name: from_config(value) for name, value in made.config.items()})
-    assert again.digest() == made.digest()
-
-
-@pytest.mark.parametrize("make", [hard_instance, deep_sea])
-def test_the_seed_decides_about_what_is_drawn(make):
-    assert make(seed=3).digest() == make(seed=3).digest() != make(seed=4).digest()
 
 
 @both_anchors
@@ -172,7 +137,7 @@ def test_four_rooms_without_slips_are_worth_the_shortest_paths():
     .....
     ..#.g
     """
-    environment = four_rooms(side=5, horizon=9, slip=0, drift=Periodic(3, num_anchors=3))
+    environment = four_rooms(side=5, horizon=9, slip=0, drift=dw.drift.Periodic(3, num_anchors=3))
     assert environment.spec == Spec(num_states=20, num_actions=4, dim=20, horizon=9)
     values = [best(environment, t)[0] for t in range(3)]
     np.testing.assert_allclose(values, [9 + 1 - 8, 9 + 1 - 6, 9 + 1 - 6], rtol=1e-12)
@@ -194,6 +159,80 @@ def test_four_rooms_of_the_usual_size():
     assert four_rooms(side=11, horizon=1).spec == Spec(num_states=104, num_actions=4, dim=104, horizon=1)
 
 
+def test_inventory_against_a_hand_computed_table():
+    """Capacity 2, demand 1: P(D = 0) = P(D = 1) = 1/e, P(D ≥ 2) = 1 − 2/e. Profits lie in [−1.3, 2]."""
+    reward, probability = tables(inventory(capacity=2, demands=(1.0,), setup_cost=0.1))
+    e = 1 / math.e
+    by_shelf = np.array([[1, 0, 0], [1 - e, e, 0], [1 - 2 * e, e, e]])
+    earned = np.array([0, 1 - e, e + 2 * (1 - 2 * e)]) - 0.1 * np.array([0, e, e + 2 * e])
+    for stock, order in np.ndindex(3, 3):
+        shelf = min(stock + order, 2)
+        np.testing.assert_allclose(probability[stock, order], by_shelf[shelf], rtol=0, atol=1e-12)
+        profit = earned[shelf] - 0.5 * (shelf - stock) - 0.1 * (shelf > stock)
+        np.testing.assert_allclose(reward[stock, order], (profit + 1.3) / 3.3, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("t", "level"), [(0, 2), (1, 6)])
+def test_without_a_setup_cost_orders_fill_up_to_a_level(t, level):
+    order = best(inventory(drift=TWO), t)[1]
+    stock = np.arange(7)
+    for step in order:
+        np.testing.assert_array_equal(step, np.maximum(step[0] - stock, 0))
+    assert order[0, 0] == level
+    assert order[-1, 0] < level  # what remains at the end is worth nothing
+
+
+def test_a_setup_cost_makes_orders_rare():
+    """The (s, S) rule: below s fill up to S, else wait; so the least order is larger than one."""
+    order = best(inventory(setup_cost=0.5))[1][0]
+    s = int((order == 0).argmax())
+    np.testing.assert_array_equal(order[s:], 0)
+    np.testing.assert_array_equal(order[:s] + np.arange(s), order[0])
+    assert order[s - 1] > 1
+
+
+def test_any_demand_is_a_distribution():
+    for demand in (1e-300, 700.0, 1e300):
+        probability = tables(inventory(demands=(demand,)))[1]
+        np.testing.assert_allclose(probability.sum(axis=-1), 1, rtol=1e-12)
+
+
+def test_machine_replacement_against_a_hand_computed_table():
+    reward, probability = tables(machine_replacement(num_conditions=3, wear=(0.25,), replacement_cost=0.7))
+    np.testing.assert_allclose(reward, [[1, 0.3], [0.5, 0.3], [0, 0.3]], rtol=1e-12)
+    new = [0.75, 0.25, 0]
+    expected = [[new, new], [[0, 0.75, 0.25], new], [[0, 0, 1], new]]
+    np.testing.assert_array_equal(probability, expected)
+
+
+@pytest.mark.parametrize(("t", "threshold"), [(0, 1), (1, 3)])
+def test_machines_are_replaced_from_some_condition_on(t, threshold):
+    action = best(machine_replacement(drift=TWO), t)[1]
+    assert (np.diff(action, axis=1) >= 0).all()
+    assert action[0].argmax() == threshold
+    assert action[-1].argmax() == 7  # the last step: 1 − i/9 < 1 − 0.7
+
+
+def test_admission_control_against_a_hand_computed_table():
+    """Room for 2, load 0.5; low = −0.5 − 0.3, so rewards are (profit + 0.8)/1.8. Fast service: 0.6."""
+    reward, probability = tables(admission_control(capacity=2, loads=(0.5,)))
+    np.testing.assert_allclose(probability[1, 0], [0.2, 0.8, 0], rtol=1e-12)  # reject, slow
+    np.testing.assert_allclose(probability[1, 3], [0.3, 0.5, 0.2], rtol=1e-12)  # admit, fast
+    np.testing.assert_allclose(probability[0, 2], [0.5, 0.5, 0], rtol=1e-12)  # admit; none to serve
+    np.testing.assert_allclose(probability[2, 2], [0, 0.2, 0.8], rtol=1e-12)  # full
+    np.testing.assert_allclose(reward[1], (np.array([0, -0.3, 0.5, 0.2]) - 0.25 + 0.8) / 1.8, rtol=1e-12)
+    np.testing.assert_allclose(reward[2, 2], (-0.5 + 0.8) / 1.8, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("t", "threshold"), [(0, 5), (1, 2)])
+def test_customers_are_admitted_below_some_length_and_served_fast_above_another(t, threshold):
+    admits, is_fast = divmod(best(admission_control(drift=TWO), t)[1], 2)
+    assert (np.diff(admits, axis=1) <= 0).all()
+    assert (np.diff(is_fast, axis=1) >= 0).all()
+    assert admits[0].sum() == threshold
+    assert (is_fast[:, 0] == 0).all()
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -204,33 +243,30 @@ def test_four_rooms_of_the_usual_size():
         (lambda: river_swim(num_states=1), "num_states must be an integer of at least 2, got 1"),
         (lambda: river_swim(start="right"), "start must be one of left, middle, got 'right'"),
         (
-            lambda: river_swim(drift=Periodic(9, num_anchors=3)),
+            lambda: river_swim(drift=dw.drift.Periodic(9, num_anchors=3)),
             "drift must have at most 2 anchors, the",
         ),
         (lambda: deep_sea(size=1), "size must be an integer of at least 2, got 1"),
         (lambda: deep_sea(move_cost=-0.1), "move_cost must be a number in [0, 1], got -0.1"),
-        (
-            lambda: deep_sea(drift="abrupt"),
-            "drift must be a Drift, got 'abrupt'",
-        ),
+        (lambda: deep_sea(drift="abrupt"), "drift must be a Drift, got 'abrupt'"),
         (lambda: four_rooms(side=6), "side must be odd, with a wall in the middle, got 6"),
         (lambda: four_rooms(side=3), "side must be an integer of at least 5, got 3"),
         (lambda: four_rooms(slip=1.5), "slip must be a number in [0, 1], got 1.5"),
-        (lambda: four_rooms(drift=Periodic(9, num_anchors=4)), "drift must have at most 3 anchors, one for"),
+        (
+            lambda: four_rooms(drift=dw.drift.Periodic(9, num_anchors=4)),
+            "drift must have at most 3 anchors, one for",
+        ),
         (lambda: inventory(demands=()), "demands must be a number above 0, got ()"),
         (lambda: inventory(demands=2.0), "demands must be a list of numbers, one for each anchor, got 2.0"),
         (lambda: inventory(demands=((1.0,),)), "demands must be a list of numbers, one for each anchor"),
         (lambda: inventory(demands=(1.0, -2.0)), "demands must be a number above 0, got -2.0"),
         (
-            lambda: inventory(drift=Periodic(9, num_anchors=3)),
+            lambda: inventory(drift=dw.drift.Periodic(9, num_anchors=3)),
             "drift must have at most 2 anchors, one",
         ),
         (lambda: inventory(price=0), "price must be a number above 0, got 0"),
         (lambda: machine_replacement(wear=(0.5, 1.5)), "wear must be a number in [0, 1], got 1.5"),
-        (
-            lambda: machine_replacement(replacement_cost=2),
-            "replacement_cost must be a number in [0, 1], got 2",
-        ),
+        (lambda: machine_replacement(replacement_cost=2), "replacement_cost must be a number in [0, 1], got"),
         (lambda: admission_control(fast=0.1), "fast must be a number in [0.2, 1], got 0.1"),
         (lambda: admission_control(loads=(0.5, math.nan)), "loads must be a number in [0, 1], got nan"),
         (lambda: admission_control(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),

@@ -13,22 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.part import from_config, to_config
+import driftwise as dw
+from driftwise.base import from_config, to_config
 from driftwise.environments import russac_abrupt, russac_smooth
-from driftwise.environments.drift import Abrupt, Constant, Gradual, Periodic, RandomWalk
-from driftwise.environments.paths import Mixture, ParameterPath, Rotation, Sinusoid, SphereWalk, abrupt_path
 
 ANCHORS = ((1.0, 0.0, 0.5), (-1.0, 0.25, 0.0))
 PATHS = [
-    Mixture(ANCHORS, Abrupt((7,))),
-    Mixture(ANCHORS, Gradual((3, 90))),
-    Mixture(ANCHORS, Periodic(62.5)),
-    Mixture(ANCHORS, RandomWalk(0.01, seed=3)),
-    Mixture(ANCHORS[:1], Constant()),
-    abrupt_path(ANCHORS, (20,)),
-    Rotation(start=0.5, end=7.0, rounds=60, radius=0.7, dim=3),
-    Sinusoid((0.5, 0.1), (0.3, -0.2), (0.0, 1.0), period=17.0),
-    SphereWalk(dim=3, scale=0.05, radius=2.0, seed=5),
+    dw.paths.Mixture(ANCHORS, dw.drift.Abrupt((7,))),
+    dw.paths.Mixture(ANCHORS, dw.drift.Gradual((3, 90))),
+    dw.paths.Mixture(ANCHORS, dw.drift.Periodic(62.5)),
+    dw.paths.Mixture(ANCHORS, dw.drift.RandomWalk(0.01, seed=3)),
+    dw.paths.Mixture(ANCHORS[:1], dw.drift.Constant()),
+    dw.paths.abrupt_path(ANCHORS, (20,)),
+    dw.paths.Rotation(start=0.5, end=7.0, rounds=60, radius=0.7, dim=3),
+    dw.paths.Sinusoid((0.5, 0.1), (0.3, -0.2), (0.0, 1.0), period=17.0),
+    dw.paths.SphereWalk(dim=3, scale=0.05, radius=2.0, seed=5),
 ]
 paths = st.sampled_from(PATHS)
 
@@ -36,7 +35,7 @@ paths = st.sampled_from(PATHS)
 @given(paths, st.lists(st.integers(0, 300), min_size=1, max_size=9))
 def test_a_parameter_depends_on_its_round_alone(path, rounds):
     together = path.theta(np.arange(301))
-    assert isinstance(path, ParameterPath)
+    assert isinstance(path, dw.paths.ParameterPath)
     assert together.shape == (301, path.dim)
     np.testing.assert_array_equal(path.theta(np.array(rounds)), together[rounds])
 
@@ -57,47 +56,49 @@ def test_a_path_maps_to_plain_values_and_back(path):
 
 
 def test_mixture_weighs_its_anchors():
-    path = Mixture(ANCHORS, Gradual((0, 4)))
+    path = dw.paths.Mixture(ANCHORS, dw.drift.Gradual((0, 4)))
     np.testing.assert_allclose(path.theta(np.array([1])), [[0.5, 0.0625, 0.375]])  # ¾ of one, ¼ of the other
 
 
 def test_abrupt_path_holds_each_parameter_until_the_next_change():
-    path = abrupt_path(ANCHORS, (2,))
+    path = dw.paths.abrupt_path(ANCHORS, (2,))
     np.testing.assert_array_equal(path.theta(np.arange(4)), np.array(ANCHORS)[[0, 0, 1, 1]])
-    assert abrupt_path(ANCHORS[:1], ()) == Mixture(ANCHORS[:1], Constant())
+    assert dw.paths.abrupt_path(ANCHORS[:1], ()) == dw.paths.Mixture(ANCHORS[:1], dw.drift.Constant())
 
 
 def test_rotation_turns_at_constant_speed_and_then_rests():
-    theta = Rotation(start=0.0, end=math.pi, rounds=4, radius=2.0, dim=3).theta(np.arange(7))
+    theta = dw.paths.Rotation(start=0.0, end=math.pi, rounds=4, radius=2.0, dim=3).theta(np.arange(7))
     root = math.sqrt(2)
     expected = [(2, 0), (root, root), (0, 2), (-root, root), (-2, 0), (-2, 0), (-2, 0)]
     np.testing.assert_allclose(theta, np.pad(expected, ((0, 0), (0, 1))), atol=1e-15)
 
 
 def test_sinusoid_swings_each_coordinate_about_its_centre():
-    path = Sinusoid((0.5, 0.5), (0.3, -0.3), (0.0, math.pi / 2), period=8.0)
+    path = dw.paths.Sinusoid((0.5, 0.5), (0.3, -0.3), (0.0, math.pi / 2), period=8.0)
     expected = [(0.5, 0.2), (0.8, 0.5), (0.5, 0.8), (0.2, 0.5), (0.5, 0.2)]
     np.testing.assert_allclose(path.theta(np.arange(0, 9, 2)), expected, atol=1e-15)
 
 
 @given(st.integers(2, 6), st.floats(0, 1), st.floats(0.1, 5), st.integers(0, 50))
 def test_sphere_walk_stays_on_its_sphere(dim, scale, radius, seed):
-    theta = SphereWalk(dim=dim, scale=scale, radius=radius, seed=seed).theta(np.arange(70))
+    theta = dw.paths.SphereWalk(dim=dim, scale=scale, radius=radius, seed=seed).theta(np.arange(70))
     np.testing.assert_allclose(np.linalg.norm(theta, axis=1), radius, rtol=1e-12)
 
 
 def test_steps_of_a_sphere_walk_have_the_stated_size():
     """Small steps are Gaussian in the tangent space: their mean square is (d − 1) scale²."""
     scale, dim, num = 1e-3, 3, 4000
-    theta = SphereWalk(dim=dim, scale=scale, radius=2.0).theta(np.arange(num + 1))
+    theta = dw.paths.SphereWalk(dim=dim, scale=scale, radius=2.0).theta(np.arange(num + 1))
     squares = np.sum(np.diff(theta, axis=0) ** 2, axis=1) / scale**2  # χ² with d − 1 degrees, variance 2(d−1)
     assert abs(squares.mean() - (dim - 1)) < 5 * math.sqrt(2 * (dim - 1) / num)
-    still = SphereWalk(dim, 0.0).theta(np.array([0, 50]))
+    still = dw.paths.SphereWalk(dim, 0.0).theta(np.array([0, 50]))
     np.testing.assert_allclose(still[0], still[1], rtol=1e-13)
 
 
 def test_sphere_walks_start_anywhere_on_the_sphere_and_differ_by_seed():
-    starts = np.concatenate([SphereWalk(2, 0.1, seed=seed).theta(np.array([0])) for seed in range(400)])
+    starts = np.concatenate(
+        [dw.paths.SphereWalk(2, 0.1, seed=seed).theta(np.array([0])) for seed in range(400)]
+    )
     assert len(np.unique(starts)) == starts.size
     assert np.linalg.norm(starts.mean(axis=0)) < 5 / math.sqrt(400)
 
@@ -131,23 +132,29 @@ def test_the_smooth_bandit_of_russac_turns_by_a_quarter_in_the_first_half():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Mixture(ANCHORS, Constant()), "anchors must have shape (1, any), got (2, 3)"),
-        (lambda: Mixture(((1.0,), (math.nan,)), Abrupt((3,))), "anchors must be finite, got nan"),
         (
-            lambda: Mixture(ANCHORS, "abrupt"),
-            "drift must be a Drift, got 'abrupt'",
+            lambda: dw.paths.Mixture(ANCHORS, dw.drift.Constant()),
+            "anchors must have shape (1, any), got (2, 3)",
         ),
-        (lambda: abrupt_path(ANCHORS, (5, 3)), "at must be increasing episodes, got (5, 3)"),
-        (lambda: abrupt_path(ANCHORS, (5, 9)), "anchors must have shape (3, any), got (2, 3)"),
-        (lambda: Rotation(0.0, math.inf, 10), "end must be a finite number, got inf"),
-        (lambda: Rotation(0.0, 1.0, 0), "rounds must be a positive integer, got 0"),
-        (lambda: Rotation(0.0, 1.0, 10, radius=0), "radius must be a number above 0, got 0"),
-        (lambda: Rotation(0.0, 1.0, 10, dim=1), "dim must be an integer of at least 2, got 1"),
-        (lambda: Sinusoid((0.5,), (0.3, 0.1), (0.0,), 8.0), "amplitude must have shape (1), got (2,)"),
-        (lambda: Sinusoid((0.5,), (0.3,), (0.0,), 0.0), "period must be a number above 0, got 0.0"),
-        (lambda: SphereWalk(1, 0.1), "dim must be an integer of at least 2, got 1"),
-        (lambda: SphereWalk(2, -0.1), "scale must be a number of at least 0, got -0.1"),
-        (lambda: SphereWalk(2, 0.1, seed=-1), "seed must be an integer of at least 0, got -1"),
+        (
+            lambda: dw.paths.Mixture(((1.0,), (math.nan,)), dw.drift.Abrupt((3,))),
+            "anchors must be finite, got nan",
+        ),
+        (lambda: dw.paths.Mixture(ANCHORS, "abrupt"), "drift must be a Drift, got 'abrupt'"),
+        (lambda: dw.paths.abrupt_path(ANCHORS, (5, 3)), "at must be increasing episodes, got (5, 3)"),
+        (lambda: dw.paths.abrupt_path(ANCHORS, (5, 9)), "anchors must have shape (3, any), got (2, 3)"),
+        (lambda: dw.paths.Rotation(0.0, math.inf, 10), "end must be a finite number, got inf"),
+        (lambda: dw.paths.Rotation(0.0, 1.0, 0), "rounds must be a positive integer, got 0"),
+        (lambda: dw.paths.Rotation(0.0, 1.0, 10, radius=0), "radius must be a number above 0, got 0"),
+        (lambda: dw.paths.Rotation(0.0, 1.0, 10, dim=1), "dim must be an integer of at least 2, got 1"),
+        (
+            lambda: dw.paths.Sinusoid((0.5,), (0.3, 0.1), (0.0,), 8.0),
+            "amplitude must have shape (1), got (2,)",
+        ),
+        (lambda: dw.paths.Sinusoid((0.5,), (0.3,), (0.0,), 0.0), "period must be a number above 0, got 0.0"),
+        (lambda: dw.paths.SphereWalk(1, 0.1), "dim must be an integer of at least 2, got 1"),
+        (lambda: dw.paths.SphereWalk(2, -0.1), "scale must be a number of at least 0, got -0.1"),
+        (lambda: dw.paths.SphereWalk(2, 0.1, seed=-1), "seed must be an integer of at least 0, got -1"),
         (lambda: russac_abrupt(num_rounds=5), "num_rounds must be an integer of at least 6, got 5"),
         (lambda: russac_smooth(num_rounds=1.0), "num_rounds must be an integer of at least 2, got 1.0"),
     ],

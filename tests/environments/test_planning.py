@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.types import Model
+import driftwise as dw
+from driftwise.base import Model
 from driftwise.environments import LinearMdp, planning, random_linear_mdp
-from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual
 from tests.examples import DRIFTS, make
 from tests.reference import planning as textbook
 
@@ -78,8 +78,8 @@ def test_values_on_jax_equal_those_on_numpy():
 
 
 @pytest.mark.parametrize("transition_norm", ["total_variation", "frobenius"])
-@pytest.mark.parametrize("drift", [*DRIFTS.values(), Constant()], ids=str)
-def test_variation_equals_the_sum_over_the_models(drift: Drift, transition_norm):
+@pytest.mark.parametrize("drift", [*DRIFTS.values(), dw.drift.Constant()], ids=str)
+def test_variation_equals_the_sum_over_the_models(drift: dw.drift.Drift, transition_norm):
     environment = make(drift=drift)
     for num_episodes in (1, 2, 30):
         models = [environment.model(t) for t in range(num_episodes)]
@@ -92,11 +92,11 @@ def test_variation_equals_the_sum_over_the_models(drift: Drift, transition_norm)
             rtol=1e-12,
             atol=1e-12,
         )
-    assert (found.total > 0) == (drift != Constant())
+    assert (found.total > 0) == (drift != dw.drift.Constant())
 
 
 def test_variation_of_an_abrupt_drift_sits_at_its_changes():
-    environment = make(drift=Abrupt((7, 20), num_anchors=2))
+    environment = make(drift=dw.drift.Abrupt((7, 20), num_anchors=2))
     found = environment.variation(30)
     assert np.flatnonzero(found.reward).tolist() == [6, 19]
     assert np.flatnonzero(found.transition).tolist() == [6, 19]
@@ -120,7 +120,7 @@ def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
 
 
 def test_total_variation_sees_what_the_printed_form_misses():
-    environment = make(drift=Abrupt((1,)))
+    environment = make(drift=dw.drift.Abrupt((1,)))
     now, then = environment.model(0), environment.model(1)
     printed = sum(np.linalg.norm(row) for row in (then.mu - now.mu).sum(axis=-1))  # ‖μ_t(S) − μ_{t+1}(S)‖
     assert printed < 1e-12
@@ -162,7 +162,7 @@ def test_a_policy_may_be_a_list():
 
 @pytest.mark.parametrize("name", ["latent_chains", "combination_lock"])
 def test_variation_of_pairs_is_that_of_the_pair_that_moves_most(name):
-    environment = make(name, Gradual((2, 9)))
+    environment = make(name, dw.drift.Gradual((2, 9)))
     found = environment.variation(12, norm="pairs")
     for t in range(11):
         now, then = environment.model(t), environment.model(t + 1)

@@ -8,20 +8,18 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from driftwise.base.arguments import Count, Several
-from driftwise.base.validation import ArgumentError
-from driftwise.environments import ENVIRONMENTS, LinearBandit, planning
-from driftwise.environments.arms import FreshArms, orthogonal_arms
-from driftwise.environments.drift import Periodic, RandomWalk
-from driftwise.environments.models import linear_mdp, sizes
-from driftwise.environments.paths import SphereWalk
+import driftwise as dw
+from driftwise.base import ArgumentError
+from driftwise.base.schema import AtLeastTwo, Count
+from driftwise.environments import ENVIRONMENTS, LinearBandit, environment, planning
+from driftwise.environments.models import linear_mdp
 
 FIXED = ("num_rounds", "seed")  # no array is as long
 COUNTS = [
     (name, argument)
     for name, maker in ENVIRONMENTS.items()
     for argument, parameter in inspect.signature(maker, eval_str=True).parameters.items()
-    if parameter.annotation in (int, Count, Several) and argument not in FIXED
+    if parameter.annotation in (int, Count, AtLeastTwo) and argument not in FIXED
 ]
 
 
@@ -57,7 +55,7 @@ LARGE: dict[str, dict[str, int]] = {  # as large as arrays have to be for everyt
 @pytest.mark.parametrize("name", sorted({name for name, _ in COUNTS if not is_bandit(name)}))
 def test_makers_ask_for_the_memory_that_they_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(sizes, "require_room", lambda what, num_bytes, sizes: asked.append(num_bytes))
+    monkeypatch.setattr(environment, "require_memory", lambda what, num_bytes, sizes: asked.append(num_bytes))
     ENVIRONMENTS[name]()  # imports and caches are not its arrays
     tracemalloc.start()
     try:
@@ -82,26 +80,26 @@ def test_successor_features_that_are_the_identity_need_no_product(monkeypatch: p
 
 def test_anchors_and_paths_that_never_fit_are_refused_at_once() -> None:
     with pytest.raises(ArgumentError, match="models must fit"):
-        ENVIRONMENTS["random_linear_mdp"](drift=Periodic(9, num_anchors=10**12))
-    river = ENVIRONMENTS["river_swim"](drift=RandomWalk(0.1))
+        ENVIRONMENTS["random_linear_mdp"](drift=dw.drift.Periodic(9, num_anchors=10**12))
+    river = ENVIRONMENTS["river_swim"](drift=dw.drift.RandomWalk(0.1))
     with pytest.raises(ArgumentError, match=r"paths must fit .* num_episodes = 1000000000000"):
         river.variation(10**12)
     with pytest.raises(ArgumentError, match=r"path must fit .* 1099511627776 episodes of RandomWalk"):
         river.at(np.array([10**12]))
-    arms = FreshArms(num_arms=2, dim=2)
-    walk = ENVIRONMENTS["linear_bandit"](arms=arms, path=SphereWalk(dim=2, scale=0.1))
+    arms = dw.arms.FreshArms(num_arms=2, dim=2)
+    walk = ENVIRONMENTS["linear_bandit"](arms=arms, path=dw.paths.SphereWalk(dim=2, scale=0.1))
     for measure in (walk.variation, walk.norm_bound):  # pyright: ignore[reportAttributeAccessIssue]
         with pytest.raises(ArgumentError, match="paths must fit"):
             measure(10**12)
     with pytest.raises(ArgumentError, match=r"arms must fit .* shape \(1000000000000, 2\)"):
-        FreshArms(num_arms=10**12, dim=2)
+        dw.arms.FreshArms(num_arms=10**12, dim=2)
     with pytest.raises(ArgumentError, match="arms must fit"):
-        orthogonal_arms(10**7)
+        dw.arms.orthogonal_arms(10**7)
 
 
 def test_a_variation_that_would_take_hours_to_sum_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    river = ENVIRONMENTS["river_swim"](drift=Periodic(9))
-    monkeypatch.setattr(planning, "MOST_NUMBERS", 1e8)
+    river = ENVIRONMENTS["river_swim"](drift=dw.drift.Periodic(9))
+    monkeypatch.setattr(planning, "_MOST_NUMBERS", 1e8)
     with pytest.raises(ArgumentError, match="num_episodes must be fewer, as the drift moves in too many"):
         river.variation(10**6)
     river.variation(10**4)

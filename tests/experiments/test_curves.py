@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
-from driftwise.analysis.comparison import compare
+from driftwise.analysis.folder_comparison import compare_folders
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.writing import FORMATS
 from driftwise.cli import main
-from driftwise.experiments.storage import results_table
+from driftwise.experiments.result_tables import results_table
 
 RNG = np.random.default_rng(7)
 AGENTS, RUNS, EPISODES = ("PPO", "<b>DQN</b>"), 4, 30
@@ -196,8 +196,8 @@ def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path: Path) -> None
         study = dw.load_study(write(tmp_path / "mine.csv", rows(*columns)))
         study.save(tmp_path / "folder")
         (data,) = load_report_data(tmp_path / "folder").values()
-        assert data.foreign
-        assert list(data.measured) == [columns[-1]]
+        assert data.is_external
+        assert list(data.metrics) == [columns[-1]]
         np.testing.assert_array_equal(data.scores, study.data["environment"].scores)
         for each in (study, dw.load_study(tmp_path / "folder")):
             word = "regret" if "regret" in columns else "shortfall"
@@ -209,10 +209,10 @@ def test_two_files_are_compared_by_what_both_have(tmp_path: Path) -> None:
     worse = table | {"regret": [regret + 0.5 for regret in table["regret"]]}
     first = load_report_data(write(tmp_path / "a.csv", table))
     second = load_report_data(write(tmp_path / "b.parquet", worse))
-    (row,) = compare(first, second).rows
+    (row,) = compare_folders(first, second).rows
     assert (row.difference, row.verdict) == (pytest.approx(0.5 * EPISODES), "higher")
     with pytest.raises(ValueError, match=r"^metric must be regret, which is all that a has, got 'reward'$"):
-        compare(first, second, metric="reward")
+        compare_folders(first, second, metric="reward")
 
 
 def test_commands_take_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,15 +16,21 @@ import pytest
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.statistics.wording import rounded
-from driftwise.base.part import CONFIGURABLE, from_config, stack, to_config
+from driftwise.analysis.statistics.formatting import format_number
+from driftwise.base import from_config, stack_parts, to_config
+from driftwise.base.part import CONFIGURABLE
 from driftwise.environments import LinearMdp
-from driftwise.experiments import EXPERIMENTS, Experiment, find_experiment, load_experiment, run_experiment
-from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.files import Experiments
-from driftwise.experiments.study import prepare
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.experiments import (
+    EXPERIMENTS,
+    Experiment,
+    experiment_of,
+    find_experiment,
+    load_experiment,
+    prepare,
+    run_experiment,
+)
+from driftwise.experiments.experiment import Experiments
+from driftwise.parts import LeastSquares, Ucb
 from driftwise.simulation import running
 from tests.cli.test_cli import FILES
 from tests.examples import NUM_EPISODES, NUM_RUNS, PARAMETERS, SIZES, only
@@ -191,7 +197,7 @@ def test_windows_of_all_lengths_run_together() -> None:
     made = agents(w=dict(algorithm="sw_lsvi_ucb", length=[3, 100], radius=0.4))
     (group,), spec = prepare(made).groups, only(prepare(made).environments).spec
     one, other = (dw.algorithms.sw_lsvi_ucb(spec, length=n, radius=0.4) for n in (3, 100))
-    assert group.task.agent == stack([one, other])
+    assert group.task.agent == stack_parts([one, other])
 
 
 def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() -> None:
@@ -202,9 +208,7 @@ def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() 
     assert [label for group in groups for label in group.points] == [*labels, "U (radius=0.5)"]
 
 
-def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = in_environment("horizon = 3\ndrift = { type = 'Abrupt', at = ['50%'] }")
     Path("mine.toml").write_text(text.replace("0.4", "[0.4, 0.1]\nrecord_every = 4"), encoding="utf-8")
@@ -236,9 +240,7 @@ def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(
 
 
 @pytest.mark.parametrize(("text", "found"), [("quickstart", True), ("./quickstart", False)])
-def test_a_name_is_a_built_in_first_and_a_path_never_is(
-    text: str, found: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_a_built_in_first_and_a_path_never_is(text, found, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("quickstart").write_text(in_top(""), encoding="utf-8")
     assert find_experiment(text).name == ("quickstart" if found else "mine")
@@ -276,9 +278,7 @@ def test_validate_counts_what_would_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.startswith(f"{file}: valid: {counts}\n")
 
 
-def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(tmp_path, capsys):
     file = tmp_path / "mine.toml"
     tuned = '\n[agents.tuned]\nalgorithm = "opt_wlsvi"\ntuned = true\nbeta_scale = 0.01\n'
     file.write_text(in_agent("0.9", "[0.8, 0.9]") + tuned, encoding="utf-8")
@@ -286,7 +286,7 @@ def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     study = prepare(load_experiment(file))
     (environment,) = study.environments.values()
-    variation = rounded(environment.variation(study.num_episodes).total)
+    variation = format_number(environment.variation(study.num_episodes).total)
     spec = environment.spec
     sizes = [environment.name, str(spec.dim), str(spec.horizon), str(study.num_episodes), variation]
     assert sizes in [line[:5] for line in lines]
@@ -299,9 +299,7 @@ def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(
     assert row[-1] == f"{environment.variation(study.num_episodes).total:.4g}"  # what it was told
 
 
-def test_the_example_of_the_documentation_is_what_it_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_the_documentation_is_what_it_says(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
     Path("doors.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
@@ -315,14 +313,7 @@ def test_the_example_of_the_documentation_is_what_it_says(
     ("arguments", "file", "name"),
     [([], "experiment.toml", "experiment"), (["my lock.toml"], "my lock.toml", "my-lock")],
 )
-def test_init_writes_a_file_that_is_valid_and_runs(
-    arguments: list[str],
-    file: str,
-    name: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_init_writes_a_file_that_is_valid_and_runs(arguments, file, name, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "run_task", pretend)
     assert main(["init", *arguments]) == 0
@@ -335,9 +326,7 @@ def test_init_writes_a_file_that_is_valid_and_runs(
     assert sum(len(group.points) for group in prepare(starter).groups) == len(run_experiment(starter)) == 4
 
 
-def test_names_are_shown_as_they_are_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_shown_as_they_are_written(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "run_task", pretend)
     label = "[bold]$\\nonsense$"  # markup of terminals, and a formula of figures that is none

@@ -11,32 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
-from driftwise.analysis.statistics import mean_interval
-from driftwise.base.part import grid_shape, points, to_config
+from driftwise.base import expand_grid, to_config
+from driftwise.base.part import grid_shape
 from driftwise.base.provenance import provenance
-from driftwise.experiments import EXPERIMENTS, run_experiment
-from driftwise.experiments.experiment import experiment_of
+from driftwise.experiments import EXPERIMENTS, Progress, experiment_of, prepare, run_experiment
 from driftwise.experiments.grids import grids_of_agent
-from driftwise.experiments.running import Progress
-from driftwise.experiments.study import prepare
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import LeastSquares, Ucb
 from driftwise.simulation import running
-from driftwise.simulation.chunks import Chunk
-from driftwise.simulation.results import Result
-from driftwise.simulation.tasks import Task
+from driftwise.simulation.tasks import Chunk, Task
 from tests.examples import only
 
 QUICKSTART = EXPERIMENTS["quickstart"]
 
 
-def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed: int) -> Result:
+def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed: int) -> dw.Result:
     """A result as the simulator's, with numbers out of thin air: nothing is compiled."""
     rng = np.random.default_rng([seed, len(str(agent))])
     shape = *grid_shape(agent), num_runs, num_episodes
     values = rng.random(shape)
-    return Result(
+    return dw.Result(
         returns=rng.random(shape),
         values=values,
         optimal_values=values + rng.random(shape),
@@ -60,14 +55,14 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
 
 def standing(task: Task, done: int) -> Any:
     """A simulation that has come so far; the regret of an episode is the number of the grid's point."""
-    shape = (task.num_episodes, len(points(task.agent)), task.num_runs)
+    shape = (task.num_episodes, len(expand_grid(task.agent)), task.num_runs)
     zeros, places = np.zeros(shape), np.broadcast_to(np.arange(shape[1])[:, None], shape)
     return SimpleNamespace(
         task=task, done=done, sums={"returns": zeros, "values": zeros, "optimal_values": places}
     )
 
 
-def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
+def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> dw.Result:
     """In place of running a task, in two chunks."""
     for done in (0, task.num_episodes // 2, task.num_episodes):
         progress(standing(task, done))
@@ -125,7 +120,7 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: py
 
 
 def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    def resumed(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
+    def resumed(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> dw.Result:
         for done in (4, 6):
             progress(standing(task, done))
         return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
@@ -138,7 +133,7 @@ def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.Monkey
 
 
 def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    def whole(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> Result:
+    def whole(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> dw.Result:
         progress(standing(task, task.num_episodes))
         return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
 
@@ -152,7 +147,7 @@ def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch
             runs=2,
             environment=dict(type="combination_lock"),
             agents=dict(grid=grid, floor=dict(algorithm="uniform")),
-        ),
+        )
     )
     chunks: list[Chunk] = []
     outcomes = run_experiment(mine, on_chunk=chunks.append)
@@ -182,7 +177,10 @@ def test_quickstart_shows_what_it_claims() -> None:
         for outcome in run_experiment(dataclasses.replace(QUICKSTART, agents=agents, runs=16))
     }
     halfway = QUICKSTART.episodes // 2
-    totals = {label: mean_interval(result.cumulative_regret[:, -1]) for label, result in results.items()}
+    totals = {
+        label: dw.statistics.mean_interval(result.cumulative_regret[:, -1])
+        for label, result in results.items()
+    }
     late = {label: result.regret[:, -halfway // 10 :].mean() for label, result in results.items()}
     before = {
         label: result.regret[:, halfway * 9 // 10 : halfway].mean() for label, result in results.items()
@@ -205,7 +203,7 @@ def test_a_grid_that_was_made_in_python_runs_in_programs_of_some_points_each() -
     assert [len(some) for _, some in grids] == [4, 2]
     found = {label: point for _, some in grids for label, point in some.items()}
     assert [*found][:2] == ["A (rate=0.8, radius=0.1)", "A (rate=0.8, radius=0.2)"]
-    assert tuple(point.agent for point in found.values()) == points(made)
+    assert tuple(point.agent for point in found.values()) == expand_grid(made)
     assert found["A (rate=0.9, radius=0.3)"].values == {"rate": 0.9, "radius": 0.3}
     with pytest.raises(ValueError, match=r"^agents\.A must be a grid of different agents"):
         next(grids_of_agent("agents.A", "A", opt_wlsvi(spec, rate=[0.9, 0.9], radius=0.1), at_most=4))

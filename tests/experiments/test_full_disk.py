@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -41,9 +40,7 @@ cp disk/out/results.parquet from_disk.parquet
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_and_the_same_command_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told_and_the_same_command_goes_on(tmp_path, monkeypatch):
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rm", "true"], capture_output=True).returncode:
         pytest.skip("a disk of a few kilobytes needs `unshare -rm`, which this machine does not allow")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.__main__ import main
-from driftwise.analysis import finished
-from driftwise.experiments.frames import load_results
+from driftwise.analysis import finished, matplotlib_figures
 from driftwise.simulation import running, simulator
 from driftwise.simulation.simulator import Simulation
 from tests.experiments.test_experiments import pretend
@@ -28,9 +28,8 @@ Run = Callable[..., int]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run an experiment of these tables, into the folder `out` unless another is named."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(finished, "report_figure", lambda report: None)
     monkeypatch.setattr(finished, "report_figure", lambda data: None)  # which takes its time
-    monkeypatch.setattr(finished, "png_bytes", lambda figure: b"a figure")
+    monkeypatch.setattr(matplotlib_figures, "png_bytes", lambda figure: b"a figure")
 
     def run(*tables: str, out: str = "out", **sizes: int) -> int:
         Path("mine.toml").write_text(HEAD + "".join(tables))
@@ -67,9 +66,7 @@ def manifest(folder: str = "out") -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_fresh_one(
-    run: Run, played: list[tuple[Any, ...]]
-) -> None:
+def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_fresh_one(run, played):
     more = FORGETS.replace("[0.9]", "[0.9, 0.95]")
     assert run(LOCK, FORGETS) == 0
     assert played == [(0.9, 0, 3, 0, 40)]
@@ -102,31 +99,27 @@ def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_f
     assert ": 3 runs of 40 episodes, with forgets, lock; " in page
     assert ": 6 runs of 60 episodes</dd>" in page
     assert run(LOCK, SLOW, more, out="fresh", runs=6, episodes=60) == 0
-    grown, fresh = load_results("out"), load_results("fresh")
+    grown, fresh = dw.load_results("out"), dw.load_results("fresh")
     keys = ["environment", "agent", "run", "episode"]
     assert grown[keys].astype(str).equals(fresh[keys].astype(str))  # in the order of the file
     for name in ("reward", "regret", "cumulative_regret"):
         np.testing.assert_allclose(grown[name], fresh[name], rtol=1e-9)  # batches of another size may round
 
 
-def test_more_episodes_of_a_run_are_those_of_a_longer_one_to_the_last_bit(
-    run: Run, played: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_episodes_of_a_run_are_those_of_a_longer_one_to_the_last_bit(run, played, monkeypatch):
     assert run(LOCK, FORGETS) == 0
     assert run(LOCK, FORGETS, episodes=60) == 0
     assert run(LOCK, FORGETS, out="fresh", episodes=60) == 0
-    assert load_results("out").equals(load_results("fresh"))
+    assert dw.load_results("out").equals(dw.load_results("fresh"))
     assert len([*Path("out/tasks").iterdir()]) == 1  # the shorter one went
     played.clear()
-    monkeypatch.setattr(simulator, "SMALL", 0)
+    monkeypatch.setattr(simulator, "_SMALL", 0)
     assert run(LOCK, SLOW, out="large") == 0
     assert run(LOCK, SLOW, out="large", episodes=60) == 0
     assert [each[-2:] for each in played] == [(0, 40), (0, 60)]  # large states are not kept: all is played
 
 
-def test_an_unfinished_run_can_grow(
-    run: Run, played: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_run_can_grow(run, played, monkeypatch):
     advance = Simulation.advance
 
     def full(simulation: Simulation, seconds: float | None = None) -> None:
@@ -154,9 +147,7 @@ def test_an_unfinished_run_can_grow(
         ((LOCK, FORGETS, SLOW), {"runs": 8, "seed": 1}, "another seed"),
     ],
 )
-def test_changing_what_exists_is_refused_by_its_place(
-    tables: tuple[str, ...], sizes: dict[str, int], said: str, run: Run, capsys: pytest.CaptureFixture
-) -> None:
+def test_changing_what_exists_is_refused_by_its_place(tables, sizes, said, run, capsys):
     assert run(LOCK, FORGETS, SLOW) == 0
     before = {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
     capsys.readouterr()
@@ -174,9 +165,7 @@ def test_changing_what_exists_is_refused_by_its_place(
         ((LOCK, FORGETS, '[agents.tuned]\nalgorithm = "opt_wlsvi"\ntuned = true\n'), "agents.tuned"),
     ],
 )
-def test_more_episodes_are_refused_where_they_change_what_exists(
-    tables: tuple[str, ...], place: str, run: Run, capsys: pytest.CaptureFixture
-) -> None:
+def test_more_episodes_are_refused_where_they_change_what_exists(tables, place, run, capsys):
     assert run(*tables) == 0
     capsys.readouterr()
     assert run(*tables, episodes=50) == 2

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.experiments import storage
+from driftwise.experiments.results_folder import read_manifest, sealed_manifest
 from tests.report_folders import make_folder
 
 OF_ANOTHER_KIND: list[tuple[str, Any]] = [
@@ -42,6 +42,8 @@ OF_ANOTHER_KIND: list[tuple[str, Any]] = [
     ("agents.0.point", {"rate": [0.9]}),
     ("agents.0.parameters", 0.5),
     ("agents.0.seconds", "long"),
+    ("random_regret", 0.5),
+    ("random_regret", {"lock": "high"}),
     ("versions", "0.1.0"),
     ("versions", None),
 ]
@@ -63,13 +65,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("path", "value"), OF_ANOTHER_KIND)
-def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(
-    path: str, value: Any, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(path, value, whole, tmp_path, capsys):
     facts = json.loads((whole / "manifest.json").read_text())
     results = (whole / "results.parquet").read_bytes()
     (tmp_path / "results.parquet").write_bytes(results)
-    (tmp_path / "manifest.json").write_bytes(storage.sealed(changed(facts, path, value), results))
+    (tmp_path / "manifest.json").write_bytes(sealed_manifest(changed(facts, path, value), results))
     for command in (["report", str(tmp_path)], ["compare", str(whole), str(tmp_path)]):
         assert main(command) == 2
         said = capsys.readouterr().err
@@ -84,19 +84,19 @@ def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(
 def test_what_is_no_manifest_at_all_is_one_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(ValueError, match=r"manifest\.json is damaged: it (has no format|is not JSON)"):
-        storage.read_manifest(tmp_path)
+        read_manifest(tmp_path)
 
 
 def test_every_flipped_bit_of_a_manifest_is_noticed(whole: Path, tmp_path: Path) -> None:
     content = (whole / "manifest.json").read_bytes()
     (tmp_path / "manifest.json").write_bytes(content)
-    assert storage.read_manifest(tmp_path)["seed"] == 7
+    assert read_manifest(tmp_path)["seed"] == 7
     for place in np.random.default_rng(0).choice(8 * len(content), size=500, replace=False):
         flipped = bytearray(content)
         flipped[place // 8] ^= 1 << place % 8
         (tmp_path / "manifest.json").write_bytes(flipped)
         with pytest.raises(ValueError, match=r"manifest\.json (is damaged|has format)"):
-            storage.read_manifest(tmp_path)
+            read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize(("old", "new"), [(b'"seed": 7', b'"seed": 8'), (b'"format": 3', b'"format": 2')])
@@ -105,7 +105,7 @@ def test_another_seed_or_format_does_not_pass(old: bytes, new: bytes, whole: Pat
     assert content.count(old) == 1
     (tmp_path / "manifest.json").write_bytes(content.replace(old, new))
     with pytest.raises(ValueError, match="its content is not what it was written with"):
-        storage.read_manifest(tmp_path)
+        read_manifest(tmp_path)
 
 
 def test_folders_of_earlier_formats_are_read_without_the_seal(whole: Path, tmp_path: Path) -> None:

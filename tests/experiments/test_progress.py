@@ -8,9 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from driftwise.experiments import progress
-from driftwise.experiments.progress import Work, _bars, shown_progress
-from driftwise.experiments.running import Progress
+from driftwise.experiments import Progress, progress_bars
+from driftwise.experiments.progress_bars import Workload, _bars, show_progress
 
 
 class Clock:
@@ -33,7 +32,7 @@ def seconds(said: str) -> float:
 
 def test_the_time_left_follows_from_the_agent_that_runs_and_from_those_done() -> None:
     clock = Clock()
-    work = Work(clock)
+    work = Workload(clock)
     for label in "ab":
         work.report(standing(label, 0, 1000))
     assert (work.done, work.total, work.time_left()) == (0, 2000, "")
@@ -70,7 +69,7 @@ def test_agents_of_other_speeds_and_compiling_do_not_make_the_time_left_wild(num
             news.append((start + part * paces[label], Progress(place, label, part, parts, 0)))
         free[0] = news[-1][0]
     clock = Clock()
-    work = Work(clock)
+    work = Workload(clock)
     for place, label in tasks:
         work.report(Progress(place, label, 0, parts, 0))
     end = max(free)
@@ -88,7 +87,7 @@ def test_agents_of_other_speeds_and_compiling_do_not_make_the_time_left_wild(num
 
 def test_what_was_read_from_checkpoints_is_done_but_not_quickly_done() -> None:
     clock = Clock()
-    work = Work(clock)
+    work = Workload(clock)
     work.report(standing("a", 0, 1000))
     clock.now = 1.0
     work.report(standing("a", 800, 1000, restored=800))
@@ -105,20 +104,18 @@ def test_what_was_read_from_checkpoints_is_done_but_not_quickly_done() -> None:
 )
 def test_amounts_of_time_are_in_units_that_one_reads(rate: float, said: str) -> None:
     clock = Clock()
-    work = Work(clock)
+    work = Workload(clock)
     for done in range(3):
         clock.now = done / rate
         work.report(standing("a", done, 100))
     assert work.time_left() == said
 
 
-def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(monkeypatch, capsys):
     clock = Clock()
-    monkeypatch.setattr(progress.time, "monotonic", clock)
+    monkeypatch.setattr(progress_bars.time, "monotonic", clock)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as commands in a notebook have it: colours are no terminal
-    with shown_progress() as report:
+    with show_progress() as report:
         for label in "ab":
             report(standing(label, 0, 100))
         clock.now = 5.0
@@ -132,16 +129,14 @@ def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(
     ]
 
 
-def test_agents_of_several_environments_are_told_apart_whatever_their_names(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_agents_of_several_environments_are_told_apart_whatever_their_names(capsys):
     alike = (Progress("x: y", "z", 5, 5, 0), Progress("x", "y: z", 5, 5, 0))
-    with shown_progress() as report:
+    with show_progress() as report:
         for each in alike:
             report(each._replace(done=0))
         report(alike[0])
     assert capsys.readouterr().err.splitlines() == ["x: y: z: 5 of 5 episodes"]
-    work = Work(Clock())
+    work = Workload(Clock())
     for each in alike:
         work.report(each)
     assert (work.done, work.total) == (10, 10)

@@ -24,9 +24,7 @@ def other_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_other_code_is_refused_in_one_line_and_recomputes_on_request(
-    finished: bool, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_code_is_refused_in_one_line_and_recomputes_on_request(finished, tmp_path, capsys, monkeypatch):
     (tmp_path / "small.toml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     advance = Simulation.advance

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from driftwise.experiments.selection import held_back, one_per_agent
-from driftwise.simulation.results import Result
+import driftwise as dw
+from driftwise.experiments.selection import one_per_agent
+from driftwise.simulation.results import select_holdout
 
 
-def curves(finals: list[float]) -> Result:
+def curves(finals: list[float]) -> dw.Result:
     """Curves of one point each, whose final regret is given for every run."""
     regret = np.array(finals, dtype=float)[:, None]
-    return Result(-regret, -regret, 0 * regret, np.ones(1, dtype=int), None, {}, {"own": regret})
+    return dw.Result(-regret, -regret, 0 * regret, np.ones(1, dtype=int), None, {}, {"own": regret})
 
 
 NAMES = {"A (x=1)": "A", "A (x=2)": "A", "B": "B"}
@@ -47,7 +48,7 @@ def test_without_a_grid_every_run_is_shown_under_its_own_label() -> None:
 
 def test_a_run_that_is_held_back_still_is_when_there_are_more() -> None:
     for more in range(4, 20):
-        np.testing.assert_array_equal(held_back(more)[:-1], held_back(more - 1))
+        np.testing.assert_array_equal(select_holdout(more)[:-1], select_holdout(more - 1))
 
 
 @pytest.mark.parametrize("num_runs", [1, 2])

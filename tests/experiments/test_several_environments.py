@@ -11,12 +11,9 @@ import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
-from driftwise.experiments import run_experiment
-from driftwise.experiments.experiment import experiment_of
-from driftwise.experiments.running import Progress
-from driftwise.experiments.study import prepare
+from driftwise.experiments import Progress, experiment_of, prepare, run_experiment
 from driftwise.simulation import tasks
-from driftwise.simulation.results import Result, split_points
+from driftwise.simulation.results import split_grid
 from tests.examples import NUM_EPISODES, NUM_RUNS, SIZES, only
 
 MDP = dict(type="random_linear_mdp", **SIZES["random_linear_mdp"])
@@ -97,9 +94,7 @@ def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch: py
 
 
 @pytest.mark.slow
-def test_the_command_keeps_environments_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_keeps_environments_apart(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("two.toml").write_text(FILE)
     assert main(["validate", "two.toml"]) == 0
@@ -155,8 +150,8 @@ def test_an_experiment_needs_an_environment() -> None:
 
 def test_diagnostics_of_a_grid_are_split_with_its_other_curves() -> None:
     curves = np.arange(2.0 * 3 * 5).reshape(2, 3, 5)
-    result = Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
-    for own, expected in zip(split_points(result, 2), curves, strict=True):
+    result = dw.Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
+    for own, expected in zip(split_grid(result, 2), curves, strict=True):
         np.testing.assert_array_equal(own.values, expected)
         np.testing.assert_array_equal(own.diagnostics["epochs"], -expected)
         assert own.manifest["seconds"] == 2.0

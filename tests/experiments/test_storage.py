@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
+from driftwise.base import files
 from driftwise.base.files import remove_leftovers
-from driftwise.experiments import storage
-from driftwise.simulation import files
+from driftwise.experiments.result_tables import parquet_bytes, results_table
+from driftwise.experiments.results_folder import MANIFEST, read_manifest, read_table, sealed_manifest
 from tests import examples
 from tests.experiments.test_experiments import made_up
 
@@ -30,7 +31,7 @@ RESULTS = {
 }
 COLUMNS = ["environment", "agent", "radius", "rate", "ridge", "run", "episode", "reward", "regret"]
 COLUMNS += ["cumulative_regret"]
-TABLE = storage.results_table(RESULTS)
+TABLE = results_table(RESULTS)
 
 
 def names(folder: Path) -> list[str]:
@@ -39,7 +40,7 @@ def names(folder: Path) -> list[str]:
 
 def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path: Path) -> None:
     path = tmp_path / "results.parquet"
-    path.write_bytes(storage.parquet_bytes(storage.results_table(RESULTS)))
+    path.write_bytes(parquet_bytes(results_table(RESULTS)))
     table = pq.read_table(path)
     numbers = ["reward", "regret", "cumulative_regret"]
     assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
@@ -60,11 +61,11 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
 
 
 def test_same_results_give_the_same_bytes() -> None:
-    assert storage.parquet_bytes(TABLE) == storage.parquet_bytes(storage.results_table(RESULTS))
+    assert parquet_bytes(TABLE) == parquet_bytes(results_table(RESULTS))
 
 
 def test_words_are_stored_once_each() -> None:
-    column = storage.results_table(RESULTS)["environment"].chunk(0)
+    column = results_table(RESULTS)["environment"].chunk(0)
     assert column.dictionary.to_pylist() == ["here"]
 
 
@@ -81,7 +82,7 @@ def test_results_of_a_grid_are_refused() -> None:
     with pytest.raises(
         ValueError, match=r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
     ):
-        storage.results_table({("here", "grid"): grid})
+        results_table({("here", "grid"): grid})
 
 
 def test_files_are_replaced_together(tmp_path: Path) -> None:
@@ -93,9 +94,7 @@ def test_files_are_replaced_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
-def test_a_failure_while_writing_leaves_the_folder_as_it_was(
-    tmp_path: Path, failure: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_while_writing_leaves_the_folder_as_it_was(tmp_path, failure, monkeypatch):
     files.write_files(tmp_path, dict.fromkeys("ab", b"old"))
 
     written = iter([None, failure])
@@ -127,9 +126,7 @@ def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch:
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"old"]
 
 
-def test_data_reach_the_disk_before_they_get_their_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_reach_the_disk_before_they_get_their_name(tmp_path, monkeypatch):
     done: list[str] = []
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda number: (done.append("fsync"), fsync(number)))
@@ -172,11 +169,8 @@ def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) 
 
 def finished(folder: Path, results: dict = RESULTS) -> Path:
     """A folder with results and a manifest that seals them."""
-    table = storage.parquet_bytes(storage.results_table(results))
-    writers = {
-        storage.RESULTS: table,
-        storage.MANIFEST: storage.sealed({}, table),
-    }
+    table = parquet_bytes(results_table(results))
+    writers = {"results.parquet": table, MANIFEST: sealed_manifest({}, table)}
     files.write_files(folder, writers)
     return folder
 
@@ -188,7 +182,7 @@ def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
     assert rates.loc["first"].tolist() == [0.9, 0.9]
     assert rates.drop("first").isna().all(axis=None)
     assert len(frame) == len(TABLE)
-    some = storage.read_table(tmp_path, storage.read_manifest(tmp_path), columns=["run", "regret"])
+    some = read_table(tmp_path, read_manifest(tmp_path), columns=["run", "regret"])
     assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
 
 
@@ -209,9 +203,7 @@ def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
         ("results.parquet", b"PAR1", "is damaged: its content is not what manifest.json was written for"),
     ],
 )
-def test_results_that_cannot_be_read_are_named(
-    tmp_path: Path, name: str, content: bytes | None, said: str
-) -> None:
+def test_results_that_cannot_be_read_are_named(tmp_path, name, content, said):
     path = finished(tmp_path) / name
     if content is None:
         path.unlink()
@@ -230,9 +222,9 @@ def test_damage_is_found_without_a_seal_too(tmp_path: Path, content: bytes) -> N
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
-    manifest = storage.read_manifest(finished(tmp_path))
+    manifest = read_manifest(finished(tmp_path))
     with pytest.raises(ValueError, match=r"results\.parquet is damaged: its column 'wealth' is missing"):
-        storage.read_table(tmp_path, manifest, columns=["run", "wealth"])
+        read_table(tmp_path, manifest, columns=["run", "wealth"])
 
 
 @pytest.mark.parametrize("name", ["results.parquet", "manifest.json"])
@@ -266,14 +258,14 @@ def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Pa
 @pytest.mark.parametrize(
     ("diagnostics", "said"),
     [
-        ({"regret": np.zeros((2, 5))}, "diagnostics must have names that are no columns, got 'regret'"),
+        ({"regret": np.zeros((2, 5))}, "diagnostics must not have the names of columns, got 'regret'"),
         ({"epochs": np.zeros(5)}, r"results must have shape \[runs, points\], got \(5,\) of 'first'"),
     ],
 )
 def test_diagnostics_that_fit_no_column_are_refused(diagnostics: dict, said: str) -> None:
     own = dataclasses.replace(RESULTS["here", "first"], diagnostics=diagnostics)
     with pytest.raises(ValueError, match=said):
-        storage.results_table({("here", "first"): own})
+        results_table({("here", "first"): own})
 
 
 def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path: Path) -> None:

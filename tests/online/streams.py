@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from driftwise.online import Bandit, Decision
+from driftwise.online import Bandit, Decision, load
 from tests.examples import BANDIT, BANDIT_PARAMETERS, PARAMETERS
 
 KNOWN: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}
@@ -16,6 +20,14 @@ KNOWN: dict[str, dict[str, Any]] = {**PARAMETERS, **BANDIT_PARAMETERS}
 def make(name: str = "d_lin_ucb", **options: Any) -> Bandit:
     """The online bandit of an algorithm; some algorithms for MDPs are bandits too."""
     return Bandit(name, dim=BANDIT.dim, **{"seed": 3, **KNOWN[name], **options})
+
+
+COPIES: dict[str, Callable[[Any, Path], Any]] = {  # of an agent, by a folder for files
+    "bytes": lambda agent, _: type(agent).from_bytes(agent.to_bytes()),
+    "pickle": lambda agent, _: pickle.loads(pickle.dumps(agent)),
+    "deepcopy": lambda agent, _: copy.deepcopy(agent),
+    "file": lambda agent, folder: agent.save(folder / "agent") or load(folder / "agent"),
+}
 
 
 def _can_be_one(name: str) -> bool:
@@ -31,6 +43,14 @@ def _can_be_one(name: str) -> bool:
 BANDITS = [name for name in KNOWN if _can_be_one(name)]
 
 
+def run_together(*threads: threading.Thread) -> None:
+    """Start all threads, and wait until they have ended."""
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def rounds(num: int, seed: int) -> Iterator[tuple[np.ndarray, float]]:
     """Decision sets of one to four arms, and a reward for whatever is chosen."""
     rng = np.random.default_rng(seed)
@@ -41,7 +61,7 @@ def rounds(num: int, seed: int) -> Iterator[tuple[np.ndarray, float]]:
 
 def numbered(bandit: Bandit, arms: Any) -> Decision:
     """A decision whose id, and time, is its number."""
-    number = bandit._pending.num_made
+    number = bandit._pending.num_decisions
     return bandit.decide(arms, id=number, time=number)
 
 

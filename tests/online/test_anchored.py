@@ -1,61 +1,61 @@
-"""An inverse from an anchor is the inverse, however old the anchor is and whatever is forgotten."""
+"""Inverses from anchors are inverses, and memories are regressions, however their matrices are kept."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from driftwise.algorithms.bandits.agent import bandit_agent
-from driftwise.base.agent import Agent
-from driftwise.base.part import part
-from driftwise.base.types import Moments, Sample, Spec, WeightFunction
 from driftwise.online import Bandit, load
-from driftwise.online.bandits import anchored, apart
-from driftwise.online.bandits.ahead import Ahead, Work, made_of
-from driftwise.online.bandits.anchor import BLOCK, FEW, lower_product, product
-from driftwise.online.bandits.anchored import LARGE, ROUGH, Anchored, Written, life, room
-from driftwise.online.bandits.deciders import Draws, Planned
-from driftwise.online.bandits.direct import Direct
-from driftwise.online.bandits.fastest import decider_of
-from driftwise.online.bandits.recent import Recent
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import ExponentialWeights
+from driftwise.online.deciders import anchored_inverse
+from driftwise.online.deciders.anchored_inverse import (
+    FINE,
+    MIN_ANCHORED_DIM,
+    ROUGH,
+    AnchoredInverse,
+    BackgroundEigh,
+    GramSnapshot,
+    RecentSamples,
+    SnapshotWork,
+    anchor_life,
+    factorise,
+)
+from driftwise.online.deciders.anchors import BLOCK, FEW_NUMBERS, multiply_lower
+from driftwise.online.deciders.memories import AnchoredMemories, BatchedMemories, Sums
+from driftwise.online.limits import run_silently
 from tests.online.streams import bits
 
-ALGORITHMS: dict[str, dict[str, Any]] = {
-    "lin_ucb": {},
-    "d_lin_ucb": {"rate": 0.99},
-    "weight_ucb": {"rate": 0.9},
-    "sw_lin_ucb": {"length": 30},
-    "restart_lin_ucb": {"period": 50},
-    "robust_weight_ucb": {"rate": 0.9, "corruption": 2.0},
-}
-LIFE = life(1000)  # of an anchor of many dimensions, for those of few
+LIFE = anchor_life(1000)  # of an anchor of many dimensions, for those of few
+SHORT_LIFE = anchor_life(500)
 
 
 def anchored_of(
-    gram: Callable[[], np.ndarray], dim: int, ridge: float = 1.0, rough: float = ROUGH
-) -> Anchored:
-    made = Anchored(Written(gram), Recent(room(dim), dim), ridge, rough=rough)
-    made.reset()
-    return made
+    gram: Callable[[], np.ndarray], dim: int, ridge: float = 1.0, refine_above: float = FINE
+) -> AnchoredInverse:
+    recent = RecentSamples(dim)
+    inverse = AnchoredInverse(
+        lambda: partial(factorise, [gram().copy()]), recent, ridge, refine_above=refine_above
+    )
+    inverse.reset()
+    return inverse
 
 
 def offers(num: int) -> list[tuple[np.ndarray, float]]:
     rng = np.random.default_rng(5)
-    return [(rng.normal(size=(4, LARGE)) / LARGE**0.5, float(rng.uniform())) for _ in range(num)]
+    shape, root = (4, MIN_ANCHORED_DIM), MIN_ANCHORED_DIM**0.5
+    return [(rng.normal(size=shape) / root, float(rng.uniform())) for _ in range(num)]
 
 
-@pytest.mark.parametrize(("ridge", "rough"), [(1e-3, ROUGH), (1e-6, ROUGH), (1e-3, apart.ROUGH)])
+@pytest.mark.parametrize(("ridge", "rough"), [(1e-3, FINE), (1e-6, FINE), (1e-3, ROUGH)])
 @pytest.mark.parametrize(("rate", "length"), [(1.0, None), (0.999, None), (0.5, None), (1.0, 10)])
 def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, rough):
     """That is the rounding of any inverse, with room for that of a whole anchor, and εR² on top."""
-    monkeypatch.setattr(anchored, "life", lambda dim: LIFE)
+    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: LIFE)
     rounding = LIFE * np.finfo(float).eps
     bound = max(1e-11, np.finfo(float).eps * rough**2)
     rng, dim = np.random.default_rng(1), 7
@@ -64,13 +64,13 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
     for _ in range(3 * LIFE):
         features = rng.normal(size=dim) * (rng.uniform(size=dim) < 0.4)
         gram = rate * gram + (1 - rate) * ridge * np.eye(dim) + np.outer(features, features)
-        inverse.shrunk(rate)
-        inverse.added(features, 1.0)
+        inverse.shrink(rate)
+        inverse.add(features, 1.0)
         window.append(features)
         if length and len(window) > length:
             leaving = window.popleft()
             gram = ridge * np.eye(dim) + np.array(window).T @ np.array(window)
-            inverse.added(leaving, -1.0)
+            inverse.add(leaving, -1.0)
         inverse.settle()
         arms = rng.normal(size=(3, dim))
         exact = np.linalg.solve(gram, arms.T).T
@@ -80,49 +80,13 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
 
 @pytest.mark.parametrize("num", [1, BLOCK, 3 * BLOCK + 1])
 def test_a_product_in_blocks_has_the_lower_half_of_the_whole(num):
-    rows = np.random.default_rng(2).normal(size=(num, FEW // num + 1))
-    np.testing.assert_allclose(np.tril(lower_product(rows)), np.tril(product(rows)), rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_with_many_dimensions_decisions_are_those_of_plans(name):
-    require_as_planned(Bandit(name, dim=LARGE, noise_scale=0.1, **ALGORITHMS[name]).agent)
-
-
-@part
-class Halving(WeightFunction):
-    """A forgetting of somebody else's, which drops half of the past in every round."""
-
-    def weights(self, tick: int) -> np.ndarray:
-        return 0.5 ** np.arange(tick - 1, -1, -1.0)
-
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments
-
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        return ExponentialWeights(0.5).update(moments, sample)
-
-
-def test_with_many_dimensions_any_forgetting_may_come():
-    require_as_planned(bandit_agent(Spec.bandit(dim=LARGE, num_arms=1), Halving(), Ucb(0.3)))
-
-
-def require_as_planned(agent: Agent) -> None:
-    direct, planned = decider_of(agent, 3), Planned(agent, Draws(3))
-    assert isinstance(direct, Direct)
-    for t, (arms, reward) in enumerate(offers(2 * life(LARGE))):
-        fast, slow = direct.offer(arms, t), planned.offer(arms, t)
-        arm = int(fast.scores.argmax())
-        assert arm == slow.scores.argmax()
-        np.testing.assert_allclose(fast.scores, slow.scores, rtol=0, atol=1e-10)
-        direct.learn(direct.choice(fast, arm), reward)
-        planned.learn(planned.choice(slow, arm), reward)
-    np.testing.assert_allclose(direct.state.gram, planned.state.gram, rtol=1e-12, atol=1e-12)
+    rows = np.random.default_rng(2).normal(size=(num, FEW_NUMBERS // num + 1))
+    np.testing.assert_allclose(np.tril(multiply_lower(rows)), np.tril(rows @ rows.T), rtol=0, atol=1e-10)
 
 
 def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
     """Its anchor is a new one, so that the last digits of an index may be others."""
-    bandit = Bandit("d_lin_ucb", dim=LARGE, rate=0.99, noise_scale=0.1)
+    bandit = Bandit("d_lin_ucb", dim=MIN_ANCHORED_DIM, rate=0.99, noise_scale=0.1)
     for arms, reward in offers(30):
         bandit.learn(bandit.decide(arms).id, reward)
     bandit.save(tmp_path / "agent.safetensors")
@@ -139,15 +103,15 @@ def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
 class Late:
     """Eigenvectors that nobody begins with before they are needed."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: SnapshotWork) -> None:
         self.result = work
 
 
-@pytest.mark.parametrize(("made", "asked"), [(Late, 1), (Ahead, 7), (Late, 2 * LIFE)])
+@pytest.mark.parametrize(("made", "asked"), [(Late, 1), (BackgroundEigh, 7), (Late, 2 * LIFE)])
 def test_numbers_depend_neither_on_when_a_thread_is_done_nor_on_who_asks(monkeypatch, made, asked):
-    monkeypatch.setattr(anchored, "life", lambda dim: LIFE)
+    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: LIFE)
     every = mapped(1)
-    monkeypatch.setattr(anchored, "Ahead", made)
+    monkeypatch.setattr(anchored_inverse, "BackgroundEigh", made)
     for number, inverse in mapped(asked).items():
         assert np.array_equal(inverse, every[number])
 
@@ -163,8 +127,8 @@ def mapped(asked: int) -> dict[int, np.ndarray]:
             np.testing.assert_allclose(found[t], np.linalg.inv(gram), rtol=0, atol=1e-12)
         features = rng.normal(size=dim)
         gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
-        inverse.shrunk(0.9)
-        inverse.added(features, 1.0)
+        inverse.shrink(0.9)
+        inverse.add(features, 1.0)
         inverse.settle()
     return found
 
@@ -175,8 +139,136 @@ def test_eigenvectors_need_no_thread(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", none_left)
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(Ahead(lambda: made_of([matrix])).result().eigen.values, [1.0, 3.0])
+    np.testing.assert_allclose(BackgroundEigh(lambda: factorise([matrix])).result().eigen.values, [1.0, 3.0])
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():
     assert np.isnan(anchored_of(lambda: np.full((3, 3), np.nan), 3).map(np.eye(3))).all()
+
+
+FEW_DIM, RATES, RIDGES = 5, np.array([0.7, 0.99, 1.0]), np.full(3, 0.1)
+
+
+@pytest.fixture
+def long_lives(monkeypatch):
+    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: SHORT_LIFE)
+
+
+def first_sums(squared: bool = True) -> Sums:
+    gram = RIDGES[:, None, None] * np.eye(FEW_DIM)
+    return Sums(gram, gram.copy() if squared else None, np.zeros((len(RATES), FEW_DIM)))
+
+
+def test_a_matrix_that_rounding_has_made_indefinite_still_forecasts():
+    gram = np.array([np.eye(2), [[1, 1 + 1e-9], [1 + 1e-9, 1]]])  # the second has no factor
+    cross, features = np.array([[1.0, 2.0], [3.0, 3.0]]), np.array([1.0, 0.5])
+    memories = BatchedMemories(np.array([0.5, 1.0]), np.ones(2), Sums(gram, None, cross))
+    error, variance = run_silently(memories.forecast, features, 4.0)
+    direction = np.linalg.solve(gram, features[:, None])[..., 0]
+    np.testing.assert_allclose(error, 4 - np.vecdot(direction, cross))
+    np.testing.assert_allclose(variance, direction @ features)
+
+
+@pytest.mark.usefixtures("long_lives")
+@pytest.mark.parametrize("squared", [True, False])
+def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squared):
+    """Eight digits, through anchors of all ages, sums that are asked for in between, and a fresh start."""
+    rng, both = np.random.default_rng(2), list[AnchoredMemories | BatchedMemories]()
+    for kind in (BatchedMemories, AnchoredMemories):
+        both.append(kind(RATES, RIDGES, first_sums(squared)))
+    one, other = both
+    for t in range(3 * SHORT_LIFE + SHORT_LIFE // 2):
+        arms, reward = rng.normal(size=(4, FEW_DIM)) * (rng.uniform(size=FEW_DIM) < 0.5), float(rng.normal())
+        for first, second in zip(one.memories, other.memories, strict=True):
+            answers = (
+                (*first.estimate(arms), *first.spread(arms)),
+                (*second.estimate(arms), *second.spread(arms)),
+            )
+            for pair in zip(*answers, strict=True):
+                np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
+        for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
+            np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
+        for each in both:
+            each.absorb((t // SHORT_LIFE + 1) % len(RATES))
+            if t in (40, 2 * SHORT_LIFE + 5):  # before anything was turned for the leader, and after
+                each.renew(1)
+        if t % 90 in (30, 40):
+            for first, second in zip(one.sums, other.sums, strict=True):
+                assert (first is None) == (second is None)
+                if first is not None and second is not None:
+                    np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("long_lives")
+def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
+    """No anchor is begun when it is needed, not even that of a memory that starts anew.
+
+    Sums are turned for the leader alone.
+    """
+    begun, turned, ahead = list[Any](), list[bool](), anchored_inverse.BackgroundEigh
+
+    class Watched:
+        def __init__(self, work: SnapshotWork) -> None:
+            self._made, self._rounds = ahead(work), rounds
+            begun.append(self)
+
+        def result(self) -> GramSnapshot:
+            assert self._rounds < rounds or not rounds
+            made = self._made.result()
+            turned.append(made.turned is not None)
+            return made
+
+    monkeypatch.setattr(anchored_inverse, "BackgroundEigh", Watched)
+    rounds = 0
+    memories = AnchoredMemories(RATES, RIDGES, first_sums())
+    assert len(begun) == len(RATES)
+    for rounds in range(4 * SHORT_LIFE):
+        before = len(begun)
+        memories.forecast(np.full(FEW_DIM, 0.1), 0.0)
+        memories.absorb(0)
+        assert len(begun) - before <= 1
+        if rounds == SHORT_LIFE:
+            memories.renew(0)
+    assert len(begun) > 3 * len(RATES)
+    assert 2 <= sum(turned) <= len(turned) // len(RATES)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("adaptive_lin_ucb", {"longest": 16}), ("lin_ucb", {"noise_scale": 1.0, "ridge": 1e-5})],
+)
+def test_with_many_dimensions_looking_changes_nothing(name, numbers):
+    seen, alone = (Bandit(name, dim=MIN_ANCHORED_DIM, **numbers) for _ in range(2))
+    rng = np.random.default_rng(7)
+
+    def look() -> None:
+        seen.summary()
+        assert bits(seen.state) == bits(Bandit.from_bytes(seen.to_bytes()).state)
+        seen.scores(np.eye(MIN_ANCHORED_DIM)[:2])
+
+    for t in range(0, anchor_life(MIN_ANCHORED_DIM) + 10, 2):
+        arms = rng.normal(size=(2, MIN_ANCHORED_DIM)) / MIN_ANCHORED_DIM**0.5
+        for bandit in (seen, alone):
+            for id in (t, t + 1):
+                bandit.decide(arms, id=id)
+        for id in (t, t + 1):
+            if t % 9 == 4:
+                look()
+            for bandit in (seen, alone):
+                bandit.learn(id, arms.item(0))
+    assert bits(seen.state) == bits(alone.state)
+    assert np.array_equal(seen.scores(np.eye(MIN_ANCHORED_DIM)), alone.scores(np.eye(MIN_ANCHORED_DIM)))
+
+
+def test_a_waiting_decision_of_a_mixture_keeps_one_arm_and_which_features_were_constant(tmp_path):
+    bandit, rng = Bandit(dim=3), np.random.default_rng(4)
+    for offered in (50, 1, 2):
+        arms = np.column_stack([rng.normal(size=(offered, 2)), np.ones(offered)])
+        bandit.decide(arms, id=offered)
+    assert {entry.choice.features.size for entry in bandit._pending.waiting.values()} == {6}
+    again = Bandit.from_bytes(bandit.to_bytes())
+    for each in (bandit, again):
+        each.learn(50, 7.0)
+        each.learn(2, 8.0)
+    assert bits(again.state) == bits(bandit.state)
+    assert bandit.state.origin.tolist() == [0.0, 0.0, 7.0]

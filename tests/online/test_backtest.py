@@ -13,10 +13,15 @@ from scipy.stats import norm
 
 import driftwise as dw
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb
-from driftwise.base.types import Episode, Spec
-from driftwise.online.backtesting.comparison import gain_of_the_best, mean_interval, possibly_best
-from driftwise.online.backtesting.forecasts import Memories, forecasts
-from driftwise.online.replay import Log, read_samples, replay
+from driftwise.base import Episode, Spec
+from driftwise.online.backtesting import (
+    FixedMemories,
+    gain_of_the_best,
+    normal_interval,
+    possibly_best,
+    replay_memories,
+)
+from driftwise.online.replay import TableLog, read_samples, replay
 from tests.online.test_replay import COLUMNS, drawn, write_csv
 from tests.reference.adaptive import Memory, Mixture, Noise, fixed_share
 
@@ -89,30 +94,24 @@ def test_the_weights_with_learnt_noise_are_those_of_the_agent_online() -> None:
     found = dw.online.backtest(features, rewards + 50)
     told = bandit.agent.diagnostics(bandit.state)
     np.testing.assert_allclose(
-        found.learnt_weights[-1],
-        [told[f"weight.{j}"] for j in range(len(found.memories))],
-        atol=1e-8,
+        found.learnt_weights[-1], [told[f"weight.{j}"] for j in range(len(found.memories))], atol=1e-8
     )
 
 
 def test_a_window_does_not_gather_rounding_errors() -> None:
     features, rewards = world(300, seed=2)
     features[:100] *= 1e6  # later they have to be subtracted again
-    kind = Memories((), (8,))
-    found = forecasts(kind, features, rewards, 0.1, lambda done, total: None)
-    fresh = forecasts(kind, features[150:], rewards[150:], 0.1, lambda done, total: None)
-    np.testing.assert_allclose(found.error[160:, 0], fresh.error[10:, 0], atol=1e-9)
+    whole, later = (
+        replay_memories(FixedMemories((), (8,), 2, 0.1), features[first:], rewards[first:], lambda *_: None)
+        for first in (0, 150)
+    )
+    np.testing.assert_allclose(whole.error[160:, 0], later.error[10:, 0], atol=1e-9)
 
 
-def test_blocks_of_any_size_give_the_same_forecasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    features, rewards = world(90)
-    kind, seen = Memories((8, 32), (5,)), []
-    whole = forecasts(kind, features, rewards, 0.1, lambda *told: seen.append(told))
-    monkeypatch.setattr("driftwise.online.backtesting.forecasts.AT_ONCE", 130)
-    parts = forecasts(kind, features, rewards, 0.1, lambda *told: seen.append(told))
-    np.testing.assert_allclose(parts, whole, rtol=1e-12)
-    assert seen[:3] == [(90, 90), (8, 90), (16, 90)]
-    assert seen[-1] == (90, 90)
+def test_progress_is_reported_to_the_last_row() -> None:
+    seen: list[tuple[int, int]] = []
+    dw.online.backtest(*world(150), progress=lambda *counts: seen.append(counts))
+    assert seen == [(64, 150), (128, 150), (150, 150)]
 
 
 def test_short_memories_are_advised_where_the_world_jumps() -> None:
@@ -182,7 +181,7 @@ def test_forecasters_that_are_clearly_worse_are_thrown_out_and_an_interval_has_i
     rng = np.random.default_rng(3)
     scores = rng.normal([0.0, 0.0, -0.5], size=(400, 3))
     assert possibly_best(scores).tolist() == [True, True, False]
-    found = mean_interval(scores[:, 0])
+    found = normal_interval(scores[:, 0])
     error = scores[:, 0].std(ddof=1) / 20
     assert found == pytest.approx(
         (scores[:, 0].mean(), found.value - 1.95996 * error, found.value + 1.95996 * error), rel=1e-5
@@ -231,7 +230,7 @@ def contexts(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("shared", [False, True])
 def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool) -> None:
     columns = drawn(40)
-    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS, bytes_at_once=300)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS, bytes_at_once=300)
     samples = read_samples(log, shared=shared)
     for phi, context, arm in zip(samples.features, contexts(columns["x"]), columns["arm"], strict=True):
         taken = np.eye(3)["abc".index(arm)]
@@ -247,7 +246,7 @@ def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool)
 
 def test_a_log_without_actions_has_the_features_of_its_context(tmp_path: Path) -> None:
     columns = drawn(40)
-    samples = read_samples(Log(write_csv(tmp_path / "log.csv", columns), **NO_ACTION))
+    samples = read_samples(TableLog(write_csv(tmp_path / "log.csv", columns), **NO_ACTION))
     np.testing.assert_allclose(samples.features, contexts(columns["x"]), atol=1e-12)
     with pytest.raises(ValueError, match=r"action must have at least two different values"):
-        replay(Log(tmp_path / "log.csv", **NO_ACTION), {"uniform": {}})
+        replay(TableLog(tmp_path / "log.csv", **NO_ACTION), {"uniform": {}})

@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.online import Bandit, DecisionLog, load
-from driftwise.online.bandits.pending import Entry
-from driftwise.online.replay import Log, Options, read_samples, replay
-from driftwise.parts.clock import ClockWeights
-from driftwise.parts.exploration import Softmax, Thompson
-from driftwise.simulation.play import play
+from driftwise.online.decisions import Entry
+from driftwise.online.replay import Options, TableLog, read_samples, replay
+from driftwise.parts import ClockWeights, Softmax, Thompson
 from tests.examples import BANDIT, NUM_EPISODES, make_bandit
 from tests.online.streams import bits
 from tests.reference.bandits import rounds
@@ -131,7 +130,7 @@ def test_silence_is_explored_again_up_to_the_ridge_or_refused_where_it_decays():
     before = refused.summary()
     sentence = (
         r"^agent: the least eigenvalue of its gram has decayed to 1e-09, below 1e-08, 144000 seconds after "
-        r"its last news; take prior='hold', or a longer half_life: LeastSquares\([^\n]*$"
+        r"its last reward; use prior='hold' or a longer half_life: LeastSquares\([^\n]*$"
     )
     with pytest.raises(FloatingPointError, match=sentence):
         refused.decide(np.eye(DIM), time=START + silence)
@@ -174,19 +173,19 @@ def logged(path: Path) -> DecisionLog:
     log, chooser = DecisionLog(path), Bandit("uniform", dim=2)
     for time, arm, reward in turned_over():
         decision = chooser.decide(np.eye(2), time=time, arm=arm)
-        log.decided(decision, arms=np.eye(2))
-        log.rewarded(decision.id, reward)
+        log.add_decision(decision, arms=np.eye(2))
+        log.add_reward(decision.id, reward)
     return log
 
 
-def table(path: Path, column: str | None) -> Log:
+def table(path: Path, column: str | None) -> TableLog:
     dates = [np.datetime64(round(1e3 * time), "ms") for time, _, _ in turned_over()]
     rows = [
         f"{t},{date}Z,{time:.3f},{arm},{reward},0.5,1"
         for t, (date, (time, arm, reward)) in enumerate(zip(dates, turned_over(), strict=True))
     ]
     path.write_text("\n".join(["row,date,seconds,arm,reward,chance,x", *rows]))
-    return Log(path, "arm", "reward", ("x",), propensity="chance", time=column)
+    return TableLog(path, "arm", "reward", ("x",), propensity="chance", time=column)
 
 
 @pytest.mark.parametrize("kind", ["decisions", "date", "seconds"])
@@ -220,32 +219,11 @@ def test_a_table_without_times_is_refused_for_an_agent_that_needs_them(tmp_path:
         read_samples(dataclasses.replace(log, time="date"))
 
 
-def test_a_clock_inside_another_agent_is_refused():
-    base = dict(algorithm="clock_lin_ucb", half_life=10.0, radius=0.1)
-    with pytest.raises(ValueError, match=r"^algorithm must forget by the clock itself, got 'random_restart'"):
-        Bandit("random_restart", dim=DIM, probability=0.1, base=base)
-
-
 def test_times_of_samples_are_refused_by_agents_that_count_rewards():
     bandit = Bandit("lin_ucb", dim=DIM, radius=0.1)
-    with pytest.raises(
-        ValueError, match=r"^time must be left out for lin_ucb, which counts rewards, got some$"
-    ):
+    with pytest.raises(ValueError, match=r"^time must be left out for lin_ucb, which counts .*, got some$"):
         bandit.learn_from(np.ones(DIM), 1.0, time=5.0)
     assert bandit.summary().samples == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (dict(half_life="6 parsecs"), "half_life must be a duration"),
-        (dict(prior="flat"), "prior must be one of zero, hold, decay"),
-        (dict(reference="then"), "reference must be one of now, last"),
-    ],
-)
-def test_what_a_clock_cannot_be_gets_one_sentence(options, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}.*, got "):
-        make(**options)
 
 
 HALF_LIVES = (600.0, 1200.0, 2400.0, 4800.0, 1e30)  # the last for ever
@@ -279,7 +257,7 @@ def test_memories_of_an_adaptive_agent_are_sums_over_ages_whatever_the_order_of_
 def test_an_adaptive_agent_with_a_reward_a_second_decides_as_in_the_simulator():
     given: dict[str, Any] = dict(shortest="4s", longest="16s")
     environment, bandit = make_bandit(noise_scale=0.3), Bandit("adaptive_lin_ucb", dim=DIM, seed=5, **given)
-    played = play(build(BANDIT, "adaptive_lin_ucb", **given), environment, NUM_EPISODES, seed=5)
+    played = dw.play(build(BANDIT, "adaptive_lin_ucb", **given), environment, NUM_EPISODES, seed=5)
     for t, (one, here) in enumerate(zip(played, rounds(environment, NUM_EPISODES, seed=5), strict=True)):
         decision = bandit.decide(here.features[here.present], time=START + t)
         assert decision.index == pytest.approx(one.plan.q[0, 0, decision.arm], abs=1e-9)
@@ -309,19 +287,5 @@ def test_an_adaptive_agent_finds_that_the_world_turns_over_every_night():
         rewards = rows @ theta + 0.1 * rng.normal(size=25)
         bandit.learn_from(rows, rewards, time=START + 86400.0 * day + minutes)
     assert np.exp(bandit.state.log_weights)[:-1].sum() > 0.99
-    np.testing.assert_allclose(
-        bandit.scores(np.eye(DIM), time=START + 4 * 86400.0 + 6000.0), thetas[-1], atol=0.3
-    )
-
-
-@pytest.mark.parametrize(
-    ("bounds", "sentence"),
-    [
-        (dict(shortest="1h"), "longest must be a duration"),
-        (dict(shortest="2h", longest="1h"), "longest must be at least shortest, which is '2h', got '1h'"),
-        (dict(shortest=8, longest="soon"), "longest must be a duration"),
-    ],
-)
-def test_memories_by_the_clock_have_two_durations_for_bounds(bounds, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        Bandit("adaptive_lin_ucb", dim=DIM, **bounds)
+    scores = bandit.scores(np.eye(DIM), time=START + 4 * 86400.0 + 6000.0)
+    np.testing.assert_allclose(scores, thetas[-1], atol=0.3)

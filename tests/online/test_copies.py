@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
 import subprocess
 import sys
 
@@ -14,21 +12,15 @@ import pytest
 from driftwise.base.files import HOST, fcntl
 from driftwise.online import Bandit, EpisodicAgent, load
 from driftwise.online.features import Custom
-from tests.online.streams import bits, lead, make, numbered
-
-COPIES = {
-    "bytes": lambda agent: type(agent).from_bytes(agent.to_bytes()),
-    "pickle": lambda agent: pickle.loads(pickle.dumps(agent)),
-    "deepcopy": copy.deepcopy,
-}
+from tests.online.streams import COPIES, bits, lead, make, numbered
 
 
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb", "sw_lin_ucb", "d_lin_ts"])
-def test_a_copy_goes_on_as_its_original_and_apart_from_it(name, how):
+def test_a_copy_goes_on_as_its_original_and_apart_from_it(name, how, tmp_path):
     original = make(name, metadata={"made": "here"})
     lead(original, 20, seed=1)
-    copied = COPIES[how](original)
+    copied = COPIES[how](original, tmp_path)
     assert (copied.summary(), copied.pending()) == (original.summary(), original.pending())
     assert copied.metadata == {"made": "here"}
     before = bits(original.state)
@@ -45,11 +37,11 @@ def rows(state: float) -> np.ndarray:
 
 @pytest.mark.parametrize("how", ["pickle", "deepcopy"])
 @pytest.mark.parametrize("features", [np.eye(4).reshape(2, 2, 4) / 2, Custom(rows, 2, 2)])
-def test_an_episodic_agent_is_copied_in_the_middle_of_an_episode(features, how):
+def test_an_episodic_agent_is_copied_in_the_middle_of_an_episode(features, how, tmp_path):
     agent = EpisodicAgent("opt_wlsvi", features=features, horizon=3, rate=0.9, radius=1.0)
     agent.begin(1)
     agent.act()
-    copied = COPIES[how](agent)
+    copied = COPIES[how](agent, tmp_path)
     for each in (agent, copied):
         each.observe(0.5, 0)
         each.end()

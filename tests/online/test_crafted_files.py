@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from driftwise.base import ArgumentError
 from driftwise.base.arrays import map_tree
-from driftwise.base.validation import ArgumentError
-from driftwise.online import Bandit, EpisodicAgent, files, load
-from driftwise.online.sizes import least_numbers
-from driftwise.online.tensors import to_tensors
-from driftwise.parts.detectors import Glr
+from driftwise.online import Bandit, EpisodicAgent, agent_files, load
+from driftwise.online.tensors import least_numbers, to_tensors
+from driftwise.parts import Glr
 from tests.examples import PARAMETERS, SPEC
 from tests.examples import make as make_environment
 from tests.online.streams import BANDITS, lead, make
@@ -78,104 +77,84 @@ def test_a_header_is_not_longer_than_its_file(length, path):
     refused(path, f"truncated, damaged or no safetensors file .a header of {length} bytes, where there are 2")
 
 
-def changed_header(header: Header, how: str) -> None:
-    metadata, tensor = header["__metadata__"], header["state.0"]
-    first, last = tensor["data_offsets"]
-    changes: dict[str, Callable[[], Any]] = {
-        "no metadata": lambda: header.pop("__metadata__"),
-        "metadata that is a list": lambda: header.update(__metadata__=["driftwise.online"]),
-        "metadata of numbers": lambda: metadata.update(description=7),
-        "no product": lambda: metadata.pop("product"),
-        "no description": lambda: metadata.pop("description"),
-        "no checksum": lambda: metadata.pop("checksum"),
-        "a format of 2": lambda: metadata.update(format="2"),
-        "a type of 8 bits": lambda: tensor.update(dtype="F8_E4M3"),
-        "a type of 16 bits": lambda: tensor.update(dtype="BF16"),
-        "a type of no kind": lambda: tensor.update(dtype="PICKLE"),
-        "a type that is a table": lambda: tensor.update(dtype={}),
-        "a shape below 0": lambda: tensor.update(shape=[-1, 2, 2]),
-        "a shape that overflows": lambda: tensor.update(shape=[1 << 32, 1 << 32, 1 << 32]),
-        "a shape of a fraction": lambda: tensor.update(shape=[1.5, 2, 2]),
-        "a shape that is a word": lambda: tensor.update(shape="all"),
-        "a shape too large": lambda: tensor.update(shape=[1, 2000, 2000]),
-        "offsets that overlap": lambda: tensor.update(data_offsets=[0, last - first]),
-        "offsets beyond the file": lambda: tensor.update(data_offsets=[first + (1 << 40), last + (1 << 40)]),
-        "offsets backwards": lambda: tensor.update(data_offsets=[last, first]),
-        "offsets of one": lambda: tensor.update(data_offsets=[first]),
-        "a tensor that is a number": lambda: header.update({"state.0": 3}),
-        "a tensor without offsets": lambda: tensor.pop("data_offsets"),
-    }
-    changes[how]()
-
-
 DAMAGED = "truncated, damaged or no safetensors file"
-CHANGES = {
-    "no metadata": "was not written by driftwise.online",
-    "metadata that is a list": "was not written by driftwise.online",
-    "metadata of numbers": DAMAGED,
-    "no product": "was not written by driftwise.online",
-    "no description": DAMAGED,
-    "no checksum": DAMAGED,
-    "a format of 2": "has format 2 of driftwise",
-    "a type of 8 bits": "has a tensor of type 'F8_E4M3', and known are BOOL, U8, I32",
-    "a type of 16 bits": "has a tensor of type 'BF16', and known are",
-    "a type of no kind": "has a tensor of type 'PICKLE', and known are",
-    "a type that is a table": "has a tensor of type {}, and known are",
-    "a shape below 0": DAMAGED,
-    "a shape that overflows": DAMAGED,
-    "a shape of a fraction": DAMAGED,
-    "a shape that is a word": DAMAGED,
-    "a shape too large": DAMAGED,
-    "offsets that overlap": DAMAGED,
-    "offsets beyond the file": DAMAGED,
-    "offsets backwards": DAMAGED,
-    "offsets of one": DAMAGED,
-    "a tensor that is a number": DAMAGED,
-    "a tensor without offsets": DAMAGED,
+FOREIGN = "was not written by driftwise.online"
+CHANGES: dict[str, tuple[Callable[[Header, Header], Any], str]] = {  # of the metadata or of a tensor
+    "metadata of numbers": (lambda metadata, _: metadata.update(description=7), DAMAGED),
+    "no product": (lambda metadata, _: metadata.pop("product"), FOREIGN),
+    "no description": (lambda metadata, _: metadata.pop("description"), DAMAGED),
+    "no checksum": (lambda metadata, _: metadata.pop("checksum"), DAMAGED),
+    "a format of 2": (lambda metadata, _: metadata.update(format="2"), "has format 2 of driftwise"),
+    "8 bits": (lambda _, it: it.update(dtype="F8_E4M3"), "has a tensor of type 'F8_E4M3'"),
+    "16 bits": (lambda _, it: it.update(dtype="BF16"), "has a tensor of type 'BF16', and known are"),
+    "no kind": (lambda _, it: it.update(dtype="PICKLE"), "has a tensor of type 'PICKLE', and known are"),
+    "a table": (lambda _, it: it.update(dtype={}), "has a tensor of type {}, and known are"),
+    "a shape below 0": (lambda _, it: it.update(shape=[-1, 2, 2]), DAMAGED),
+    "a shape that overflows": (lambda _, it: it.update(shape=[1 << 32, 1 << 32, 1 << 32]), DAMAGED),
+    "a shape of a fraction": (lambda _, it: it.update(shape=[1.5, 2, 2]), DAMAGED),
+    "a shape that is a word": (lambda _, it: it.update(shape="all"), DAMAGED),
+    "a shape too large": (lambda _, it: it.update(shape=[1, 2000, 2000]), DAMAGED),
+    "offsets that overlap": (lambda _, it: it.update(data_offsets=[0, span(it)]), DAMAGED),
+    "offsets too far": (lambda _, it: it.update(data_offsets=[1 << 40, (1 << 40) + span(it)]), DAMAGED),
+    "offsets backwards": (lambda _, it: it["data_offsets"].reverse(), DAMAGED),
+    "offsets of one": (lambda _, it: it["data_offsets"].pop(), DAMAGED),
+    "a tensor without offsets": (lambda _, it: it.pop("data_offsets"), DAMAGED),
 }
+
+
+def span(tensor: Header) -> int:
+    first, last = tensor["data_offsets"]
+    return last - first
 
 
 @pytest.mark.parametrize("how", CHANGES)
 def test_a_header_of_something_else_is_refused(how, path):
     saved(path)
     header, body = parts_of(path)
-    changed_header(header, how)
+    change, why = CHANGES[how]
+    change(header["__metadata__"], header["state.0"])
     with_header(path, json.dumps(header).encode(), body)
-    refused(path, CHANGES[how])
+    refused(path, why)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [({"__metadata__": ["driftwise"]}, FOREIGN), ({"__metadata__": 1}, FOREIGN), ({"state.0": 3}, DAMAGED)],
+)
+def test_entries_of_a_header_that_are_no_tables_are_refused(change, why, path):
+    saved(path)
+    header, body = parts_of(path)
+    with_header(path, json.dumps(header | change).encode(), body)
+    refused(path, why)
 
 
 def test_a_large_file_of_somebody_else_is_refused_by_its_header(path, monkeypatch):
     save_file({"weights": np.zeros(1)}, path, {"product": "another"})
     with path.open("ab") as file:
         file.truncate(1 << 34)  # which on most disks takes no room
-    monkeypatch.setattr(files, "_checksum", None)
+    monkeypatch.setattr(agent_files, "_checksum", None)
     refused(path, "was not written by driftwise.online")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes")
 @pytest.mark.parametrize(
-    ("kind", "why"),
+    ("make_path", "why"),
     [
-        ("folder", "Is a directory"),
-        ("pipe", "it is a pipe, not a file"),
-        ("device", "it is a device, not a file"),
+        (Path.mkdir, "Is a directory"),
+        (os.mkfifo, "it is a pipe, not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is a device, not a file"),
     ],
 )
-def test_only_a_regular_file_is_opened(kind, why, path):
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/dev/zero")
+def test_only_a_regular_file_is_opened(make_path, why, path):
+    make_path(path)
     refused(path, why)
 
 
 def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> None:
     """The file after a change of its description or its tensors, with a checksum that fits."""
-    description, tensors, _ = files.read(path)
+    description, tensors, _ = agent_files.read_agent_file(path)
     change(description, tensors)
-    files.write(path, files.AgentFile(description, tensors))
+    agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors))
 
 
 def put(name: str, value: Any, at: Any = ...) -> Callable[[Any, dict[str, np.ndarray]], None]:
@@ -190,11 +169,11 @@ def instead(name: str, array: Any) -> Callable[[Any, dict[str, np.ndarray]], Non
     return lambda _, tensors: tensors.update({name: np.asarray(array)})
 
 
-def told(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
+def described(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
     return lambda description, _: description.update(changes)
 
 
-def agent_told(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
+def agent_described(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
     return lambda description, _: description["agent"].update(changes)
 
 
@@ -212,22 +191,22 @@ def text(ids: Any) -> np.ndarray:
 HUGE = {"type": "Spec", "num_states": 1, "num_actions": 1, "dim": 10**9, "horizon": 1}
 CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "no kind": lambda description, _: description.pop("kind"),
-    "a kind that is a list": told(kind=[]),
-    "a kind of nobody": told(kind="oracle"),
+    "a kind that is a list": described(kind=[]),
+    "a kind of nobody": described(kind="oracle"),
     "no agent": lambda description, _: description.pop("agent"),
-    "an agent that is a number": told(agent=3),
-    "an agent that is another part": told(agent={"type": "NoForgetting"}),
-    "an agent of no type": told(agent={"type": []}),
-    "an agent nested deeply": told(agent=nested(400)),
-    "a name too many": told(more=1),
-    "a seed below 0": told(seed=-1),
-    "a seed that is a word": told(seed="0"),
-    "an algorithm that is a list": told(algorithm=[]),
-    "no room for what waits": told(max_pending=1),
-    "an agent of a billion dimensions": agent_told(spec=HUGE),
-    "an agent of more dimensions": agent_told(spec=HUGE | {"dim": 4}),
-    "an agent of other parts": agent_told(forgetting={"type": "SlidingWindow", "length": 10**9}),
-    "a rate above 1": agent_told(forgetting={"type": "ExponentialWeights", "rate": 2.0}),
+    "an agent that is a number": described(agent=3),
+    "an agent that is another part": described(agent={"type": "NoForgetting"}),
+    "an agent of no type": described(agent={"type": []}),
+    "an agent nested deeply": described(agent=nested(400)),
+    "a name too many": described(more=1),
+    "a seed below 0": described(seed=-1),
+    "a seed that is a word": described(seed="0"),
+    "an algorithm that is a list": described(algorithm=[]),
+    "no room for what waits": described(max_pending=1),
+    "an agent of a billion dimensions": agent_described(spec=HUGE),
+    "an agent of more dimensions": agent_described(spec=HUGE | {"dim": 4}),
+    "an agent of other parts": agent_described(forgetting={"type": "SlidingWindow", "length": 10**9}),
+    "a rate above 1": agent_described(forgetting={"type": "ExponentialWeights", "rate": 2.0}),
     "no state": lambda _, tensors: tensors.pop("state.0"),
     "a state that is not finite": put("state.0", np.nan, (0, 0, 0)),
     "a state that is infinite": put("state.2", np.inf),
@@ -262,7 +241,7 @@ CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
     "a latest time beyond the calendar": put("pending.latest", 1e300),
     "a time beyond the calendar": put("pending.times", -1e300, (0, 0)),
     "an age from before its decision": lambda _, tensors: tensors["pending.times"].put(1, 0.0),
-    "metadata that is a list": told(metadata=[]),
+    "metadata that is a list": described(metadata=[]),
     "ids without numbers": instead("pending.numbers", np.zeros((0, 3))),
     "indices that are not finite": put("pending.numbers", np.inf),
     "an arm below 0": put("pending.numbers", -1.0, (0, 0)),
@@ -288,11 +267,11 @@ def test_numbers_that_are_no_agent_are_refused(how, path):
 
 
 EPISODIC: dict[str, Callable[[Any, Any], Any]] = {
-    "a number of episodes below 0": told(num_episodes=-1),
-    "a number of episodes that is a word": told(num_episodes="many"),
-    "a number of episodes near the end of time": told(num_episodes=2**63 - 1),
+    "a number of episodes below 0": described(num_episodes=-1),
+    "a number of episodes that is a word": described(num_episodes="many"),
+    "a number of episodes near the end of time": described(num_episodes=2**63 - 1),
     "features that are no numbers": lambda _, tensors: tensors.update(features=tensors["features"] > 0),
-    "a plan that is missing": told(num_episodes=5, plan_every=2),
+    "a plan that is missing": described(num_episodes=5, plan_every=2),
     "a long horizon": lambda description, _: description["agent"]["spec"].update(horizon=10**12),
     "a long window": lambda description, _: description["agent"].update(
         forgetting={"type": "SlidingWindow", "length": 10**9, "capacity": 0}
@@ -345,22 +324,23 @@ SIZES = [
 @pytest.mark.parametrize(("name", "size", "value"), SIZES)
 def test_sizes_beyond_a_file_are_refused_before_they_take_memory(name, size, value, path, monkeypatch):
     saved(path, name, **({"detector": Glr(noise_scale=0.5)} if name == "change_detection" else {}))
-    resealed(path, lambda told, _: told.update(agent=with_sizes(told["agent"], size, value)))
+    resealed(
+        path, lambda description, _: description.update(agent=with_sizes(description["agent"], size, value))
+    )
     monkeypatch.setattr(Bandit, "_start", None)  # where memory is taken
     refused(path, r".*sizes must be those of the \d+ numbers in the file")
 
 
 @pytest.mark.parametrize("name", BANDITS)
 def test_sizes_that_are_asked_for_are_not_more_than_there_are(name):
-    found = list[int]()
-    bandit = make(name)
-    map_tree(lambda leaf: found.append(np.size(leaf)), bandit.state)
-    assert least_numbers(bandit.agent) <= sum(found)
+    sizes, bandit = list[int](), make(name)
+    map_tree(lambda leaf: sizes.append(np.size(leaf)), bandit.state)
+    assert least_numbers(bandit.agent) <= sum(sizes)
 
 
 def test_more_draws_than_anybody_needs_are_refused(path):
     saved(path)
-    resealed(path, lambda told, _: told.update(num_draws=10**9))
+    resealed(path, described(num_draws=10**9))
     refused(path, r".*num_draws must be an integer below 2\^16, got 1000000000")
 
 

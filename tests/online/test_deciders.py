@@ -1,196 +1,317 @@
-"""The direct way through least squares equals the one over plans, and lazy draws are the simulator's."""
+"""Every fast form of a decider equals the definition, which leads the agent by its plans."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from driftwise.algorithms.bandits.agent import bandit_agent
+from driftwise.algorithms import adaptive, adaptive_glb_omd, build, d_glb_omd
+from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.unknown_variation.adaptive import mixture
-from driftwise.base import random
+from driftwise.base import Agent, FeatureTable, Forgetting, Moments, Sample, Spec, WeightFunction, random
 from driftwise.base.arrays import map_tree
-from driftwise.base.types import Spec
-from driftwise.online.bandits.deciders import Choice, Decider, Draws, Planned
-from driftwise.online.bandits.direct import Direct
-from driftwise.online.bandits.fastest import decider_of
-from driftwise.online.bandits.mixed import Mixed
-from driftwise.online.episodes.blocks import in_blocks
-from driftwise.online.episodes.remembering import remembering
-from driftwise.online.limits import silently
-from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import Thompson, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, PeriodicRestart, SlidingWindow
-from driftwise.parts.noise import LearntNoise
-from driftwise.parts.radii import ConfidenceRadius
-from tests.online.streams import BANDITS, make, rounds
+from driftwise.base.part import part
+from driftwise.online import Bandit
+from driftwise.online.deciders import (
+    Choice,
+    Decider,
+    LeastSquaresDecider,
+    MirrorDescentDecider,
+    MixtureDecider,
+    PlannedDecider,
+    RoundDraws,
+    make_decider,
+    mixtures,
+)
+from driftwise.online.deciders.anchored_inverse import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.episodes.agent_building import with_memory
+from driftwise.online.episodes.blocks import with_blocks
+from driftwise.online.limits import run_silently
+from driftwise.parts import (
+    Caution,
+    ConfidenceRadius,
+    Exploration,
+    ExponentialWeights,
+    LearntNoise,
+    PeriodicRestart,
+    SlidingWindow,
+    Thompson,
+    Ucb,
+)
+from tests.examples import BANDIT, WRAPPING
+from tests.online.streams import BANDITS, KNOWN, make, rounds
 
-DIRECT = [name for name in BANDITS if isinstance(make(name)._decider, Direct)]
+SPEC = Spec.bandit(dim=3, num_arms=1)
+RATES = (0.8, 0.97, 1.0)
+NORMS: list[Any] = [("sandwich", "count"), ("single", "count"), ("single", "determinant")]
+MIRRORS: list[dict[str, Any]] = [
+    dict(rate=0.9, norm_bound=2.0, ridge=0.5),
+    dict(rate=1.0, link="log", ridge=0.5, radius=0.3),
+    dict(rate=0.9, link="identity", noise_scale=0.2),
+]
+
+
+@part
+class Halving(WeightFunction):
+    """A forgetting that the library does not have, which drops half of the past in every round."""
+
+    def weights(self, tick: int) -> np.ndarray:
+        return 0.5 ** np.arange(tick - 1, -1, -1.0)
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments
+
+    def update(self, moments: Moments, sample: Sample) -> Moments:
+        return ExponentialWeights(0.5).update(moments, sample)
+
+
+class Case(NamedTuple):
+    """An agent, its fast decider, and a stream for both."""
+
+    agent: Any
+    kind: type
+    num_draws: int = 1
+    jump: float = 0.0  # of the rewards, after half of the rounds
+    num: int = 80
+    atol: float = 1e-9  # of indices; that of states is relative
+
+
+def least_squares(forgetting: Forgetting, exploration: Exploration, caution: Caution | None = None) -> Any:
+    return bandit_agent(SPEC, forgetting, exploration, 0.3, caution)
+
+
+def mixture_of(exploration: Exploration, origin: Any = "zero", **options: Any) -> Any:
+    base = least_squares(ExponentialWeights(RATES), exploration)
+    return mixture(dataclasses.replace(base, noise=LearntNoise()), origin, **options)
+
+
+def cases() -> dict[str, Case]:
+    found: dict[str, Case] = {}
+    for name in BANDITS:
+        agent = make(name).agent
+        kind = type(make_decider(agent, 3))
+        if kind in (LeastSquaresDecider, MixtureDecider, MirrorDescentDecider):
+            found[name] = Case(agent, kind)
+    for forgetting in (SlidingWindow(9), PeriodicRestart(25)):
+        agent = least_squares(forgetting, Ucb(0.5, "single"), Caution(0.4))
+        found[f"caution under {forgetting}"] = Case(agent, LeastSquaresDecider)
+    for origin in ("zero", "first"):
+        for norm, information in NORMS:
+            radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, information=information)
+            agent = mixture_of(Ucb(radius, norm), origin)
+            found[f"mixture {origin} {norm} {information}"] = Case(agent, MixtureDecider, jump=3.0)
+    for exploration in (Ucb(0.5), Thompson(0.5), Thompson(ConfidenceRadius(noise_scale=1.0))):
+        for decision in ("heaviest", "draw"):
+            for num_draws in (1, 3):
+                agent = mixture_of(exploration, "first", decision=decision)
+                name = f"mixture {exploration} {decision} {num_draws}"
+                found[name] = Case(agent, MixtureDecider, num_draws, num=40)
+    for given in MIRRORS:
+        found[f"mirror {given}"] = Case(d_glb_omd(SPEC, **given), MirrorDescentDecider)
+    agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link="identity", norm_bound=9.0, share=0.05)
+    found["mirror mixture"] = Case(agent, MirrorDescentDecider, jump=5.0)
+    large, num = Spec.bandit(dim=MIN_ANCHORED_DIM, num_arms=1), 2 * anchor_life(MIN_ANCHORED_DIM)
+    for name, given in LARGE.items():
+        agent = build(large, name, noise_scale=0.1, **given)
+        found[f"many dimensions {name}"] = Case(agent, LeastSquaresDecider, num=num)
+    agent = bandit_agent(large, Halving(), Ucb(0.3))
+    found["many dimensions, a forgetting of a plugin"] = Case(agent, LeastSquaresDecider, num=num)
+    agent = build(large, "adaptive_lin_ucb", longest=32)
+    found["many dimensions adaptive_lin_ucb"] = Case(agent, MixtureDecider, jump=5.0, num=12, atol=1e-7)
+    return found
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    "lin_ucb": {},
+    "d_lin_ucb": {"rate": 0.99},
+    "weight_ucb": {"rate": 0.9},
+    "sw_lin_ucb": {"length": 30},
+    "restart_lin_ucb": {"period": 50},
+    "robust_weight_ucb": {"rate": 0.9, "corruption": 2.0},
+}
+CASES = cases()
 
 
 def choose(decider: Decider, arms: np.ndarray, number: int) -> Choice:
     offer = decider.offer(arms, number)
-    return decider.choice(offer, decider.draws.arm(offer.policy, number))
+    return offer.choice(decider.draws.arm(offer.policy, number))
 
 
-def test_numpy_is_silent_within_deciders_alone():
+def arms_of(case: Case, arms: np.ndarray, number: int) -> np.ndarray:
+    """Arms of the case's dimension, the first feature 1 for all; numbered draws for other dimensions."""
+    dim = case.agent.spec.dim
+    if dim != arms.shape[1]:
+        arms = np.random.default_rng(number).normal(size=(len(arms), dim)) / dim**0.5
+    return np.concatenate([np.ones((len(arms), 1)), arms[:, 1:]], axis=1)
+
+
+def require_alike(case: Case) -> tuple[Decider, Decider]:
+    """Lead both deciders through a stream with late rewards, some of them means of several; compare all."""
+    agent, draws = case.agent, case.num_draws
+    fast, slow = make_decider(agent, 3, draws), PlannedDecider(agent, RoundDraws(3), draws)
+    assert isinstance(fast, case.kind)
+    waiting: list[Any] = []
+    close: dict[str, Any] = dict(rtol=0, atol=case.atol)
+    for t, (arms, reward) in enumerate(rounds(case.num, seed=4)):
+        arms = arms_of(case, arms, t)
+        offers = run_silently(fast.offer, arms, t), run_silently(slow.offer, arms, t)
+        for one, other in zip(offers[0][1:5], offers[1][1:5], strict=True):
+            np.testing.assert_allclose(one, other, **close)
+        arm = slow.draws.arm(offers[1].policy, t)
+        assert fast.draws.arm(offers[0].policy, t) == arm
+        choices = [offer.choice(arm) for offer in offers]
+        np.testing.assert_allclose(choices[0][1:3], choices[1][1:3], **close)
+        waiting.append((choices, reward + case.jump * (t > case.num / 2)))
+        if t % 3:
+            choices, late = waiting.pop(0)
+            weight = (1.0, 2.5)[t % 2] if agent.takes_counts else 1.0
+            for decider, choice in zip((fast, slow), choices, strict=True):
+                run_silently(decider.learn, choice, late, float(t), weight)
+    rtol = max(case.atol, 1e-8)
+    map_tree(lambda *pair: np.testing.assert_allclose(*pair, rtol=rtol, atol=rtol), fast.state, slow.state)
+    return fast, slow
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fast_form_equals_the_definition(name: str) -> None:
+    require_alike(CASES[name])
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].kind is MixtureDecider])
+def test_a_mixture_by_numpy_equals_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixtures, "KERNEL", None)
+    require_alike(CASES[name])
+
+
+def test_an_alarm_replaces_the_last_memory_of_mirror_descent() -> None:
+    fast, _ = require_alike(CASES["mirror mixture"])
+    assert fast.state.base.weight[-1] < fast.state.tick
+
+
+def test_fast_forms_are_used_where_agents_declare_them() -> None:
+    direct = {name for name, case in CASES.items() if case.kind is LeastSquaresDecider}
+    assert {"d_lin_ucb", "lin_ucb", "weight_ucb", "sw_lin_ucb", "restart_lin_ucb", "opt_wlsvi"} <= direct
+    assert {"adaptive_lin_ucb", "adaptive_lin_ts"} <= {*CASES}
+    assert "d_lin_ts" not in CASES
+    assert isinstance(make_decider(make("d_lin_ts").agent, 3, 5), LeastSquaresDecider)
+
+
+def test_caution_in_a_mixture_or_in_episodes_of_states_has_no_fast_form() -> None:
+    base = least_squares(ExponentialWeights((0.9, 1.0)), Ucb(0.5, "single"), Caution(0.4))
+    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "zero")
+    assert isinstance(make_decider(agent, 3), PlannedDecider)
+    spec = Spec(num_states=4, num_actions=2, dim=3, horizon=2)
+    states = dataclasses.replace(base, spec=spec, forgetting=ExponentialWeights(0.9))
+    assert with_blocks(states) is states
+    with pytest.raises(ValueError, match=r"^algorithm must be one of plain least squares for continuous st"):
+        with_memory(states, memory=9, tolerance=0.1)
+
+
+def test_caution_changes_the_sums() -> None:
+    case = CASES[f"caution under {SlidingWindow(9)}"]
+    _, cautious = require_alike(case)
+    _, plain = require_alike(case._replace(agent=dataclasses.replace(case.agent, caution=None)))
+    assert np.linalg.norm(plain.state.gram - cautious.state.gram) > 0.1
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_projections_are_those_of_the_definition(several: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = d_glb_omd(SPEC, rate=0.9, norm_bound=0.3, ridge=0.1)
+    sizes, eigh = list[int](), np.linalg.eigh
+
+    def counted(metric: np.ndarray) -> Any:
+        sizes.append(len(metric))
+        return eigh(metric)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    require_alike(Case(adaptive(agent, shortest=4, longest=16) if several else agent, MirrorDescentDecider))
+    assert sizes
+    if several:
+        assert 0 < min(sizes) < 4  # only memories that lie outside are projected
+
+
+def test_a_mixture_of_mirror_descent_is_one_of_any_forecasts() -> None:
+    base = d_glb_omd(SPEC, rate=1.0, ridge=1.0, radius_scale=0.1)
+    assert adaptive(base) == adaptive_glb_omd(SPEC)
+
+
+def test_mirror_descent_that_is_not_finite_is_an_error() -> None:
+    bandit = Bandit("adaptive_glb_omd", dim=3)
+    broken = bandit._decider.state
+    bandit._decider.state = broken._replace(base=broken.base._replace(gram=np.nan * broken.base.gram))
+    with pytest.raises(FloatingPointError, match="its index is not finite"):
+        bandit.decide(np.eye(3))
+
+
+def test_a_reward_that_no_memory_explains_leaves_weights_as_planned() -> None:
+    """Under a noise with light tails the density of such a reward is 0 in floating point."""
+    agent = dataclasses.replace(mixture_of(Ucb(0.5, "single")), noise=LearntNoise(max_degrees=1e6))
+    fast, slow = make_decider(agent, 3), PlannedDecider(agent, RoundDraws(3))
+    assert isinstance(fast, MixtureDecider)
+    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
+        for decider in (fast, slow):
+            run_silently(decider.learn, choose(decider, arms, t), 1e9 if t == 50 else reward)
+        np.testing.assert_allclose(np.exp(fast.state.log_weights), np.exp(slow.state.log_weights), atol=1e-6)
+
+
+def test_ties_are_broken_by_the_draws_of_the_simulator() -> None:
+    deciders = make()._decider, PlannedDecider(make().agent, RoundDraws(3))
+    chosen = [[choose(decider, np.eye(3), t).arm for t in range(20)] for decider in deciders]
+    assert chosen[0] == chosen[1]
+    assert {*chosen[0]} == {0, 1, 2}
+
+
+def test_numpy_is_silent_within_deciders_alone() -> None:
     huge = np.array([1e300])
     with np.errstate(all="raise"):
-        assert silently(lambda: silently(np.multiply, huge, huge) + huge) == np.inf
+        assert run_silently(lambda: run_silently(np.multiply, huge, huge) + huge) == np.inf
         with pytest.raises(FloatingPointError, match="overflow"):
             np.multiply(huge, huge)
 
 
-def test_the_fast_way_is_taken_by_upper_confidence_bounds():
-    assert {"d_lin_ucb", "lin_ucb", "weight_ucb", "sw_lin_ucb", "restart_lin_ucb", "opt_wlsvi"} <= set(DIRECT)
-    assert "d_lin_ts" not in DIRECT
-
-
-@pytest.mark.parametrize("name", DIRECT)
-def test_the_direct_way_equals_the_planned_one(name):
-    agent = make(name).agent
-    direct, planned = make(name)._decider, Planned(agent, Draws(3))
-    assert isinstance(direct, Direct)
-    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
-        fast, slow = choose(direct, arms, t), choose(planned, arms, t)
-        assert fast.arm == slow.arm
-        np.testing.assert_allclose(fast[1:3], slow[1:3], rtol=0, atol=1e-9)
-        direct.learn(fast, reward)
-        planned.learn(slow, reward)
-    for one, other in zip(direct.state[:5], planned.state[:5], strict=True):
-        assert (one is None) == (other is None)
-        if one is not None:
-            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("forgetting", [SlidingWindow(9), PeriodicRestart(25)], ids=str)
-def test_the_direct_way_is_as_cautious_as_the_planned_one(forgetting):
-    agent = bandit_agent(Spec.bandit(dim=3, num_arms=1), forgetting, Ucb(0.5, "single"), 0.3, Caution(0.4))
-    direct, planned = decider_of(agent, 3), Planned(agent, Draws(3))
-    assert isinstance(direct, Direct)
-    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
-        fast, slow = choose(direct, arms, t), choose(planned, arms, t)
-        np.testing.assert_allclose(fast[1:3], slow[1:3], rtol=0, atol=1e-9)
-        direct.learn(fast, reward)
-        planned.learn(slow, reward)
-    plain = Planned(dataclasses.replace(agent, caution=None), Draws(3))
-    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
-        plain.learn(choose(plain, arms, t), reward)
-    assert np.linalg.norm(plain.state.gram - planned.state.gram) > 0.1
-
-
-def test_what_knows_no_caution_leaves_it_to_plans_or_refuses():
-    base = bandit_agent(
-        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.9, 1.0)), Ucb(0.5, "single"), 0.3, Caution(0.4)
-    )
-    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "zero")
-    assert isinstance(decider_of(agent, 3), Planned)
-    spec = Spec(num_states=4, num_actions=2, dim=3, horizon=2)
-    states = dataclasses.replace(base, spec=spec, forgetting=ExponentialWeights(0.9))
-    assert in_blocks(states) is states
-    with pytest.raises(
-        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
-    ):
-        remembering(states, memory=9, tolerance=0.1)
-
-
-@pytest.mark.parametrize("origin", ["zero", "first"])
-@pytest.mark.parametrize(
-    ("norm", "information"), [("sandwich", "count"), ("single", "count"), ("single", "determinant")]
-)
-def test_the_fast_way_through_a_mixture_equals_the_planned_one(origin, norm, information):
-    """With rewards that come late, and a feature that is constant."""
-    base = bandit_agent(
-        Spec.bandit(dim=3, num_arms=1),
-        ExponentialWeights((0.8, 0.97, 1.0)),
-        Ucb(ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, information=information), norm),
-        0.3,
-    )
-    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), origin)
-    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
-    assert isinstance(fast, Mixed)
-    waiting = []
-    for t, (arms, reward) in enumerate(rounds(80, seed=4)):
-        arms = np.concatenate([np.ones((len(arms), 1)), arms[:, 1:]], axis=1)
-        pair = choose(fast, arms, t), choose(slow, arms, t)
-        assert pair[0].arm == pair[1].arm
-        np.testing.assert_allclose(pair[0][1:3], pair[1][1:3], rtol=0, atol=1e-9)
-        waiting.append((*pair, reward + 3 * (t > 40)))
-        if t % 3:
-            one, other, late = waiting.pop(0)
-            fast.learn(one, late)
-            slow.learn(other, late)
-    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
-
-
-@pytest.mark.parametrize("num_draws", [1, 3])
-@pytest.mark.parametrize("decision", ["heaviest", "draw"])
-@pytest.mark.parametrize(
-    "exploration", [Ucb(0.5), Thompson(0.5), Thompson(ConfidenceRadius(noise_scale=1.0))], ids=str
-)
-def test_the_fast_way_through_a_mixture_draws_as_the_planned_one(exploration, decision, num_draws):
-    base = bandit_agent(
-        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.8, 0.97, 1.0)), exploration, 0.3
-    )
-    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "first", decision=decision)
-    fast, slow = decider_of(agent, 3, num_draws), Planned(agent, Draws(3), num_draws)
-    assert isinstance(fast, Mixed)
-    for t, (arms, reward) in enumerate(rounds(40, seed=4)):
-        offers = fast.offer(arms, t), slow.offer(arms, t)
-        for one, other in zip(offers[0][1:5], offers[1][1:5], strict=True):
-            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
-        for each, offer in zip((fast, slow), offers, strict=True):
-            each.learn(each.choice(offer, t % len(arms)), reward)
-    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-9, atol=1e-11), fast.state, slow.state)
-
-
-def test_a_reward_that_no_memory_explains_leaves_weights_as_planned():
-    """Under a noise with light tails the density of such a reward is 0 in floating point."""
-    base = bandit_agent(
-        Spec.bandit(dim=3, num_arms=1), ExponentialWeights((0.8, 0.97, 1.0)), Ucb(0.5, "single"), 0.3
-    )
-    agent = mixture(dataclasses.replace(base, noise=LearntNoise()), "zero")
-    agent = dataclasses.replace(agent, noise=LearntNoise(max_degrees=1e6))
-    fast, slow = decider_of(agent, 3), Planned(agent, Draws(3))
-    assert isinstance(fast, Mixed)
-    for t, (arms, reward) in enumerate(rounds(60, seed=4)):
-        for each in (fast, slow):
-            silently(each.learn, choose(each, arms, t), 1e9 if t == 50 else reward)
-        np.testing.assert_allclose(np.exp(fast.state.log_weights), np.exp(slow.state.log_weights), atol=1e-6)
-
-
-def test_ties_are_broken_by_the_draws_of_the_simulator():
-    direct, planned = make()._decider, Planned(make().agent, Draws(3))
-    chosen = [tuple(choose(each, np.eye(3), t).arm for each in (direct, planned)) for t in range(20)]
-    assert all(one == other for one, other in chosen)
-    assert {one for one, _ in chosen} == {0, 1, 2}
-
-
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9])
-def test_few_words_are_the_first_of_many(size):
+def test_few_words_are_the_first_of_many(size: int) -> None:
     key = random.fold(random.key(11), 5)
-    for draw in (random.uniform, random.coarse):
+    for draw in (random.draw_uniform, random.draw_coarse):
         assert np.array_equal(draw(key, size, np.float64)[:1], draw(key, 200, np.float64)[:1])
-    assert np.array_equal(random.uniform(key, size, np.float64), random.uniform(key, 200, np.float64)[:size])
+    few, all_of_them = (random.draw_uniform(key, num, np.float64) for num in (size, 200))
+    assert np.array_equal(few, all_of_them[:size])
     many = random.fold(key, np.arange(100))  # beyond the few
     assert all(np.array_equal(random.fold(key, i), many[i]) for i in range(100))
 
 
-def test_a_lazy_key_draws_what_the_key_draws():
+def test_a_lazy_key_draws_what_the_key_draws() -> None:
     key = random.fold(random.key(2), 0)
     lazy, eager = random.LazyKey(key, 9), random.fold(key, 9)
     assert np.array_equal(random.fold(lazy, 4), random.fold(eager, 4))
-    assert np.array_equal(random.uniform(lazy, 3, np.float64), random.uniform(eager, 3, np.float64))
-    assert np.array_equal(random.normal(lazy, 12, np.float64), random.normal(eager, 12, np.float64))
+    assert np.array_equal(random.draw_uniform(lazy, 3, np.float64), random.draw_uniform(eager, 3, np.float64))
+    assert np.array_equal(random.draw_normal(lazy, 12, np.float64), random.draw_normal(eager, 12, np.float64))
 
 
-def test_an_agent_that_does_not_know_arms_by_features_is_refused():
+def plans_for_any_arms(agent: Agent) -> bool:
+    """Return whether an agent plans for three arms that it was not made for."""
+    table = FeatureTable(np.zeros((3, agent.spec.dim)))
+    try:
+        return agent.plan(agent.init(table), table, random.key(0)).q.shape == (1, 1, 3)
+    except (AttributeError, IndexError, TypeError, ValueError):  # it expects another table
+        return False
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name not in WRAPPING])
+def test_agents_declare_whether_they_know_arms_by_their_features(name: str) -> None:
+    agent = build(Spec.bandit(dim=BANDIT.dim, num_arms=1), name, **KNOWN[name])
+    assert agent.needs or agent.sees_arms == plans_for_any_arms(agent)
+
+
+def test_an_agent_that_does_not_know_arms_by_features_is_refused() -> None:
     with pytest.raises(ValueError, match="algorithm must know arms by their features, got 'ucbvi', which"):
         make("ucbvi")
 
 
-def test_a_choice_keeps_no_array_of_the_callers():
+def test_a_choice_keeps_no_array_of_the_callers() -> None:
     arms = np.eye(3)
     choice = choose(make()._decider, arms, 0)
     assert not np.shares_memory(choice.features, arms)

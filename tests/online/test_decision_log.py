@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.online import Bandit, DecisionLog
-from driftwise.online.decision_log import Rewarded
-from driftwise.online.replay import Log
+from driftwise.online.decision_log import LoggedDecision, LoggedReward
+from driftwise.online.replay import TableLog
 from tests.online.test_replay import replay, write_csv
 
 THETA = np.array([0.8, 0.2, 0.4])
@@ -26,12 +27,12 @@ def write(path: Path, num: int = 300) -> list[dict]:
     for t in range(num):
         arms = rng.uniform(size=(rng.integers(2, 6), 3))
         decision = bandit.decide(arms)
-        log.decided(decision, arms=arms, time=float(t))
+        log.add_decision(decision, arms=arms, time=float(t))
         happened.append({"arms": arms, "decision": decision, "reward": None})
         if t % 3:
             reward = float(arms[decision.arm] @ THETA + 0.1 * rng.normal())
             bandit.learn(decision.id, reward)
-            log.rewarded(decision.id, reward)
+            log.add_reward(decision.id, reward)
             happened[-1]["reward"] = reward
     log.close()
     return happened
@@ -82,11 +83,11 @@ def test_a_replay_of_the_same_decisions_is_the_same_from_a_table_and_from_a_log(
     for x, reward in zip(contexts, rewards, strict=True):
         features = np.array([1.0, x]) / np.sqrt(2)
         decision = bandit.decide(np.kron(np.eye(2), features))
-        log.decided(decision, features=features)
-        log.rewarded(decision.id, reward)
+        log.add_decision(decision, features=features)
+        log.add_reward(decision.id, reward)
         for name, value in zip(columns, (x, decision.arm, reward, decision.probability), strict=True):
             columns[name].append(repr(float(value)) if name != "arm" else str(value))
-    table = Log(write_csv(tmp_path / "log.csv", columns), "arm", "gain", ("x",), "chance")
+    table = TableLog(write_csv(tmp_path / "log.csv", columns), "arm", "gain", ("x",), "chance")
     parameters = dict(rate=0.95, noise_scale=0.5)
     one, other = (replay(each, "d_lin_ucb", parameters) for each in (table, log))
     assert one.own.actions == other.own.actions
@@ -114,7 +115,7 @@ def test_the_command_line_replays_a_log_as_it_is(
     logged: tuple[Path, list[dict]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, happened = logged
-    assert main(["replay", str(path), "--algorithm", "lin_ucb", "--set", "noise_scale=0.1", "--json"]) == 0
+    assert main(["replay", str(path), "--policy", "lin_ucb:noise_scale=0.1", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["rows"] == sum(each["reward"] is not None for each in happened)
     assert printed["log"] == str(path)
@@ -132,7 +133,7 @@ def test_events_come_in_the_order_in_which_they_were_logged(logged: tuple[Path, 
     for each in happened:
         expected += [each["decision"].id] * (1 if each["reward"] is None else 2)
     assert [event.id for event in log.events()] == expected
-    earned = [event.reward for event in log.events() if isinstance(event, Rewarded)]
+    earned = [event.reward for event in log.events() if isinstance(event, LoggedReward)]
     assert earned == [each["reward"] for each in happened if each["reward"] is not None]
 
 
@@ -144,7 +145,7 @@ def test_a_torn_line_costs_itself_alone(tmp_path: Path) -> None:
     before = len(list(DecisionLog(path).decisions()))
     log, arms = DecisionLog(path), np.eye(3)
     decision = Bandit("greedy", dim=3).decide(arms)
-    log.decided(decision, arms=arms)
+    log.add_decision(decision, arms=arms)
     *_, last = found = list(DecisionLog(path).decisions())
     assert len(found) == before + 1
     assert last.id == decision.id
@@ -156,9 +157,9 @@ def test_threads_may_share_a_log_and_of_two_rewards_the_first_counts(tmp_path: P
     def decide() -> None:
         for _ in range(25):
             decision = bandit.decide(arms)
-            log.decided(decision, arms=arms)
-            log.rewarded(decision.id, 0.5)
-            log.rewarded(decision.id, 0.9)
+            log.add_decision(decision, arms=arms)
+            log.add_reward(decision.id, 0.5)
+            log.add_reward(decision.id, 0.9)
 
     threads = [threading.Thread(target=decide) for _ in range(4)]
     for thread in threads:
@@ -183,10 +184,10 @@ BAD = {
         LINE.replace("[0.5,0.5]", "[0.5,0.6]"),
         "probabilities must be at least 0 and sum to 1",
     ),
-    "an arm without a chance": (LINE.replace("[0.5,0.5]", "[0,1]"), "above 0 for the arm that was taken"),
+    "an arm without a chance": (LINE.replace("[0.5,0.5]", "[0,1]"), "above 0 for the chosen arm"),
     "other arms": (LINE.replace("[2.0]", "[2.0, 3.0]"), "line 1: arms must be"),
     "not finite": (LINE.replace("[2.0]", "[NaN]"), "line 1: arms must be"),
-    "the same id": (f"{LINE}\n{LINE}", "line 2: id 'a' must be of one decision"),
+    "the same id": (f"{LINE}\n{LINE}", "line 2: id 'a' must be unique"),
     "a word as a reward": (f'{LINE}\n{{"id":"a","time":2,"reward":"x"}}', "line 2: reward must be"),
     "another dimension": (
         LINE + "\n" + LINE.replace('"a"', '"b"').replace("[1.0],[2.0]", "[1.0,1.0],[2.0,1.0]"),
@@ -221,15 +222,38 @@ def test_what_cannot_be_logged_is_refused_and_nothing_is_written(tmp_path: Path)
     path, arms = tmp_path / "log.jsonl", np.eye(2)
     log, decision = DecisionLog(path), Bandit("greedy", dim=2).decide(np.eye(2))
     for mistake in (
-        lambda: log.decided(decision),
-        lambda: log.decided(decision, arms=arms, features=[1.0]),
-        lambda: log.decided(decision, arms=np.eye(3)),
-        lambda: log.decided(decision, arms=arms * np.nan),
-        lambda: log.decided(decision, arms=arms, time=np.inf),
-        lambda: log.rewarded(decision.id, np.nan),
+        lambda: log.add_decision(decision),
+        lambda: log.add_decision(decision, arms=arms, features=[1.0]),
+        lambda: log.add_decision(decision, arms=np.eye(3)),
+        lambda: log.add_decision(decision, arms=arms * np.nan),
+        lambda: log.add_decision(decision, arms=arms, time=np.inf),
+        lambda: log.add_reward(decision.id, np.nan),
     ):
         with pytest.raises(ValueError, match=r"arms|time|reward"):
             mistake()
     assert not path.exists()
     with pytest.raises(ValueError, match=r"ending of the log's name must be \.jsonl|must be one of"):
         DecisionLog(tmp_path / "log.csv")
+
+
+def test_a_log_that_gets_new_arms_between_two_readings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, bandit, readings = DecisionLog(tmp_path / "log.jsonl"), Bandit("uniform", dim=2), []
+    read = DecisionLog.decisions
+
+    def add(arms: np.ndarray) -> None:
+        decision = bandit.decide(arms)
+        log.add_decision(decision, arms=arms)
+        log.add_reward(decision.id, 1.0)
+
+    def decisions(self: DecisionLog) -> Iterator[LoggedDecision]:
+        if readings:
+            add(np.ones((3, 2)))
+        readings.append(1)
+        return read(self)
+
+    add(np.eye(2))
+    monkeypatch.setattr(DecisionLog, "decisions", decisions)
+    with pytest.raises(ValueError, match=r"log\.jsonl must stay as it is while it is read"):
+        replay(log, "uniform")

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftwise.base.part import from_config, to_config
-from driftwise.base.validation import ArgumentError
+from driftwise.base import ArgumentError, from_config, to_config
 from driftwise.online import Encoder, EpisodicAgent, load
 from driftwise.online.encoding import Category, Cycle, Hashed, Number
 from driftwise.online.features import PerAction
@@ -234,23 +233,14 @@ def columns(**table: Any) -> dict[str, Any]:
 WRONG = {
     "an unknown type": (columns(type="Nummer"), r"columns\.x\.type must name a part, got 'Nummer' \(did you"),
     "a part that is no column": (columns(type="NoForgetting"), r"columns\.x: name is no key of NoForgetting"),
-    "a setting that is missing": (
-        columns(type="Number", low=0),
-        r"columns\.x: high is missing: Number needs",
-    ),
+    "a setting that is missing": (columns(type="Number", low=0), r"columns\.x: high is missing: Number"),
     "a range that is none": (columns(type="Number", low=1, high=1), "high must be above low"),
-    "an endless range": (
-        columns(type="Number", low=-1e308, high=1e308),
-        r"columns\.x: low must be a number in",
-    ),
+    "an endless range": (columns(type="Number", low=-1e308, high=1e308), r"columns\.x: low must be a num"),
     "an unknown setting": (columns(type="Cycle", period=7, width=1), r"columns\.x: width is no key of Cycle"),
     "words that repeat": (columns(type="Category", values=["1", 1]), "values must be different words"),
     "no words": (columns(type="Category", values=[]), "values must list at least one word"),
     "too many features": (columns(type="Hashed", buckets=16_000), "at most 10,000, got 16,001 of them"),
-    "endless buckets": (
-        columns(type="Hashed", buckets=10**12),
-        r"columns\.x: buckets must be an integer below",
-    ),
+    "endless buckets": (columns(type="Hashed", buckets=10**12), r"columns\.x: buckets must be an integer"),
     "no feature": ({"constant": False}, "columns must make at least one feature"),
     "no table": ({"columns": {"x": 3}}, r"columns\.x must be a table, got 3"),
     "an unknown key": ({"column": {}}, "column is no key of Encoder"),
@@ -258,10 +248,7 @@ WRONG = {
         {**TABLE, "interactions": [["age", "cuntry"]]},
         r"interactions must name columns, of .*, got 'cuntry' \(did you mean 'country'\?\)",
     ),
-    "an interaction of one": (
-        {**TABLE, "interactions": [["age"]]},
-        "interactions must list the names of two",
-    ),
+    "an interaction of one": ({**TABLE, "interactions": [["age"]]}, "interactions must list the names of"),
     "an interaction of letters": ({**TABLE, "interactions": ["age"]}, "interactions must list the names of"),
 }
 

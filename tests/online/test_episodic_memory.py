@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from driftwise.base.types import Episode
-from driftwise.online import Bandit, EpisodicAgent, files, load
-from driftwise.online.episodes.truncation import lost_weight, slots, truncation_error
+from driftwise.base import Episode
+from driftwise.online import Bandit, EpisodicAgent, agent_files, load
+from driftwise.online.episodes import lost_weight, memory_needed, truncation_error
 from driftwise.online.features import Custom
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from tests.examples import BANDIT_PARAMETERS, PARAMETERS, SPEC, make
 from tests.online.test_episodic import (
     COUNTING,
     SEED,
+    assert_saving_changes_nothing,
     bits,
     drawn_episodes,
     led_through,
@@ -43,7 +45,7 @@ def mapped(name: str, *, memory: int | None = len(SEEN), **options: Any) -> Epis
 def indices(learner: EpisodicAgent, one: Episode) -> np.ndarray:
     """What both kinds of agents thought of the actions in the states that they met."""
     if hasattr(learner.plan, "index_at"):
-        return learner.plan.visited(FEATURES[one.states]).q[:, 0]
+        return learner.plan.fill_tables(FEATURES[one.states]).q[:, 0]
     return learner.plan.q[np.arange(SPEC.horizon), one.states]
 
 
@@ -70,7 +72,7 @@ def test_it_remembers_by_itself_all_that_has_weight(name):
     tolerance = 1e-3
     counts, remembers = online(name, make()), mapped(name, memory=None, tolerance=tolerance)
     agent: Any = remembers.agent
-    assert agent.memory == slots(agent.base.forgetting, tolerance)
+    assert agent.memory == memory_needed(agent.base.forgetting, tolerance)
     for one in SEEN:
         assert led_through(remembers, one) == led_through(counts, one)
     if name in ("sw_lsvi_ucb", "lsvi_ucb_restart"):
@@ -122,9 +124,9 @@ def test_lost_weight_of_exponential_forgetting_is_its_geometric_tail():
     forgetting = ExponentialWeights(rate)
     assert lost_weight(forgetting, memory, 500) == pytest.approx(rate**memory / (1 - rate), rel=1e-12)
     assert lost_weight(forgetting, memory, memory) == 0
-    kept = slots(forgetting, 1e-4)
+    kept = memory_needed(forgetting, 1e-4)
     assert rate ** (kept - 1) >= 1e-4 > rate**kept
-    assert slots(forgetting, rate**5) == 6  # that weight itself is kept
+    assert memory_needed(forgetting, rate**5) == 6  # that weight itself is kept
 
 
 def test_without_forgetting_the_memory_is_a_window():
@@ -148,40 +150,26 @@ def test_memory_does_not_grow(name):
     ("name", "plan_every"), [(name, 1) for name in LEARNERS] + [("opt_wlsvi", 4), ("opt_rlsvi", 4)]
 )
 def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, plan_every, tmp_path):
-    options: dict[str, Any] = dict(
-        features=MAP, horizon=SPEC.horizon, plan_every=plan_every, memory=8, **PARAMETERS[name]
-    )
-    goes_on, stops = EpisodicAgent(name, **options), EpisodicAgent(name, **options)
     file = tmp_path / "agent.safetensors"
-    for t, one in enumerate(SEEN):
-        if t % 9 == 5:
-            stops.save(file)
-            stops = EpisodicAgent.load(file, features=MAP)
-        assert led_through(stops, one) == led_through(goes_on, one)
-    assert bits(stops.state) == bits(goes_on.state)
-    goes_on.save(file)
+    make_agent = partial(mapped, name, memory=8, plan_every=plan_every)
+    agent = assert_saving_changes_nothing(make_agent, SEEN, file, features=MAP)
+    agent.save(file)
     with pytest.raises(ValueError, match=r"^features must be the map that the agent was made with, got N"):
         EpisodicAgent.load(file)
-    assert bits(load(file, features=MAP).state) == bits(goes_on.state)
+    assert bits(load(file, features=MAP).state) == bits(agent.state)
 
 
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (
-            Custom(lambda state: FEATURES[state][:1], num_actions=1, dim=SPEC.dim),
-            f"^features must be of {SPEC.num_actions} actions and {SPEC.dim} .*, got 1 and {SPEC.dim}$",
-        ),
-        (
-            Custom(lambda state: FEATURES[state][:, :1], num_actions=SPEC.num_actions, dim=1),
-            f"^features must be of {SPEC.num_actions} actions .*, got {SPEC.num_actions} and 1$",
-        ),
+        (Custom(lambda state: FEATURES[state][:1], 1, SPEC.dim), f"{SPEC.dim} .*, got 1 and {SPEC.dim}$"),
+        (Custom(lambda state: FEATURES[state][:, :1], SPEC.num_actions, 1), f"got {SPEC.num_actions} and 1$"),
     ],
 )
 def test_features_that_do_not_fit_a_file_are_refused(features, message, tmp_path):
     mapped("opt_wlsvi").save(tmp_path / "agent.safetensors")
     for loaded in (EpisodicAgent.load, load):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"^features must be of {SPEC.num_actions} actions .*{message}"):
             loaded(tmp_path / "agent.safetensors", features=features)
 
 
@@ -198,9 +186,9 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
 def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
     file = tmp_path / "agent.safetensors"
     online("oppo", make()).save(file)
-    description, tensors, _ = files.read(file)
+    description, tensors, _ = agent_files.read_agent_file(file)
     del tensors[lost]
-    files.write(file, files.AgentFile(description, tensors))
+    agent_files.write_agent_file(file, agent_files.AgentFile(description, tensors))
     with pytest.raises(ValueError, match=r"^path must be an agent's file that is whole, .*cannot be made"):
         EpisodicAgent.load(file)
 
@@ -213,16 +201,8 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
         ("sw_lsvi_ucb", dict(memory=5), r"^memory must be at least 6 for SlidingWindow.*, got 5$"),
         ("opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
         ("opt_wlsvi", dict(tolerance=0.0), r"^tolerance must be a number in \(0, 1\], got 0.0$"),
-        (
-            "opt_wlsvi",
-            dict(known=dict(psi=1)),
-            "^known must be empty where .*, got 'psi'$",
-        ),
-        (
-            "ucbvi",
-            dict(memory=9),
-            "^algorithm must be one of plain least squares for continuous states, got Count",
-        ),
+        ("opt_wlsvi", dict(known=dict(psi=1)), "^known must be empty where .*, got 'psi'$"),
+        ("ucbvi", dict(memory=9), "^algorithm must be one of plain least squares for .*, got Count"),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),
     ],
 )
@@ -253,8 +233,8 @@ def test_bad_features_are_one_sentence_and_change_nothing(rows, message):
 
 
 def test_forgettings_say_how_long_they_last():
-    assert slots(SlidingWindow(9), 0.1) == 10
-    assert slots(PeriodicRestart(9), 0.1) == 9
+    assert memory_needed(SlidingWindow(9), 0.1) == 10
+    assert memory_needed(PeriodicRestart(9), 0.1) == 9
     assert math.isclose(lost_weight(NoForgetting(), 10, 25), 15)
 
 

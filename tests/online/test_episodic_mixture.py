@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from driftwise.online import EpisodicAgent
-from driftwise.online.episodes.mixture import RememberedMixture
+from driftwise.online.episodes import RememberedMixture
 from tests.examples import SPEC
-from tests.online.test_episodic import bits, led_through
+from tests.online.test_episodic import assert_saving_changes_nothing, led_through
 from tests.online.test_episodic_memory import FEATURES, MAP, SEEN, indices
 
 JUMPED = [one._replace(rewards=3 + one.rewards / 9) for one in SEEN]
@@ -38,7 +38,7 @@ def test_it_equals_the_mixture_that_counts_states(algorithm: str, parameters: di
         length = SPEC.horizon - (t % 4 == 3)
         assert led_through(remembers, one, length=length) == led_through(counts, one, length=length)
         np.testing.assert_allclose(indices(remembers, one), indices(counts, one), rtol=0, atol=1e-8)
-    mixture, counted = remembers.state.mixture, counts.state
+    mixture, counted = remembers.state.weighing, counts.state
     np.testing.assert_allclose(mixture.log_weights, counted.log_weights, rtol=0, atol=1e-8)
     np.testing.assert_allclose(mixture.base.sums.gram, _whole(counts, counted.base.gram), rtol=0, atol=1e-9)
     np.testing.assert_allclose(mixture.base.sums.weight, counted.base.weight, rtol=1e-12)
@@ -77,16 +77,11 @@ def test_the_last_memory_is_a_window_of_what_is_kept() -> None:
 
 
 def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(tmp_path: Any) -> None:
-    given: Any = dict(memory=9, tolerance=1.0, shortest=2, longest=8)
-    (_, goes_on), (_, stops) = (agents("adaptive_opt_wlsvi", **given) for _ in range(2))
+    def make_agent() -> EpisodicAgent:
+        return agents("adaptive_opt_wlsvi", memory=9, tolerance=1.0, shortest=2, longest=8)[1]
+
     file = tmp_path / "agent.safetensors"
-    for t, one in enumerate((*SEEN, *JUMPED)):
-        if t % 9 == 5:
-            stops.save(file)
-            stops = EpisodicAgent.load(file, features=MAP)
-        assert led_through(stops, one) == led_through(goes_on, one)
-    assert bits(stops.state) == bits(goes_on.state)
-    assert stops.summary() == goes_on.summary()
+    assert_saving_changes_nothing(make_agent, [*SEEN, *JUMPED], file, features=MAP)
 
 
 @pytest.mark.parametrize(

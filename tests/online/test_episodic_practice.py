@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from driftwise.online import EpisodicAgent
-from driftwise.online.episodes.blocks import BlockLeastSquares, blocks_of
-from driftwise.online.episodes.practice import RADIUS, ridge
+from driftwise.online.episodes import BlockLeastSquares
+from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_ridge
+from driftwise.online.episodes.blocks import find_blocks
 from driftwise.online.features import Fourier, OneHot, PerAction
-from driftwise.parts.exploration import Ucb
+from driftwise.parts import Ucb
 
 PRICES = (0.2, 0.1, 0.3, 0.6, 0.9, 0.4, 0.7, 1.0)
 LEVELS, ACTIONS = 5, 3  # keep, buy, sell
@@ -80,15 +81,15 @@ def test_a_battery_is_explored_though_every_step_earns_something() -> None:
 def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_far_more_than_the_ridge(
     horizon: int,
 ) -> None:
-    assert RADIUS / np.sqrt(ridge(horizon)) >= horizon * (1 - 1e-9)
-    assert ridge(horizon) <= 0.01
+    assert DEFAULT_RADIUS / np.sqrt(default_ridge(horizon)) >= horizon * (1 - 1e-9)
+    assert default_ridge(horizon) <= 0.01
 
 
 def test_numbers_that_are_given_stay_as_they_are() -> None:
     agent = EpisodicAgent("opt_wlsvi", features=TABLE, horizon=2, rate=0.9, ridge=0.5).agent
     assert isinstance(agent, BlockLeastSquares)
     assert agent.base.ridge == 0.5
-    assert agent.base.exploration == Ucb(RADIUS)
+    assert agent.base.exploration == Ucb(DEFAULT_RADIUS)
 
 
 def test_an_algorithm_without_a_radius_has_its_own_ridge() -> None:
@@ -117,7 +118,7 @@ def test_only_memories_that_decide_are_planned_with(
 def test_slots_that_hold_no_episode_are_not_looked_at() -> None:
     agent = EpisodicAgent("opt_wlsvi", features=MAP, horizon=len(PRICES), rate=0.9, memory=5)
     for num in range(8):
-        held = agent._state.ring.held(num)
+        held = agent._state.ring.filled(num)
         assert held.features.shape[1] == held.ahead.shape[1] == min(num, 5)
         assert held.ahead.base is not None  # a view
         returns(agent, 1)
@@ -145,7 +146,7 @@ def test_blocks_give_what_the_whole_matrix_gives(
 ) -> None:
     given: Any = dict(features=features, horizon=len(PRICES), **parameters)
     in_blocks = EpisodicAgent(algorithm, **given)
-    monkeypatch.setattr("driftwise.online.episodes.states.blocks_of", lambda features: None)
+    monkeypatch.setattr("driftwise.online.episodes.states.find_blocks", lambda features: None)
     whole = EpisodicAgent(algorithm, **given)
     assert in_blocks.agent != whole.agent
     for _ in range(12):
@@ -158,9 +159,9 @@ def test_blocks_give_what_the_whole_matrix_gives(
 
 def test_blocks_are_found_where_rows_do_not_mix_coordinates() -> None:
     rows = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [0, 0, 0, 4], [0, 5, 0, 6], [0, 0, 0, 0]])
-    found = blocks_of(rows)
+    found = find_blocks(rows)
     assert found is not None
     assert found.order.tolist() == [[0, 2], [1, 3]]
     assert found.at_rows(found.rows[..., 0]).tolist() == [1, 3, 0, 5, 0]
-    assert blocks_of(np.ones((1, 3))) is None  # one block
-    assert blocks_of(rows[:1]) is None  # blocks of two sizes
+    assert find_blocks(np.ones((1, 3))) is None  # one block
+    assert find_blocks(rows[:1]) is None  # blocks of two sizes

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from driftwise.base import AnchorMeasures
 from driftwise.online import EpisodicAgent
 from driftwise.online.features import Custom, Fourier, PerAction
 from tests.examples import PARAMETERS, SPEC, make
@@ -185,7 +186,9 @@ def test_every_agent_has_a_summary_which_is_saved_with_it(name, tmp_path):
 def test_the_order_in_memory_of_what_it_is_given_does_not_matter_to_files(tmp_path):
     environment = fitting_environment("oppo")
     file, features = tmp_path / "agent.safetensors", np.asfortranarray(environment.features)
-    measures = np.asfortranarray(environment.world(needs=("measures",)).table.measures)
+    measures = np.asfortranarray(
+        environment.to_arrays(needs=(AnchorMeasures,)).table.get(AnchorMeasures).array
+    )
     learner = online("oppo", environment, features=features, known=dict(measures=measures))
     learner.save(file)
     assert bits(EpisodicAgent.load(file).state) == bits(learner.state)

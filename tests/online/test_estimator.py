@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from driftwise.online import Bandit, EpisodicAgent
 from driftwise.online.estimator import ForgettingRegressor, UcbPolicy
 from driftwise.online.features import PerAction, Transformed
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 
 FORGETTINGS = [NoForgetting(), ExponentialWeights(0.9), SlidingWindow(7), PeriodicRestart(20), 0.8]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.analysis.replay import html_page, lead, tables
+from driftwise.analysis.replay_report import replay_lead, replay_page, replay_tables
 from driftwise.online import Bandit, DecisionLog, NamedBandit
 from driftwise.online.encoding import Encoder
-from driftwise.online.replay import Log, Options, Replay, replay
-from driftwise.online.replay.independence import _log_predicted, dependence
-from driftwise.online.replay.options import Course
-from driftwise.online.replay.sequences import DriftBound, TwoSided
+from driftwise.online.replay import Options, Replay, TableLog, replay
+from driftwise.online.replay.confidence_sequences import DriftBound, TwoSided
+from driftwise.online.replay.independence import _log_predicted, measure_dependence
+from driftwise.online.replay.replaying import ReplaySchedule
 from tests.browser import find_chromium, probe
 from tests.online.test_replay import COLUMNS, drawn, write_csv
 
@@ -28,16 +28,16 @@ UNKNOWN = {**COLUMNS, "propensity": None}
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
-    return Log(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(ROWS)), **COLUMNS)
+def log(tmp_path_factory: pytest.TempPathFactory) -> TableLog:
+    return TableLog(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(ROWS)), **COLUMNS)
 
 
 @pytest.fixture(scope="module")
-def found(log: Log) -> Replay:
+def found(log: TableLog) -> Replay:
     return replay(log, POLICIES, Options(reward_range=(0, 1), against="uniform"))
 
 
-def test_policies_do_not_disturb_each_other(log: Log, found: Replay) -> None:
+def test_policies_do_not_disturb_each_other(log: TableLog, found: Replay) -> None:
     for name, given in POLICIES.items():
         alone = replay(log, {name: given}, Options(reward_range=(0, 1)))
         assert str(alone.policies[name].final) == str(found.policies[name].final)
@@ -56,7 +56,9 @@ def test_the_logged_policy_has_the_sequence_of_its_own_rewards(found: Replay) ->
         assert found.logged.value[kind] == pytest.approx(expected)
 
 
-def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(log: Log, found: Replay) -> None:
+def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(
+    log: TableLog, found: Replay
+) -> None:
     other = replay(log, POLICIES, Options(reward_range=(0, 1), against="ucb")).policies["uniform"]
     own = found.policies["ucb"]
     for kind, there in own.differences["uniform"].items():
@@ -77,8 +79,8 @@ def test_an_agent_that_wrote_the_log_has_weights_of_one_and_its_mean_reward(tmp_
         decision = bandit.decide(arms)
         rewards.append(float(rng.random() < arms[decision.arm].mean()))
         bandit.learn(decision.id, rewards[-1])
-        log.decided(decision, arms=arms)
-        log.rewarded(decision.id, rewards[-1])
+        log.add_decision(decision, arms=arms)
+        log.add_reward(decision.id, rewards[-1])
     given = {"same": {"algorithm": "square_cb", "gamma": 5.0}, "later": bandit}
     found = replay(log, given, Options(learn="all", reward_range=(0, 1))).policies
     assert found["same"].final.values["IPS"].value == pytest.approx(np.mean(rewards), rel=1e-9)
@@ -94,7 +96,7 @@ def test_an_agent_that_wrote_the_log_has_weights_of_one_and_its_mean_reward(tmp_
         replay(log, {"small": Bandit("uniform", dim=2)})
 
 
-def test_learning_from_all_rows_is_learn_from(log: Log) -> None:
+def test_learning_from_all_rows_is_learn_from(log: TableLog) -> None:
     """The policy at each row is that of a bandit that was shown all rows before."""
     found = replay(log, POLICIES, Options(learn="all", frozen_after=100))
     assert found.policies["ucb"].learnt == 100
@@ -109,7 +111,7 @@ def test_learning_from_all_rows_is_learn_from(log: Log) -> None:
     best = [int(bandit.scores(np.kron(np.eye(3), context)).argmax()) for context in contexts[100:]]
     terms = (best == actions[100:]) / columns["chance"][100:] * columns["gain"][100:]
     assert found.policies["ucb"].final.values["IPS"].value == pytest.approx(terms.mean())
-    assert "not agents that had acted themselves" in lead(found)
+    assert "not agents that had acted themselves" in replay_lead(found)
     few = replay(log, {"ucb": POLICIES["ucb"]}, Options(learn="all", frozen_after=5))
     assert few.warnings == [f"ucb learnt from 5 of {ROWS:,} rows, fewer than its 6 features"]
 
@@ -129,7 +131,7 @@ def test_acceptance_with_one_bound_for_all_contexts_keeps_their_law_and_the_poli
         assert np.allclose(accepted / accepted.sum(axis=1, keepdims=True), policy)
 
 
-def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: Log, found: Replay) -> None:
+def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: TableLog, found: Replay) -> None:
     clipped = replay(log, {"uniform": {}}, Options(reward_range=(0, 1), clip=1.5)).policies["uniform"]
     weights = 1 / 3 / drawn(ROWS)["chance"]
     assert clipped.final.clipped == (weights > 1.5).sum() > 0
@@ -146,13 +148,13 @@ def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: Log,
 def test_a_smaller_largest_weight_accepts_more_rows(tmp_path: Path) -> None:
     columns = {name: list(values) for name, values in drawn(400).items()}
     columns["chance"][7] = 1e-6
-    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
     few, many = (replay(log, {"uniform": {}}, Options(clip=clip)).policies["uniform"] for clip in (None, 5.0))
     assert few.final.accepted <= 1
     assert many.final.accepted == pytest.approx(400 / 5, rel=0.3)
 
 
-def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: Log) -> None:
+def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: TableLog) -> None:
     message = r"k must be 0 for .*log\.csv, which lacks other actions' probabilities"
     with pytest.raises(ValueError, match=message):
         replay(log, POLICIES, Options(k=1.0, reward_range=(0, 1)))
@@ -160,7 +162,7 @@ def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: 
 
 @pytest.mark.slow
 def test_the_model_inside_intervals_makes_them_tighter(tmp_path: Path) -> None:
-    shares = Log(write_csv(tmp_path / "log.csv", drawn(3000)), **UNKNOWN)
+    shares = TableLog(write_csv(tmp_path / "log.csv", drawn(3000)), **UNKNOWN)
     plain, robust = (
         replay(shares, {"ucb": POLICIES["ucb"]}, Options(learn="all", reward_range=(0, 1), k=k))
         .policies["ucb"]
@@ -173,7 +175,7 @@ def test_the_model_inside_intervals_makes_them_tighter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("frozen", "every"), [(None, None), (100, 30), (90, 30), (399, 7)])
 def test_weighted_intervals_are_for_as_many_looks_as_there_are(frozen: int | None, every: int | None) -> None:
-    course = Course(Options(frozen_after=frozen, every=every), ROWS)
+    course = ReplaySchedule(Options(frozen_after=frozen, every=every), ROWS)
     assert course.looks == sum(course.ends_window(row) for row in range(course.frozen + 1, ROWS + 1))
 
 
@@ -188,18 +190,18 @@ def test_actions_are_counted_and_shares_are_the_policies_own(found: Replay) -> N
         assert found.policies["uniform"].actions[action].weight == pytest.approx(expected)
 
 
-def test_intervals_that_need_a_range_are_left_out_without_one(log: Log) -> None:
+def test_intervals_that_need_a_range_are_left_out_without_one(log: TableLog) -> None:
     found = replay(log, {"uniform": {}})
     assert found.policies["uniform"].value.keys() == {"normal", "asymptotic"}
-    assert "Without the range of rewards (--range LOW,HIGH)" in lead(found)
-    assert "at all times" not in [column.heading for column in tables(found)[0].columns]
+    assert "Without the range of rewards (--range LOW,HIGH)" in replay_lead(found)
+    assert "at all times" not in [column.heading for column in replay_tables(found)[0].columns]
     with pytest.raises(ValueError, match=r"must lie in reward_range, from 0 to 0\.5, got 1"):
         replay(log, {"uniform": {}}, Options(reward_range=(0, 0.5)))
 
 
 def test_rewards_in_another_unit_have_the_same_intervals_in_that_unit(tmp_path: Path, found: Replay) -> None:
     columns = drawn(ROWS)
-    log = Log(write_csv(tmp_path / "log.csv", columns | {"gain": 20 * columns["gain"] - 5}), **COLUMNS)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns | {"gain": 20 * columns["gain"] - 5}), **COLUMNS)
     other = replay(log, {"uniform": {}}, Options(reward_range=(-5, 15))).policies["uniform"]
     for kind in ("running", "weighted", "plug_in"):
         one = found.policies["uniform"]
@@ -216,8 +218,8 @@ def test_arms_with_names_are_counted_by_them(tmp_path: Path) -> None:
         offered = rng.permutation(["red", "green", "blue"])[: 2 + t % 2].tolist()
         decision = bandit.decide({}, offered)
         taken.append(decision.arm)
-        log.decided(decision)
-        log.rewarded(decision.id, float(decision.arm == "red"))
+        log.add_decision(decision)
+        log.add_reward(decision.id, float(decision.arm == "red"))
     found = replay(log, {"uniform": {}}).logged.actions
     assert {name: view.rows for name, view in found.items()} == Counter(taken)
     assert {name: view.reward for name, view in found.items()} == {"red": 1, "green": 0, "blue": 0}
@@ -229,11 +231,11 @@ def test_choices_without_a_chance_in_the_log_are_told(tmp_path: Path) -> None:
     for _ in range(20):
         decision = bandit.decide(arms)
         bandit.learn(decision.id, 1.0)
-        log.decided(decision, arms=arms)
-        log.rewarded(decision.id, 1.0)
+        log.add_decision(decision, arms=arms)
+        log.add_reward(decision.id, 1.0)
     found = replay(log, {"uniform": {}}, Options(reward_range=(0, 1)))
     assert found.policies["uniform"].unsupported == pytest.approx(0.5, abs=0.03)
-    assert "of its choices had no chance in the log" in lead(found)
+    assert "of its choices had no chance in the log" in replay_lead(found)
     assert found.policies["uniform"].value["running"].high == 1  # nothing is known of the rest
 
 
@@ -242,7 +244,7 @@ def test_a_log_without_propensities_that_was_not_random_is_refused_or_marked(on:
     columns, rng = drawn(600), np.random.default_rng(1)
     chance = 0.3 + 0.4 * (columns["x"] > 0) if on == "x" else 0.3 + 0.4 * (np.arange(600) > 300)
     arms = np.where(rng.random(600) < chance, "a", "b")
-    log = Log(write_csv(tmp_path / "log.csv", columns | {"arm": arms}), **UNKNOWN)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns | {"arm": arms}), **UNKNOWN)
     with pytest.raises(
         ValueError, match=f"propensities .* since they were not drawn at random: they depend on {on}"
     ):
@@ -250,17 +252,17 @@ def test_a_log_without_propensities_that_was_not_random_is_refused_or_marked(on:
     found = replay(log, {"uniform": {}}, Options(assume_random=True))
     assert found.biased
     assert found.to_json()["biased"] is True
-    assert lead(found).startswith(f"BIASED: the actions of the log depend on {on}")
-    assert "(BIASED)" in tables(found)[0].title
+    assert replay_lead(found).startswith(f"BIASED: the actions of the log depend on {on}")
+    assert "(BIASED)" in replay_tables(found)[0].title
     if on == "x":
-        assert "What the policies would have earned (biased)" in html_page(found)
+        assert "What the policies would have earned (biased)" in replay_page(found)
 
 
-def test_a_random_log_passes_and_is_not_reassured(log: Log) -> None:
-    found = replay(Log(log.path, **UNKNOWN), {"uniform": {}})
+def test_a_random_log_passes_and_is_not_reassured(log: TableLog) -> None:
+    found = replay(TableLog(log.path, **UNKNOWN), {"uniform": {}})
     assert not found.biased
-    assert "which proves nothing for it" in lead(found)
-    assert dependence(Log(log.path, **UNKNOWN), log.survey()).log_evidence < 0
+    assert "which proves nothing for it" in replay_lead(found)
+    assert measure_dependence(TableLog(log.path, **UNKNOWN), log.survey()).log_evidence < 0
 
 
 def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
@@ -284,7 +286,18 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({}, {}, "policies must have at least one"),
         ({"logged": {}}, {}, "policies must have names other than 'logged'"),
         ({"mine": {}}, {}, "policy mine: algorithm must be one of"),
-        ({"mine": {"algorithm": "lin_ucb", "beta": 1}}, {}, "policy mine: beta is no key of lin_ucb"),
+        ({"lin_uc": {}}, {}, "did you mean 'lin_ucb'"),
+        (
+            {"mine": {"algorithm": "lin_ucb", "beta": 1}},
+            {},
+            "policy mine: beta is no key of lin_ucb.*, expected",
+        ),
+        ({"lin_ucb": {"radus": 1}}, {}, r"\(did you mean 'radius'\?\), expected one of "),
+        ({"lin_ucb": {"radius": -1.0}}, {}, "radius must be a number of at least 0, got -1"),
+        ({"d_lin_ucb": {}}, {}, "rate is missing: d_lin_ucb needs it"),
+        ({"d_lin_ucb": {"rate": [0.9, 0.8], "radius": 1}}, {}, r"single number, got a grid, \[0.9, 0.8\]$"),
+        ({"uniform": {}}, {"frozen_after": ROWS}, "frozen_after must leave rows of the 400 to estimate on"),
+        ({"uniform": {}}, {"every": 0}, "every must be a positive integer, got 0"),
         ({"uniform": {}}, {"against": "unifrom"}, "against must be one of uniform, got 'unifrom'"),
         ({"uniform": {}}, {"learn": "some"}, "learn must be one of accepted, all, got 'some'"),
         ({"uniform": {}}, {"clip": 0}, "clip must be a number above 0, got 0"),
@@ -295,14 +308,14 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
     ],
 )
 def test_wrong_policies_and_options_are_one_sentence(
-    log: Log, policies: dict[str, Any], options: dict[str, Any], message: str
+    log: TableLog, policies: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         replay(log, policies, Options(**options))
 
 
 def test_the_page_is_small_and_its_axes_have_labels(found: Replay) -> None:
-    page = html_page(found)
+    page = replay_page(found)
     assert len(page.encode()) < 1_000_000 / 4
     for label in ("row of the log", "mean reward", "difference", "Weighted mean reward, memory 40 rows"):
         assert f">{label}<" in page
@@ -317,7 +330,7 @@ def test_the_page_fits_and_is_seen_in_dark(found: Replay, width: int, tmp_path: 
       return { colour: getComputedStyle(text).fill, drawings: document.querySelectorAll(".drawing").length,
                paper: getComputedStyle(document.body).backgroundColor };
     """
-    seen = probe(html_page(found), script, tmp_path, width=width, dark=True)
+    seen = probe(replay_page(found), script, tmp_path, width=width, dark=True)
     assert (seen["trouble"], seen["requests"], seen["drawings"]) == ([], [], 4)
     assert seen["overflow"] <= 0
     assert seen["paper"] == "rgb(20, 23, 27)"
@@ -325,7 +338,7 @@ def test_the_page_fits_and_is_seen_in_dark(found: Replay, width: int, tmp_path: 
 
 
 def test_all_numbers_go_into_json(found: Replay) -> None:
-    from driftwise.cli.app import json_text
+    from driftwise.cli.output import json_text
 
     told = json.loads(json_text(found.to_json()))
     own = told["policies"]["ucb"]

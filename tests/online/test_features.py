@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftwise.base.part import from_config, to_config
+from driftwise.base import from_config, to_config
 from driftwise.online.features import (
     Custom,
     Fourier,
@@ -142,16 +142,10 @@ def test_bounds_come_from_the_space_if_it_has_any():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: Fourier((0.0,), (0.0,)),
-            r"^high must be above low in every place, got \(0.0,\) and",
-        ),
+        (lambda: Fourier((0.0,), (0.0,)), r"^high must be above low in every place, got \(0.0,\) and"),
         (lambda: Fourier((), ()), "^low must be an array|^high must be above low"),
         (lambda: Fourier((0.0,), (math.inf,)), r"^high must be finite, got inf at index \(0,\)$"),
-        (
-            lambda: Fourier((0.0,) * 9, (1.0,) * 9, order=4),
-            "have 1953125 features, expected at most 10000$",
-        ),
+        (lambda: Fourier((0.0,) * 9, (1.0,) * 9, order=4), "have 1953125 features, expected at most 10000$"),
         (lambda: Fourier(LOW, HIGH, order=0), "^order must be a positive integer, got 0$"),
         (lambda: RadialBasis(LOW, HIGH, per_axis=1), "^per_axis must be an integer of at least 2, got 1$"),
         (lambda: RadialBasis(LOW, HIGH, width=0.0), "^width must be a number above 0, got 0.0$"),
@@ -176,7 +170,7 @@ def test_a_function_of_ones_own_is_taken_as_it_is():
 
 def test_importing_them_loads_neither_gymnasium_nor_jax_nor_scikit_learn():
     program = (
-        "import sys, driftwise.online.features, driftwise.online.episodes.training; "
+        "import sys, driftwise.online.features, driftwise.online.episodes.episodic_agent; "
         "sys.exit(str({'jax', 'gymnasium', 'sklearn', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

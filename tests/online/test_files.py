@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from safetensors import safe_open
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save, save_file
 
-from driftwise.online import Bandit, files, load
+from driftwise.online import Bandit, agent_files, load
 from tests.online.streams import BANDITS, bits, lead, make
 
 FIRST, SECOND = 25, 30  # rounds before and after the stop: blocks end and instances begin in both
@@ -56,7 +57,7 @@ def test_a_file_names_what_it_holds_and_can_be_saved_again(tmp_path):
     assert (described["algorithm"], described["seed"]) == ("d_lin_ucb", 3)
     assert (described["max_pending"], described["expire_after"]) == (7, 9)
     assert described["agent"]["forgetting"] == {"type": "ExponentialWeights", "rate": 0.9}
-    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+    assert [*tmp_path.glob(".*")] == []
 
 
 def metadata_of(path: Path) -> dict[str, str]:
@@ -64,52 +65,39 @@ def metadata_of(path: Path) -> dict[str, str]:
         return file.metadata()
 
 
-def damaged(path: Path, how: str) -> None:
-    """Make a file what it should not be."""
-    whole = path.read_bytes()
-    if how == "empty":
-        path.write_bytes(b"")
-    elif how == "truncated":
-        path.write_bytes(whole[:-9])
-    elif how == "half":
-        path.write_bytes(whole[: len(whole) // 2])
-    elif how == "longer":
-        path.write_bytes(whole + b"more")
-    elif how == "one byte changed":
-        path.write_bytes(whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:])
-    elif how == "pickle":
-        path.write_bytes(b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x07nothing\x94.")
-    elif how == "foreign":
-        save_file({"weights": np.ones(3)}, path)
-    else:
-        changed(path, **{how: "1" if how == "format" else "{}"})
-
-
-def changed(path: Path, **metadata: str) -> None:
-    """The same tensors under other metadata."""
+def rewrite(path: Path, **metadata: str) -> None:
+    """Write the same tensors with other metadata."""
     save_file(load_file(path), path, metadata_of(path) | metadata)
 
 
-DAMAGE = {
-    "empty": "truncated, damaged or no safetensors file",
-    "truncated": "truncated, damaged or no safetensors file",
-    "half": "truncated, damaged or no safetensors file",
-    "longer": "truncated, damaged or no safetensors file",
-    "one byte changed": "checksum does not fit",
-    "pickle": "truncated, damaged or no safetensors file",
-    "foreign": "was not written by driftwise.online",
-    "format": "has format 1 of driftwise .*, and this version reads format 4",
-    "description": "checksum does not fit",
+TORN = "truncated, damaged or no safetensors file"
+PICKLE = b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x07nothing\x94."
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda whole: b"", TORN),
+    "truncated": (lambda whole: whole[:-9], TORN),
+    "half": (lambda whole: whole[: len(whole) // 2], TORN),
+    "longer": (lambda whole: whole + b"more", TORN),
+    "one byte": (lambda whole: whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:], "checksum does not fit"),
+    "pickle": (lambda whole: PICKLE, TORN),
+    "foreign": (lambda whole: save({"weights": np.ones(3)}), "was not written by driftwise.online"),
 }
+SENTENCE = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
 
 
 @pytest.mark.parametrize("how", DAMAGE)
 def test_what_is_not_a_whole_file_of_ours_is_refused_in_one_sentence(how, tmp_path):
+    path, (damage, why) = tmp_path / "agent.safetensors", DAMAGE[how]
+    started().save(path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=SENTENCE + why):
+        load(path)
+
+
+def test_a_description_that_was_changed_is_refused(tmp_path):
     path = tmp_path / "agent.safetensors"
     started().save(path)
-    damaged(path, how)
-    sentence = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
-    with pytest.raises(ValueError, match=sentence + DAMAGE[how]):
+    rewrite(path, description="{}")
+    with pytest.raises(ValueError, match=SENTENCE + "checksum does not fit"):
         load(path)
 
 
@@ -146,7 +134,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
 SAVER = """
 import os, pathlib, signal, sys
 import numpy as np
-from driftwise.online import Bandit, load, files
+from driftwise.online import Bandit, load, agent_files
 
 path, when = sys.argv[1:]
 bandit = load(path)
@@ -218,7 +206,7 @@ def test_a_link_stays_a_link_and_a_mode_what_it_was(tmp_path):
 
 
 def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
-    path, bandit, write = tmp_path / "agent.safetensors", started(), files.write
+    path, bandit, write = tmp_path / "agent.safetensors", started(), agent_files.write_agent_file
     writing, learnt = threading.Event(), threading.Event()
 
     def slow_at_first(*given: Any) -> None:
@@ -227,7 +215,7 @@ def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
             learnt.wait(0.3)  # the other one would be done by then if it could
         write(*given)
 
-    monkeypatch.setattr(files, "write", slow_at_first)
+    monkeypatch.setattr(agent_files, "write_agent_file", slow_at_first)
     first = threading.Thread(target=bandit.save, args=(path,))
     first.start()
     writing.wait()

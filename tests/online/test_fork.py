@@ -52,7 +52,7 @@ def keep_saving():
 
 def keep_logging():
     while not stop.is_set():
-        log.rewarded("one", 0.5)
+        log.add_reward("one", 0.5)
 
 def use():
     before = bandit.summary()
@@ -62,7 +62,7 @@ def use():
         decision = bandit.decide(arms)
         assert decision.id.split("-")[0] != first.split("-")[0], "an id that its parent may give"
         bandit.learn(decision.id, 0.5)
-    log.rewarded("two", 0.5)
+    log.add_reward("two", 0.5)
     bandit.save(path + ".child")
     assert load(path + ".child").summary().decisions == before.decisions + 3
 
@@ -79,14 +79,14 @@ assert [each.id for each in log.events()].count("two") == 5
 
 EIGENVECTORS = """
 import numpy as np
-from driftwise.online.bandits.ahead import Ahead, eigen, made_of
+from driftwise.online.deciders.anchored_inverse import BackgroundEigh, eigen_of, factorise
 
 matrix = np.diag(np.arange(200.0)) + 1
-ahead = [Ahead(lambda: made_of([matrix])) for _ in range(3)]  # one is in the making, two wait for their turn
+ahead = [BackgroundEigh(lambda: factorise([matrix])) for _ in range(3)]  # one runs, two wait
 
 def use():
     for each in ahead:
-        assert np.array_equal(each.result().eigen.values, eigen(matrix).values)
+        assert np.array_equal(each.result().eigen.values, eigen_of(matrix).values)
 
 assert in_a_child(use) == 0
 use()
@@ -105,10 +105,7 @@ print(in_a_child(use_first))
 {use}
 print(in_a_child(lambda: dw.simulate(agent, environment, num_episodes=2)))
 """
-USES = {
-    "the simulator": "use_first()",
-    "JAX alone": "import jax.numpy as jnp; jnp.ones(2) @ jnp.ones(2)",
-}
+USES = {"the simulator": "use_first()", "JAX alone": "import jax.numpy as jnp; jnp.ones(2) @ jnp.ones(2)"}
 
 
 def run(script: str) -> subprocess.CompletedProcess:
@@ -116,13 +113,9 @@ def run(script: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_child_goes_on_with_a_bandit_and_a_log_that_threads_were_using_when_it_was_forked() -> None:
-    done = run(BUSY_BANDIT)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-
-
-def test_a_child_makes_the_eigenvectors_that_a_thread_of_its_parent_was_making() -> None:
-    done = run(EIGENVECTORS)
+@pytest.mark.parametrize("script", [BUSY_BANDIT, EIGENVECTORS], ids=["a bandit and a log", "eigenvectors"])
+def test_a_child_goes_on_with_what_threads_were_using_when_it_was_forked(script: str) -> None:
+    done = run(script)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 

@@ -38,7 +38,7 @@ def test_a_reward_of_a_decision_that_a_crash_has_lost_is_told_from_all_others(tm
     assert [each.id for each in restored.pending()] == [each.id for each in (kept, *others)]
 
 
-def test_a_reward_that_comes_twice_is_reported_and_counts_once() -> None:
+def test_a_reward_that_comes_twice_is_reported_and_counts_once(tmp_path: Path) -> None:
     bandit = make(max_pending=2)
     first, second, third = (bandit.decide(ARMS).id for _ in range(3))
     assert bandit.learn(second, 0.5) == Outcome.LEARNT == "learnt"
@@ -48,14 +48,8 @@ def test_a_reward_that_comes_twice_is_reported_and_counts_once() -> None:
     assert bandit.learn("nobody's", 0.5, strict=False) == "unknown"
     assert (bits(bandit.state), bandit.summary()) == (bits(before[0]), before[1])
     assert [each.id for each in bandit.pending()] == [third]
-
-
-def test_fates_are_known_after_a_restart(tmp_path: Path) -> None:
-    path, bandit = tmp_path / "agent.safetensors", make(max_pending=2)
-    first, second, _ = (bandit.decide(ARMS).id for _ in range(3))
-    bandit.learn(second, 0.5)
-    bandit.save(path)
-    restored = load(path)
+    bandit.save(tmp_path / "agent.safetensors")
+    restored = load(tmp_path / "agent.safetensors")
     assert [restored.learn(each, 0.5, strict=False) for each in (first, second)] == ["expired", "repeated"]
     assert restored.pending() == bandit.pending()
 
@@ -66,12 +60,8 @@ def test_an_id_of_the_callers_own_is_text_and_of_one_decision() -> None:
     assert bandit.decide(ARMS, id=7).id == "7"
     bandit.learn("7", 0.5)
     before = bandit.summary()
-    for taken, why in (
-        ("request 7", "waits for its reward"),
-        (7, "was rewarded already"),
-        ("7", "was rewarded"),
-    ):
-        with pytest.raises(ValueError, match=f"^id must be of no other decision, got '.*{taken}': it {why}"):
+    for taken, why in (("request 7", "waits for its reward"), (7, "was rewarded already"), ("7", "was rew")):
+        with pytest.raises(ValueError, match=f"^id must be unique, got '.*{taken}': it {why}"):
             bandit.decide(ARMS, id=taken)
     assert bandit.summary() == before
 

@@ -10,12 +10,12 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, build
+from driftwise.base.knowledge import name_needs
 from driftwise.environments import LinearBandit
 from driftwise.online import Bandit, Decision
-from driftwise.online.bandits.clocked import uses_clock
-from driftwise.parts.detectors import Glr
+from driftwise.online.deciders import uses_clock
+from driftwise.parts import Glr
 from driftwise.parts.forgetting import WindowMemory
-from driftwise.simulation.play import play
 from tests.examples import (
     BANDIT,
     BANDIT_PARAMETERS,
@@ -26,11 +26,11 @@ from tests.examples import (
     nestings,
     wrapped,
 )
-from tests.online.streams import BANDITS, KNOWN, numbered
+from tests.online.streams import BANDITS, KNOWN, bits, numbered
 from tests.reference import bandits
 
 
-def needs(name: str) -> tuple[str, ...]:
+def needs(name: str) -> tuple[Any, ...]:
     """What an algorithm needs besides arms and rewards."""
     return build(BANDIT, name, **KNOWN[name]).needs
 
@@ -89,7 +89,7 @@ def test_every_algorithm_is_here_and_rounds_differ_in_size():
 @pytest.mark.parametrize("name", EVERY)
 def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name, environment):
     agent, bandit = build(BANDIT, name, **EVERY[name]), online(name)
-    played = list(play(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED))
+    played = list(dw.play(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED))
     arms = set()
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS[environment]), strict=True):
         assert decision.arm == one.episode.actions[0]
@@ -112,7 +112,7 @@ def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name
 def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
     given = wrapped(meta, base, BANDIT_PARAMETERS[base])
     bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, reward_range=ANY, **given)
-    played = list(play(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
+    played = list(dw.play(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
         assert decision.arm == one.episode.actions[0]
         assert abs(reward - one.record.reward) <= 1e-9
@@ -123,14 +123,8 @@ def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
 def test_it_earns_and_learns_what_the_first_simulated_run_does(name):
     environment, bandit = ENVIRONMENTS["noise"], online(name)
     rewards = [reward for _, reward in fed(bandit, environment)]
-    simulated = dw.simulate(
-        bandit_agent(name),
-        environment,
-        num_episodes=NUM_EPISODES,
-        num_runs=NUM_RUNS,
-        seed=SEED,
-        keep_state=True,
-    )
+    options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=SEED)
+    simulated = dw.simulate(bandit_agent(name), environment, keep_state=True, **options)
     np.testing.assert_allclose(rewards, simulated.returns[0], rtol=0, atol=1e-9)
     assert max(differences(bandit.state, first_run(simulated.state))) <= 1e-9
 
@@ -171,7 +165,7 @@ BAD_REWARDS: dict[str, Any] = {
 }
 BAD_IDS: dict[str, tuple[Any, str]] = {
     "rewarded already": (2, "got '2': it was rewarded already"),
-    "never made": (7, "got '7': it was never made here, was lost in a crash, or is gone for long"),
+    "never made": (7, "got '7': it was never made here, was lost in a crash, or was forgotten"),
     "float": (1.0, "characters, got 1.0"),
     "empty": ("", "characters, got ''"),
     "long": ("x" * 201, "characters, got 'x+…"),
@@ -226,13 +220,6 @@ def test_mistakes_change_nothing(name):
     assert bits(bandit.state) == bits(before) == bits(twin.state)
     assert after(bandit) == after(twin)
     assert bits(bandit.state) == bits(twin.state) != bits(before)
-
-
-def bits(state: Any) -> list[bytes | None]:
-    """All leaves of a state, exactly."""
-    if isinstance(state, tuple):
-        return [leaf for each in state for leaf in bits(each)]
-    return [None if state is None else state.tobytes()]
 
 
 def after(bandit: Bandit) -> list[Decision]:
@@ -312,27 +299,56 @@ def test_the_caller_may_reuse_arrays_and_gets_copies_of_the_state():
     assert bits(bandit.state) == bits(twin.state)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (dict(algorithm="d_lin_ucp"), "algorithm must be one of .*did you mean 'd_lin_ucb'"),
-        (dict(dim=0), "dim must be a positive integer, got 0"),
-        (dict(seed=-1), "seed must be an integer of at least 0, got -1"),
-        (dict(rate=(0.9, 0.99)), "rate must be a single number, got a grid"),
-        (dict(radius=[0.1, 0.2]), "radius must be a single number, got a grid"),
-        (dict(ridge=0), "ridge must be a number above 0, got 0"),
-    ],
-)
+CLOCK: dict[str, Any] = dict(algorithm="clock_lin_ucb", half_life="1h", radius=0.4)
+BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    (dict(algorithm="d_lin_ucp"), "algorithm must be one of .*did you mean 'd_lin_ucb'"),
+    (dict(dim=0), "dim must be a positive integer, got 0"),
+    (dict(seed=-1), "seed must be an integer of at least 0, got -1"),
+    (dict(rate=(0.9, 0.99)), "rate must be a single number, got a grid"),
+    (dict(radius=[0.1, 0.2]), "radius must be a single number, got a grid"),
+    (dict(ridge=0), "ridge must be a number above 0, got 0"),
+    (dict(max_pending=0), "max_pending must be a positive integer, got 0"),
+    (dict(expire_after=0), "expire_after must be a positive integer, got 0"),
+    (dict(expire_after=1.5), "expire_after must be a positive integer, got 1.5"),
+    *((dict(expire_after_seconds=age), "expire_after_seconds must be a dur.*: ") for age in (0, -1, "soon")),
+    *((dict(reward_range=edges), "reward_range must be") for edges in (3, (1, 0), (0, np.nan))),
+    (dict(outside="drop"), "outside must be"),
+    (dict(epsilon=1.5), "epsilon must be"),
+    (dict(num_draws=0), "num_draws must be"),
+    (CLOCK | dict(half_life="6 parsecs"), "half_life must be a duration.*, got"),
+    (CLOCK | dict(prior="flat"), "prior must be one of zero, hold, decay, got"),
+    (CLOCK | dict(reference="then"), "reference must be one of now, last, got"),
+    (
+        dict(algorithm="random_restart", probability=0.1, base=CLOCK),
+        "algorithm must forget by the clock itself",
+    ),
+    (dict(algorithm="adaptive_lin_ucb", shortest="1h"), "longest must be a duration"),
+    (dict(algorithm="adaptive_lin_ucb", shortest="2h", longest="1h"), "longest must be at .* '2h', got '1h'"),
+    (dict(algorithm="adaptive_lin_ucb", shortest=8, longest="soon"), "longest must be a duration"),
+    (
+        dict(algorithm="lin_ucb", radus=0.1),
+        r"radus is no key of lin_ucb \(did you mean 'radius'\?\), expected ",
+    ),
+    (dict(algorithm="d_lin_ucb", radius=0.1), r"rate is missing: d_lin_ucb needs it$"),
+    (dict(algorithm="random_restart", probability=0.1), r"base is missing: random_restart needs it$"),
+    (
+        dict(algorithm="random_restart", probability=0.1, base=dict(algorithm="lin_ucb", radus=0.1)),
+        r"base.radus is no key of lin_ucb",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), BAD_SETTINGS)
 def test_bad_settings_are_named_in_one_sentence(changed, message):
-    settings: dict[str, Any] = dict(algorithm="d_lin_ucb", dim=3, rate=0.9, noise_scale=0.3) | changed
-    with pytest.raises(ValueError, match=message):
-        Bandit(**settings)
+    usual = {} if "algorithm" in changed else dict(algorithm="d_lin_ucb", rate=0.9, noise_scale=0.3)
+    with pytest.raises(ValueError, match=f"^{message}"):
+        Bandit(**({"dim": 3} | usual | changed))
 
 
 @pytest.mark.parametrize("name", [name for name in KNOWN if needs(name)])
 def test_an_algorithm_that_needs_more_is_refused(name):
-    needed = " and ".join(needs(name))
-    sentence = f"^algorithm must learn from what it earns alone, got '{name}', which needs {needed}$"
+    needed = name_needs(needs(name))
+    sentence = f"^algorithm must learn from its own rewards alone, got '{name}', which needs {needed}$"
     with pytest.raises(ValueError, match=sentence):
         Bandit(name, dim=BANDIT.dim, **KNOWN[name])
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_np
 
-from driftwise.base import memory
-from driftwise.base.validation import ArgumentError
+from driftwise.base import ArgumentError, resources
 from driftwise.online import Bandit, EpisodicAgent
 from tests.online.streams import bits, lead, make, numbered
 
@@ -106,48 +105,24 @@ def test_numbers_of_numpy_are_numbers():
     assert bits(plain.state) == bits(typed.state)
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "parameters", "message"),
-    [
-        (
-            "lin_ucb",
-            dict(radus=0.1),
-            r"^radus is no key of lin_ucb \(did you mean 'radius'\?\), expected ",
-        ),
-        ("d_lin_ucb", dict(radius=0.1), r"^rate is missing: d_lin_ucb needs it$"),
-        ("random_restart", dict(probability=0.1), r"^base is missing: random_restart needs it$"),
-        (
-            "random_restart",
-            dict(probability=0.1, base=dict(algorithm="lin_ucb", radus=0.1)),
-            r"^base.radus is no key of lin_ucb",
-        ),
-    ],
-)
-def test_parameters_that_are_wrong_or_missing_are_named(algorithm, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        Bandit(algorithm, dim=3, **parameters)
+EPISODIC: dict[str, Any] = dict(features=np.eye(4).reshape(2, 2, 4), horizon=5, radius=1.0)
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes", "named"),
+    ("make_large", "named"),
     [
-        ("sw_lin_ucb", dict(dim=5, length=10**12), "length=1000000000000"),
-        ("d_lin_ucb", dict(dim=10**7, rate=0.9), "dim=10000000"),
+        (lambda: Bandit("sw_lin_ucb", noise_scale=0.1, dim=5, length=10**12), "length=1000000000000"),
+        (lambda: Bandit("d_lin_ucb", noise_scale=0.1, dim=10**7, rate=0.9), "dim=10000000"),
+        (lambda: EpisodicAgent("sw_lsvi_ucb", length=10**12, **EPISODIC), "length=1000000000000"),
     ],
 )
-def test_a_bandit_that_does_not_fit_into_memory_is_refused(name: str, sizes: dict, named: str) -> None:
+def test_an_agent_that_does_not_fit_into_memory_is_refused(make_large: Any, named: str) -> None:
     with pytest.raises(ArgumentError, match=f"agent must fit into the .* that are free, got .*{named}"):
-        Bandit(name, noise_scale=0.1, **sizes)
-
-
-def test_an_episodic_agent_that_does_not_fit_into_memory_is_refused() -> None:
-    features = np.eye(4).reshape(2, 2, 4)
-    with pytest.raises(ArgumentError, match=r"agent must fit .* that are free, got .*length=1000000000000"):
-        EpisodicAgent("sw_lsvi_ucb", features=features, horizon=5, length=10**12, radius=1.0)
+        make_large()
 
 
 def test_a_state_of_zeros_has_to_fit_before_it_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    monkeypatch.setattr(resources, "free_memory", lambda: 1000)
     with pytest.raises(ArgumentError, match=r"agent must fit into the 1000 bytes .* got .* KiB for LeastSq"):
         Bandit("sw_lin_ucb", dim=5, length=100, noise_scale=0.1)
 

@@ -26,9 +26,7 @@ def test_beyond_max_pending_the_oldest_expires():
         numbered(bandit, ARMS)
     before = bandit.state
     for number in (0, 1):
-        with pytest.raises(
-            ValueError, match=rf"^id must be .*, got '{number}': it has expired \(max_pending=3,"
-        ):
+        with pytest.raises(ValueError, match=rf"^id .*, got '{number}': it has expired \(max_pending=3,"):
             bandit.learn(number, 0.5)
     assert bits(bandit.state) == bits(before)
     for number in (4, 2, 3):
@@ -67,7 +65,7 @@ def test_a_decision_waits_until_more_than_that_many_others_were_made(age):
 def test_beyond_32_bits_decisions_go_on():
     for name in ("d_lin_ts", "lin_ucb"):  # one draws for its plan, the other for ties
         bandit = make(name)
-        bandit._pending.num_made = 2**32 - 1
+        bandit._pending.num_decisions = 2**32 - 1
         decisions = [bandit.decide(np.ones((4, 3))) for _ in range(12)]
         assert decisions[-1].id.endswith(f"-{2**32 + 10}")
         assert len({decision.arm for decision in decisions}) > 1
@@ -77,23 +75,10 @@ def test_of_ids_long_gone_it_says_what_it_still_knows():
     bandit = make(max_pending=2)
     for _ in range(9):
         numbered(bandit, ARMS)
-    with pytest.raises(ValueError, match="got '0': it was never made here, was lost in a crash, or is gone"):
+    with pytest.raises(ValueError, match=r"got '0': it was never made here, .* or was forgotten"):
         bandit.learn(0, 0.5)
     with pytest.raises(ValueError, match="got '6': it has expired"):
         bandit.learn(6, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (dict(max_pending=0), "max_pending must be a positive integer, got 0"),
-        (dict(expire_after=0), "expire_after must be a positive integer, got 0"),
-        (dict(expire_after=1.5), "expire_after must be a positive integer, got 1.5"),
-    ],
-)
-def test_bad_limits_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        make(**options)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("d_lin_ucb", 0.9), ("lin_ucb", 1.0)])
@@ -135,12 +120,8 @@ def test_every_bandit_has_a_summary(name):
 
 def drifts(num: int, *, change_at: int, seed: int) -> list[float]:
     """The gauge of D-LinUCB after every reward; at the change the parameter turns round."""
-    bandit, rng = (
-        Bandit("d_lin_ucb", dim=3, rate=0.98, noise_scale=0.1, seed=seed),
-        np.random.default_rng(seed),
-    )
-    theta = np.array([0.5, -0.3, 0.4])
-    found = []
+    bandit = Bandit("d_lin_ucb", dim=3, rate=0.98, noise_scale=0.1, seed=seed)
+    rng, theta, found = np.random.default_rng(seed), np.array([0.5, -0.3, 0.4]), list[float]()
     for t in range(num):
         arms = rng.normal(size=(5, 3))
         decision = bandit.decide(arms)
@@ -205,8 +186,7 @@ def test_threads_together_do_as_one_after_the_other(tmp_path):
                 learnt.append((decision.id, arms[decision.arm], reward))
 
     def keep(file: Path) -> list[int]:
-        known = []
-        last = False
+        known, last = list[int](), False
         while not last:
             last = finished.is_set()
             bandit.save(file)
@@ -302,17 +282,3 @@ def test_rewards_outside_their_range_are_clipped_and_counted():
         told.learn(told.decide(ARMS).id, meant)
     assert bits(clipped.state) == bits(told.state)
     assert (clipped.summary().outside, told.summary().outside) == (2, 0)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"reward_range": 3},
-        {"reward_range": (1, 0)},
-        {"reward_range": (0, np.nan)},
-        {"outside": "drop"},
-    ],
-)
-def test_a_range_that_is_none_is_refused(options):
-    with pytest.raises(ValueError, match=f"^{next(iter(options))} must be"):
-        make(**options)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.base.types import Moments, Sample
+from driftwise.base import Moments, Sample
 from driftwise.online import Bandit, Outcome, load
-from driftwise.online.bandits.renewal import renewed
-from driftwise.parts.forgetting import SlidingWindow
+from driftwise.online.renewal import renew_state
+from driftwise.parts import SlidingWindow
 from driftwise.parts.regression import empty_moments
 from tests.online.streams import BANDITS, KNOWN, bits
 from tests.reference.named_arms import EveryArm
@@ -131,7 +131,7 @@ def test_what_an_algorithm_knows_of_other_weights_stays_or_it_is_refused(name, s
     bandit = made(name, 4, shared=shared)
     before = bandit.state
     if shared and name in SAMPLES_KEPT:
-        with pytest.raises(ValueError, match=r"^algorithm must keep sums that weights can be taken out of, "):
+        with pytest.raises(ValueError, match=r"^algorithm must keep sums that weights can be removed from, "):
             bandit.renew(block(1))
         assert bits(bandit.state) == bits(before)
         return
@@ -159,7 +159,7 @@ def test_what_a_window_has_of_cautious_samples_begins_anew_in_all_its_sums():
     moments = window.init(empty_moments(own, 0, RIDGE, gram_sq=True), own)
     for sample in (own, other, own):
         moments = window.update(moments, sample)
-    moments = window.update(renewed(moments, block(1)), other)  # the sums since the last renewal are all
+    moments = window.update(renew_state(moments, block(1)), other)  # the sums since the last renewal are all
     for gram in (moments.gram, np.asarray(moments.gram_sq)):
         np.testing.assert_array_equal(gram[0][block(1)], RIDGE * np.eye(DIM)[block(1)])
         assert (gram[0][block(0)[0], block(0)] != [RIDGE, 0]).all()
@@ -189,11 +189,11 @@ def test_coordinates_that_are_none_are_refused(given):
 
 def test_a_state_that_nobody_knows_is_refused():
     state = made("lin_ucb", 0, shared=True).state
-    with pytest.raises(ValueError, match="got one with a tuple, of which nobody knows"):
-        renewed((state,), block(0))
+    with pytest.raises(ValueError, match="got one with a tuple, which is not known"):
+        renew_state((state,), block(0))
     kept = state._replace(memory=np.zeros((1, 5, DIM)))
     with pytest.raises(ValueError, match="got one that keeps samples"):
-        renewed(kept, block(0))
+        renew_state(kept, block(0))
     before = bits(state)
-    renewed(state, block(0))
+    renew_state(state, block(0))
     assert bits(state) == before  # which is not changed in place

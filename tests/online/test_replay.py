@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from driftwise.analysis.replay import lead
-from driftwise.online.bandits.deciders import Draws
-from driftwise.online.bandits.direct import Direct
+from driftwise.analysis.replay_report import replay_lead
+from driftwise.online.deciders import LeastSquaresDecider, RoundDraws
 from driftwise.online.encoding import Encoder, Hashed
-from driftwise.online.replay import Evaluation, Log, Options, Replay, read_samples
+from driftwise.online.replay import Options, PolicyEvaluation, Replay, TableLog, read_samples
 from driftwise.online.replay import replay as replay_policies
-from driftwise.online.replay.contexts import Seen
 from driftwise.online.replay.estimates import Estimates, Event, Tally
-from driftwise.online.replay.models import Encoding, RewardModel
+from driftwise.online.replay.logged_rows import ActionEncoding
+from driftwise.online.replay.policy_replay import RewardModel
+from driftwise.online.replay.table_log import FeatureRanges
 from tests.reference.replay import Row, replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
@@ -48,7 +48,7 @@ def replay(log: Any, algorithm: str, parameters: dict[str, Any] | None = None, *
 
 class Found(NamedTuple):
     whole: Replay
-    own: Evaluation
+    own: PolicyEvaluation
 
     @property
     def final(self) -> Estimates:
@@ -68,13 +68,13 @@ def event(
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
-    return Log(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(3000)), **COLUMNS)
+def log(tmp_path_factory: pytest.TempPathFactory) -> TableLog:
+    return TableLog(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(3000)), **COLUMNS)
 
 
 @pytest.mark.parametrize("columns", [COLUMNS, {**COLUMNS, "propensity": None}], ids=["known", "shares"])
-def test_every_estimate_covers_the_value_of_a_uniform_policy(log: Log, columns: dict[str, Any]) -> None:
-    whole, own = replay(Log(log.path, **columns), "uniform")
+def test_every_estimate_covers_the_value_of_a_uniform_policy(log: TableLog, columns: dict[str, Any]) -> None:
+    whole, own = replay(TableLog(log.path, **columns), "uniform")
     found = own.final
     assert whole.logged.final.values["IPS"].value == pytest.approx(drawn(3000)["gain"].mean())
     for name in ("replay", "IPS", "SNIPS", "DR"):
@@ -84,14 +84,14 @@ def test_every_estimate_covers_the_value_of_a_uniform_policy(log: Log, columns: 
     assert found.accepted == pytest.approx(3000 * 0.2, rel=0.2)  # p_min of all, whatever the action
 
 
-def test_a_learning_agent_earns_more_than_the_log_and_less_than_is_possible(log: Log) -> None:
+def test_a_learning_agent_earns_more_than_the_log_and_less_than_is_possible(log: TableLog) -> None:
     whole, own = replay(log, "lin_ucb", {"radius": 0.3})
     found, logged = own.final.values, whole.logged.final.values["IPS"]
     for name in ("IPS", "SNIPS", "DR"):
         assert logged.high < found[name].value < BEST_VALUE + 3 * found[name].error, name
 
 
-def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: Log) -> None:
+def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: TableLog) -> None:
     found = replay(log, "greedy", {}, frozen_after=1000)
     assert found.final.events == 2000
     ips, snips, dr = (found.final.values[name] for name in ("IPS", "SNIPS", "DR"))
@@ -103,13 +103,13 @@ def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: L
 def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: int | None) -> None:
     """The reward model predicts before it learns, and freezing is exact to the row."""
     columns = drawn(80, seed=4)
-    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
     rows = [
         Row(np.array([x]), "abc".index(arm), gain, chance)
         for x, arm, gain, chance in zip(*columns.values(), strict=True)
     ]
     expected = replayed(
-        rows, Draws(7).uniform(np.arange(80)), num_actions=3, radius=0.3, frozen_after=frozen_after
+        rows, RoundDraws(7).uniform(np.arange(80)), num_actions=3, radius=0.3, frozen_after=frozen_after
     )
     found = replay(log, "lin_ucb", {"radius": 0.3}, frozen_after=frozen_after, seed=7)
     for name, wanted in expected.means.items():
@@ -177,27 +177,27 @@ def test_rewards_that_are_all_alike_have_exactly_their_value_and_no_error() -> N
 
 def test_a_tiny_propensity_is_events_it_stops_learning(tmp_path: Path) -> None:
     columns = {name: list(values) for name, values in drawn(300).items()}
-    usual = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
+    usual = replay(TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
     assert not usual.whole.warnings
     assert usual.own.learnt == usual.final.accepted > usual.whole.dim == 6
     assert usual.final.mean_weight == pytest.approx(1, abs=0.2)
     columns["chance"][7] = 1e-9
-    found = replay(Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
+    found = replay(TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS), "lin_ucb", {"radius": 0.3})
     assert found.own.learnt == found.final.accepted <= 1
     (warning,) = found.whole.warnings
     assert warning.endswith("fewer than its 6 features: where weights may be 1e+09, few are accepted")
-    assert warning in lead(found.whole)
+    assert warning in replay_lead(found.whole)
 
 
 def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {name: list(values) for name, values in drawn(60).items()}
-    log = Log(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
     new_action = columns | {"arm": ["d", *columns["arm"][1:]]}
     for other in (new_action, {name: values[:50] for name, values in columns.items()}):
         write_csv(tmp_path / "log.csv", columns)
         seen = log.survey()
         write_csv(tmp_path / "log.csv", other)
-        monkeypatch.setattr(Log, "survey", lambda _, seen=seen: seen)
+        monkeypatch.setattr(TableLog, "survey", lambda _, seen=seen: seen)
         with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is read, but it"):
             replay(log, "uniform")
 
@@ -205,14 +205,14 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch
 def test_more_weights_than_can_be_learnt_are_refused_with_a_way_out(tmp_path: Path) -> None:
     rows = [f"{i / 400},{i % 300},1,0.5" for i in range(400)]
     (tmp_path / "log.csv").write_text("\n".join(["x,arm,gain,chance", *rows]), encoding="utf-8")
-    log = Log(tmp_path / "log.csv", **COLUMNS)
+    log = TableLog(tmp_path / "log.csv", **COLUMNS)
     with pytest.raises(ValueError, match=r"300 actions and 2 features .* at most 500 .* got 600: take sha"):
         replay(log, "uniform")
 
 
 def test_spaces_around_actions_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("x,arm,gain,chance\n1, u,1,1\n2,u,1,1\n3,v ,1,1\n", encoding="utf-8")
-    assert replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform").own.actions.keys() == {"u", "v"}
+    assert replay(TableLog(tmp_path / "log.csv", **COLUMNS), "uniform").own.actions.keys() == {"u", "v"}
 
 
 def test_reward_model_is_ridge_regression_of_each_action() -> None:
@@ -234,9 +234,9 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
     low, high = np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0])
     rows = np.vstack([np.random.default_rng(3).uniform(low, high, size=(20, 3)), low, high])
     features = dict(zip("xyz", rows.T, strict=True)) | {"w": np.array(["u", "v"] * 11, dtype=object)}
-    seen = Seen()
+    seen = FeatureRanges()
     seen.add(features)
-    encoding = Encoding(seen.encoder(tuple(features)), num_actions=4, shared=shared)
+    encoding = ActionEncoding(seen.encoder(tuple(features)), num_actions=4, shared=shared)
     for context in encoding.contexts(features):
         features = encoding.actions(context)
         assert features.shape == (4, encoding.dim)
@@ -245,20 +245,22 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
     assert encoding.dim == (10 if shared else 24)
 
 
-def test_only_accepted_events_are_learnt_from(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_accepted_events_are_learnt_from(log: TableLog, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt = []
-    monkeypatch.setattr(Direct, "learn", lambda self, choice, reward, time: learnt.append(reward))
+    monkeypatch.setattr(
+        LeastSquaresDecider, "learn", lambda self, choice, reward, time: learnt.append(reward)
+    )
     found = replay(log, "lin_ucb", {"radius": 0.3}).final
     assert 0 < found.accepted == len(learnt) < found.events
     assert np.mean(learnt) == pytest.approx(found.values["replay"].value)
 
 
-def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(log: Log, tmp_path: Path) -> None:
+def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(log: TableLog, tmp_path: Path) -> None:
     columns = {name: values[:400] for name, values in drawn(400).items()}
     csv, file = write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet"
     parquet.write_table(pa.table(columns), file)
-    logs = [Log(path, **COLUMNS, bytes_at_once=size) for path in (csv, file) for size in (600, 1 << 20)]
-    lengths = [[len(events.rewards) for events in each.events()] for each in logs]
+    logs = [TableLog(path, **COLUMNS, bytes_at_once=size) for path in (csv, file) for size in (600, 1 << 20)]
+    lengths = [[len(block.rewards) for block in log.blocks()] for log in logs]
     assert [max(each) < 30 for each in lengths] == [True, False, True, False]  # what is held at a time
     first, *others = (replay(each, "d_lin_ucb", {"rate": 0.99, "radius": 0.3}, every=150) for each in logs)
     assert [window.row for window in first.own.windows] == [150, 300, 400]
@@ -273,19 +275,19 @@ def test_booleans_are_numbers_in_both_formats(tmp_path: Path) -> None:
     said = {**columns, "gain": columns["gain"] > 0}
     parquet.write_table(pa.table(said), tmp_path / "log.parquet")
     files = [write_csv(tmp_path / "numbers.csv", columns), write_csv(tmp_path / "said.csv", said)]
-    read = [read_samples(Log(file, **COLUMNS)) for file in (*files, tmp_path / "log.parquet")]
+    read = [read_samples(TableLog(file, **COLUMNS)) for file in (*files, tmp_path / "log.parquet")]
     for each in read[1:]:
         np.testing.assert_array_equal(each.rewards, read[0].rewards)
 
 
 def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None:
     columns = {name: list(values) for name, values in drawn(60).items()}
-    clean = replay(Log(write_csv(tmp_path / "clean.csv", columns), **COLUMNS), "uniform")
+    clean = replay(TableLog(write_csv(tmp_path / "clean.csv", columns), **COLUMNS), "uniform")
     for name, value in (("x", ""), ("gain", "nan"), ("arm", ""), ("chance", "NA"), ("x", "-inf")):
         for other, row in (("x", "0.1"), ("gain", "1"), ("arm", "a"), ("chance", "0.5")):
             columns[other].insert(7, value if other == name else row)
     file = write_csv(tmp_path / "holey.csv", columns)
-    holey = replay(Log(file, **COLUMNS, bytes_at_once=64), "uniform")  # some blocks have nothing else
+    holey = replay(TableLog(file, **COLUMNS, bytes_at_once=64), "uniform")  # some blocks have nothing else
     assert (clean.whole.skipped, holey.whole.skipped) == (0, 5)
     assert str(holey.own.windows) == str(clean.own.windows)  # NaN is not equal to itself
 
@@ -293,7 +295,7 @@ def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None
 def test_numbers_that_look_whole_at_first_are_read_to_the_end(tmp_path: Path) -> None:
     lines = ["x,arm,gain,chance"] + ["1,2,0,0.5", "0,1,1,0.5"] * 50 + ["0.25,1.5,0.5,0.5"]
     (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
-    found = replay(Log(tmp_path / "log.csv", **COLUMNS, bytes_at_once=64), "uniform")
+    found = replay(TableLog(tmp_path / "log.csv", **COLUMNS, bytes_at_once=64), "uniform")
     assert (found.whole.rows, [*found.own.actions]) == (101, ["1", "1.5", "2"])
 
 
@@ -302,7 +304,7 @@ def test_words_are_one_hot_in_both_formats_and_in_blocks_of_any_size(tmp_path: P
     csv, file = write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet"
     parquet.write_table(pa.table(columns), file)
     given: dict[str, Any] = COLUMNS | {"features": ("x", "land")}
-    logs = [Log(path, **given, bytes_at_once=size) for path in (csv, file) for size in (300, 1 << 20)]
+    logs = [TableLog(path, **given, bytes_at_once=size) for path in (csv, file) for size in (300, 1 << 20)]
     read = [read_samples(log) for log in logs]
     names = ["1", "x", "land=de", "land=fr", "land=it"]
     assert read[0].encoding is not None
@@ -321,16 +323,16 @@ def test_times_are_read_as_seconds_timestamps_and_text(tmp_path: Path) -> None:
     logs = [write_csv(tmp_path / f"{name}.csv", columns | {"at": each}) for name, each in written.items()]
     parquet.write_table(pa.table(columns | {"at": moments}), tmp_path / "log.parquet")
     for path in (*logs, tmp_path / "log.parquet"):
-        (events,) = Log(path, **COLUMNS, time="at").events()
-        assert events.times == pytest.approx(seconds, abs=1e-5)
+        (block,) = TableLog(path, **COLUMNS, time="at").blocks()
+        assert block.times == pytest.approx(seconds, abs=1e-5)
     bad = write_csv(tmp_path / "bad.csv", columns | {"at": np.array(["noon"] * 20)})
     with pytest.raises(ValueError, match=r"row 1: at must be times .*, got 'noon'"):
-        replay(Log(bad, **COLUMNS, time="at"), "uniform")
+        replay(TableLog(bad, **COLUMNS, time="at"), "uniform")
     late = write_csv(tmp_path / "late.csv", columns | {"at": 1000 * seconds})
     with pytest.raises(
         ValueError, match=r"row 1: at must be seconds since 1970, within ±1e\+11, got 1.7e\+12"
     ):
-        replay(Log(late, **COLUMNS, time="at"), "uniform")
+        replay(TableLog(late, **COLUMNS, time="at"), "uniform")
 
 
 def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path: Path) -> None:
@@ -346,12 +348,12 @@ def test_an_encoder_says_what_becomes_of_columns_and_of_missing_values(tmp_path:
         }
     )
     given: dict[str, Any] = COLUMNS | {"features": (), "encoder": encoder}
-    log = Log(write_csv(tmp_path / "log.csv", columns), **given)
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **given)
     samples = read_samples(log)
-    assert (samples.skipped, len(samples.rewards), samples.encoding) == (0, 40, Encoding(encoder, 3))
-    assert log.described()["encoder"] == encoder.to_table()
+    assert (samples.skipped, len(samples.rewards), samples.encoding) == (0, 40, ActionEncoding(encoder, 3))
+    assert log.describe()["encoder"] == encoder.to_table()
     with pytest.raises(ValueError, match="features must be the columns of the encoder, or left out"):
-        Log(log.path, **{**given, "features": ("x",)})
+        TableLog(log.path, **{**given, "features": ("x",)})
 
 
 def test_a_feature_of_too_many_words_is_refused_unless_an_encoder_hashes_them(tmp_path: Path) -> None:
@@ -360,9 +362,9 @@ def test_a_feature_of_too_many_words_is_refused_unless_an_encoder_hashes_them(tm
     with pytest.raises(
         ValueError, match=r"x must have at most 1,000 different words, got more: take an encoder"
     ):
-        replay(Log(tmp_path / "log.csv", **COLUMNS), "uniform")
+        replay(TableLog(tmp_path / "log.csv", **COLUMNS), "uniform")
     hashed: dict[str, Any] = COLUMNS | {"encoder": Encoder((Hashed("x", 2),))}
-    assert len(read_samples(Log(tmp_path / "log.csv", **hashed)).rewards) == 1100
+    assert len(read_samples(TableLog(tmp_path / "log.csv", **hashed)).rewards) == 1100
 
 
 BAD = {
@@ -405,25 +407,5 @@ def test_what_cannot_be_replayed_is_one_sentence(
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message) as raised:
-        replay(Log(**{"path": path, **COLUMNS, **changed}), "uniform")
+        replay(TableLog(**{"path": path, **COLUMNS, **changed}), "uniform")
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "parameters", "options", "message"),
-    [
-        ("lin_uc", {}, {}, "did you mean 'lin_ucb'"),
-        ("lin_ucb", {"beta": 1}, {}, "beta is no key of lin_ucb.*, expected one of "),
-        ("lin_ucb", {"radus": 1}, {}, r"\(did you mean 'radius'\?\), expected one of "),
-        ("d_lin_ucb", {}, {}, "rate is missing: d_lin_ucb needs it"),
-        ("d_lin_ucb", {"rate": [0.9, 0.8], "radius": 1}, {}, r"single number, got a grid, \[0.9, 0.8\]$"),
-        ("lin_ucb", {"radius": -1.0}, {}, "radius must be a number of at least 0, got -1"),
-        ("uniform", {}, {"frozen_after": 3000}, "frozen_after must leave rows of the 3,000 to estimate on"),
-        ("uniform", {}, {"every": 0}, "every must be a positive integer, got 0"),
-    ],
-)
-def test_wrong_options_are_one_sentence(
-    log: Log, algorithm: str, parameters: dict[str, Any], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        replay(log, algorithm, parameters, **options)

@@ -9,22 +9,22 @@ from functools import partial
 import numpy as np
 import pytest
 
-from driftwise.online.replay.constancy import Constancy
-from driftwise.online.replay.intervals import pseudo_outcome
-from driftwise.online.replay.sequences import (
-    BETS,
+from driftwise.online.replay.confidence_sequences import (
+    _BETS,
+    ConstancyTest,
     DriftBound,
     PlugInBound,
     TwoSided,
     asymptotic_half_width,
     psi,
 )
+from driftwise.online.replay.evaluations import pseudo_outcome
 from tests.reference.sequences import drift_bound, gamma_bound, plug_in_bound
 
 
 def test_a_step_of_the_supermartingale_is_at_most_one() -> None:
     """Exact finite sums: a row is logged with chance h and weighted by 1/h, or has weight 0."""
-    chances, means, bets = (0.02, 0.3, 1.0), np.linspace(0, 1, 6), (*BETS, 0.9, 0.999)
+    chances, means, bets = (0.02, 0.3, 1.0), np.linspace(0, 1, 6), (*_BETS, 0.9, 0.999)
     for cap, h, mean, bet in itertools.product((0.25, 0.5, 1.0), chances, means, bets):
         for centre in np.linspace(cap - 2, cap, 7):
             for reward in {1.0, *means[means > 0]}:
@@ -181,7 +181,7 @@ def test_a_pseudo_outcome_without_a_model_is_inverse_propensity_weighting() -> N
 
 def test_constancy_is_refuted_after_a_change_and_seldom_without_one() -> None:
     def changed_by(means: np.ndarray, seed: int) -> int | None:
-        rng, test = np.random.default_rng(seed), Constancy(0.1)
+        rng, test = np.random.default_rng(seed), ConstancyTest(0.1)
         weights = np.where(rng.random(len(means)) < 0.5, 2.0, 0.0)
         for weight, reward in zip(
             weights.tolist(), (rng.random(len(means)) < means).astype(float), strict=True

@@ -13,21 +13,20 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from driftwise.environments.drift import Abrupt, Gradual, Periodic
+import driftwise as dw
 from driftwise.gym import DriftingParameter, LinearMdpEnv, set_cart_pole, set_slipperiness
 from driftwise.online import EpisodicAgent, Training, train
 from driftwise.online.features import Fourier, OneHot, PerAction
 from tests.examples import SPEC, make
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "drifting_gym.py"
-DOCS = Path(__file__).parents[2] / "docs" / "online-episodes.md"
 
 
-JUMP = Abrupt((2,))
+JUMP = dw.drift.Abrupt((2,))
 
 
 def cart_pole(drift: Any = JUMP, parameter: Any = "force_mag", values: Any = (10.0, -10.0)) -> Any:
-    return DriftingParameter(gymnasium.make("CartPole-v1", max_episode_steps=12), parameter, values, drift)
+    return drifting("CartPole-v1", parameter, values, drift, max_episode_steps=12)
 
 
 def cart_pole_agent(**options: Any) -> EpisodicAgent:
@@ -114,19 +113,17 @@ def test_mistakes_are_one_sentence():
         train("opt_wlsvi", env, 1)  # pyright: ignore[reportArgumentType]
 
 
+def drifting(name: str, *parameter: Any, **options: Any) -> Any:
+    return DriftingParameter(gymnasium.make(name, **options), *parameter)
+
+
 DRIFTING: dict[str, Callable[[], Any]] = {
-    "cart pole": lambda: DriftingParameter(
-        gymnasium.make("CartPole-v1"), "force_mag", (10.0, 5.0), Abrupt((2,))
+    "cart pole": lambda: drifting("CartPole-v1", "force_mag", (10.0, 5.0), dw.drift.Abrupt((2,))),
+    "pole length": lambda: drifting(
+        "CartPole-v1", set_cart_pole("length"), (0.5, 2.0), dw.drift.Gradual((0, 10))
     ),
-    "pole length": lambda: DriftingParameter(
-        gymnasium.make("CartPole-v1"), set_cart_pole("length"), (0.5, 2.0), Gradual((0, 10))
-    ),
-    "mountain car": lambda: DriftingParameter(
-        gymnasium.make("MountainCar-v0"), "gravity", (0.0025, 0.002), Periodic(8)
-    ),
-    "frozen lake": lambda: DriftingParameter(
-        gymnasium.make("FrozenLake-v1"), set_slipperiness, (0.0, 0.5), Abrupt((2,))
-    ),
+    "mountain car": lambda: drifting("MountainCar-v0", "gravity", (0.0025, 0.002), dw.drift.Periodic(8)),
+    "frozen lake": lambda: drifting("FrozenLake-v1", set_slipperiness, (0.0, 0.5), dw.drift.Abrupt((2,))),
 }
 
 
@@ -175,10 +172,7 @@ def test_the_same_seed_gives_the_same_drifting_trajectory():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            dict(parameter="gravty"),
-            r"^parameter must be a number of .*, got 'gravty' \(did you mean 'gravity'\?",
-        ),
+        (dict(parameter="gravty"), r"^parameter must be a number of .* 'gravty' \(did you mean 'gravity'\?"),
         (dict(parameter=3), "^parameter must be the name of an attribute or a function, got 3$"),
         (dict(values=(1.0,)), r"^drift must mix as many anchors as there are values \(1\), got Abrupt"),
         (dict(values="ab"), "^values must be an array of numbers, got 'ab'$"),
@@ -191,8 +185,7 @@ def test_bad_drifts_are_one_sentence(given, message):
 
 
 def test_a_lake_that_is_not_slippery_cannot_be_made_so():
-    lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
-    env = DriftingParameter(lake, set_slipperiness, (0.0, 0.5), Abrupt((2,)))
+    env = drifting("FrozenLake-v1", set_slipperiness, (0.0, 0.5), dw.drift.Abrupt((2,)), is_slippery=False)
     with pytest.raises(ValueError, match=r"^env must be a lake made with is_slippery=True, got <.*Frozen"):
         env.reset(seed=0)
 
@@ -240,10 +233,3 @@ def test_in_the_example_forgetting_wins(tmp_path):
     forgets, window, never = (returns[:, 150:].mean() for returns in found.values())
     assert min(forgets, window) > never + 0.2
     assert (tmp_path / "figure.png").stat().st_size > 1000
-
-
-def test_example_of_the_docs_runs():
-    names: dict[str, Any] = {}
-    for block in DOCS.read_text(encoding="utf-8").split("```python\n")[1:]:
-        exec(block.split("```")[0], names)
-    assert names["result"].returns[-20:].mean() > 0.9

@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.types import Sample, Spec
-from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import CautiousUcb, EpsilonGreedy, RandomisedUcb, Thompson, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.base import Sample, Spec
+from driftwise.parts import (
+    Caution,
+    CautiousUcb,
+    EpsilonGreedy,
+    ExponentialWeights,
+    LeastSquares,
+    NoForgetting,
+    RandomisedUcb,
+    Thompson,
+    Ucb,
+)
 from driftwise.parts.regression import empty_moments
 
 DIM = 3
@@ -79,7 +86,7 @@ def test_samples_in_known_directions_have_all_their_weight():
 def test_caution_refuses_what_would_not_cover_corruption_in_the_norm_that_bounds_it():
     spec, caution = Spec.bandit(dim=3, num_arms=2), Caution(1.0)
     for exploration in (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0)):
-        expected = "be a CautiousUcb, or make no use of Λ̃ (norm='single'), where there is caution"
+        expected = "be CautiousUcb, or have norm='single', when caution is given"
         with pytest.raises(ValueError, match=f"^exploration must {re.escape(expected)}, got "):
             LeastSquares(spec, NoForgetting(), exploration, caution=caution)
     for exploration in (Ucb(1.0, "single"), CautiousUcb(1.0, widening=0.5), EpsilonGreedy(0.1)):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driftwise.base.part import from_config, to_config
-from driftwise.parts.detectors import Cusum, Detector, Glr, RandomRestart
+from driftwise.base import from_config, to_config
+from driftwise.parts import Cusum, Detector, Glr, RandomRestart
 from tests.reference import detectors as textbook
 
 LIKE = np.zeros(())

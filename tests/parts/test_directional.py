@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.algorithms import lin_ucb, sift_lin_ucb
-from driftwise.algorithms.any_forgetting import chosen_forgetting
-from driftwise.base.types import Moments, Sample, Spec
-from driftwise.online.bandits.deciders import Draws, Planned
-from driftwise.online.bandits.direct import Direct
-from driftwise.online.bandits.fastest import decider_of
-from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights
+from driftwise.algorithms.any_forgetting import choose_forgetting
+from driftwise.base import Moments, Sample, Spec
+from driftwise.online.deciders import LeastSquaresDecider, PlannedDecider, RoundDraws, make_decider
+from driftwise.parts import DirectionalForgetting, ExponentialWeights
 from driftwise.parts.regression import empty_moments
-from driftwise.simulation.play import play
 from tests.algorithms.test_bandit_algorithms import ASSUMED, ENVIRONMENTS, GIVEN, NUM_ROUNDS, SPEC
 from tests.examples import SPEC as MDP
 from tests.examples import make
@@ -51,7 +48,7 @@ def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm, fa
     agent = sift_lin_ucb(SPEC, rate=0.8, norm=norm, fading=fading, num_episodes=NUM_ROUNDS, **ASSUMED)
     textbook = bandits.Sift(0.8, ASSUMED["ridge"], beta, norm == "sandwich", fading)
     rounds = bandits.rounds(ENVIRONMENTS[environment], NUM_ROUNDS)
-    played = play(agent, ENVIRONMENTS[environment], NUM_ROUNDS)
+    played = dw.play(agent, ENVIRONMENTS[environment], NUM_ROUNDS)
     for one, expected in zip(played, bandits.play_sift(textbook, rounds), strict=True):
         assert one.episode.actions[0] == expected.arm
         np.testing.assert_allclose(one.plan.weights[0], expected.estimate, rtol=0, atol=1e-9)
@@ -59,8 +56,8 @@ def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm, fa
 
 
 def test_rate_one_is_plain_least_squares():
-    one = play(sift_lin_ucb(SPEC, rate=1.0, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
-    other = play(lin_ucb(SPEC, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
+    one = dw.play(sift_lin_ucb(SPEC, rate=1.0, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
+    other = dw.play(lin_ucb(SPEC, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
     for left, right in zip(one, other, strict=True):
         np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
 
@@ -199,8 +196,8 @@ def test_short_samples_teach_nothing_and_take_nothing():
 
 def test_online_the_fast_decider_is_the_plan():
     agent = sift_lin_ucb(Spec.bandit(dim=4, num_arms=7), rate=0.8, noise_scale=0.3)
-    fast, slow = decider_of(agent, 0), Planned(agent, Draws(0))
-    assert isinstance(fast, Direct)
+    fast, slow = make_decider(agent, 0), PlannedDecider(agent, RoundDraws(0))
+    assert isinstance(fast, LeastSquaresDecider)
     rng = np.random.default_rng(0)
     for t in range(30):
         arms = rng.uniform(-0.5, 0.5, size=(7, 4))
@@ -208,7 +205,7 @@ def test_online_the_fast_decider_is_the_plan():
         np.testing.assert_allclose(offers[0].scores, offers[1].scores, rtol=0, atol=1e-10)
         arm, reward = int(offers[0].scores.argmax()), rng.normal()
         for each, offer in zip((fast, slow), offers, strict=True):
-            each.learn(each.choice(offer, arm), reward)
+            each.learn(offer.choice(arm), reward)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +220,7 @@ def test_recipes_that_take_any_forgetting_take_this_one(name, parameters):
     environment = make("latent_chains")
 
     def last_index(**forgetting: float) -> np.ndarray:
-        *_, last = play(
+        *_, last = dw.play(
             dw.algorithms.build(environment.spec, name, **forgetting, **parameters), environment, 30
         )
         return last.plan.q
@@ -233,9 +230,9 @@ def test_recipes_that_take_any_forgetting_take_this_one(name, parameters):
 
 
 def test_where_a_whole_ridge_is_needed_it_is_refused():
-    sentence = "^forgetting must be a weight function, which leaves the ridge whole, where steps are shared"
+    sentence = "^forgetting must be a weight function, which leaves the ridge unchanged, when steps='shared'"
     with pytest.raises(ValueError, match=sentence):
         dw.algorithms.matrix_rl(MDP, radius=0.4, directional=0.9)
     with pytest.raises(ValueError, match=r"^forgetting must be a WeightFunction, got Directional"):
         dw.algorithms.kernel_ucbvi(MDP, bandwidth=0.2, radius=0.3, lipschitz=2.0, directional=0.9)
-    assert chosen_forgetting(directional=0.9) == DirectionalForgetting(0.9)
+    assert choose_forgetting(directional=0.9) == DirectionalForgetting(0.9)

@@ -17,12 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from driftwise.base import Array, from_config, to_config
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.jax_backend import register_parts
-from driftwise.base.part import from_config, to_config
-from driftwise.base.random import choose
-from driftwise.base.types import Array
-from driftwise.parts.exp3 import Exp3, exp3, exp3_p, exp3_s
+from driftwise.base.random import choose_index
+from driftwise.parts import Exp3, exp3, exp3_p, exp3_s
 from tests.reference import exp3 as textbook
 
 register_parts()
@@ -50,7 +49,7 @@ def play(bandit: Exp3, log_weights: Array, gains: Array, uniforms: Array) -> Pla
     def step(log_weights: Array, x: tuple) -> tuple[Array, tuple[Array, Array, Array]]:
         gains, uniform = x
         probabilities = bandit.probabilities(log_weights)
-        arm = choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
+        arm = choose_index(namespace(probabilities).cumulative_sum(probabilities), uniform)
         gain = gains[arm]
         return bandit.update(log_weights, arm, gain), (arm, gain, probabilities)
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from driftwise.base import random
-from driftwise.base.types import FeatureTable, Moments
-from driftwise.parts.exploration import (
+from driftwise.base import FeatureTable, Moments, random
+from driftwise.parts import (
+    ConfidenceRadius,
     EpsilonGreedy,
     Greedy,
     InverseGap,
@@ -19,9 +19,8 @@ from driftwise.parts.exploration import (
     Thompson,
     Ucb,
     Uniform,
-    greedy_policy,
 )
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base.validation import ArgumentError
-from driftwise.parts.fixed_share import FixedShare
+from driftwise.base import ArgumentError
+from driftwise.parts import FixedShare
 from tests.reference.adaptive import best_sequence, fixed_share
 
 SCORES = st.lists(st.lists(st.floats(-30, 5), min_size=3, max_size=3), min_size=1, max_size=5)

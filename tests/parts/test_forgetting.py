@@ -12,21 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftwise as dw
+from driftwise.base import Forgetting, Moments, Sample, WeightFunction
 from driftwise.base.part import PARTS
-from driftwise.base.types import Forgetting, Moments, Sample, WeightFunction
-from driftwise.parts.caution import Caution
-from driftwise.parts.clock import ClockWeights
-from driftwise.parts.exploration import CautiousUcb, Ucb
-from driftwise.parts.forgetting import (
+from driftwise.parts import (
+    Caution,
+    CautiousUcb,
+    ClockWeights,
     DirectionalForgetting,
     ExponentialWeights,
     NoForgetting,
     PeriodicRestart,
     RestartAt,
     SlidingWindow,
+    Ucb,
 )
 from driftwise.parts.regression import empty_moments
-from driftwise.simulation.play import play
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
 from tests.reference.moments import weighted_counts, weighted_moments
 
@@ -206,7 +206,7 @@ def test_agents_that_never_forget_in_the_run_play_like_no_forgetting(forgetting,
         dw.LeastSquares(SPEC, f, exploration, caution=caution) for f in (NoForgetting(), forgetting)
     )
     for a, b in zip(
-        play(never, environment, NUM_EPISODES), play(late, environment, NUM_EPISODES), strict=True
+        dw.play(never, environment, NUM_EPISODES), dw.play(late, environment, NUM_EPISODES), strict=True
     ):
         np.testing.assert_allclose(a.plan.q, b.plan.q, rtol=0, atol=TOLERANCE)
         np.testing.assert_array_equal(a.episode.actions, b.episode.actions)

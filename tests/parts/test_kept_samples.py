@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from driftwise.algorithms.registry import build
-from driftwise.base.types import FeatureTable
-from driftwise.environments.arms import FreshArms
-from driftwise.simulation.play import play
+import driftwise as dw
+from driftwise.algorithms.algorithm import build
+from driftwise.base import FeatureTable, Positions
+from driftwise.base.types import Catalogue
 from tests.examples import NUM_EPISODES, SPEC, agent, bandit_agent, make, make_bandit
 
 NUMBER, PLACE = np.dtype(np.float64).itemsize, np.dtype(np.int32).itemsize
@@ -25,10 +25,10 @@ def slot_bytes(samples: tuple[np.ndarray | None, ...]) -> int:
     ids=["states", "contexts"],
 )
 def test_numbers_of_rows_give_the_same_moments_as_features_kept_in_full(learner, environment):
-    run = list(play(learner, environment, NUM_EPISODES))
-    in_full = learner.init(run[0].features._replace(catalogue=None))
+    run = list(dw.play(learner, environment, NUM_EPISODES))
+    in_full = learner.init(run[0].features.without(Catalogue))
     for played in run:
-        table = played.features._replace(catalogue=None)
+        table = played.features.without(Catalogue)
         in_full = learner.update(in_full, table, played.plan, played.episode)
         for name in ("gram", "cross", "weight"):
             np.testing.assert_array_equal(getattr(played.carry.state, name), getattr(in_full, name))
@@ -38,15 +38,15 @@ def test_numbers_of_rows_give_the_same_moments_as_features_kept_in_full(learner,
 
 
 def test_rows_of_a_catalogue_are_those_of_the_table_in_every_round():
-    tables = [played.features for played in play(bandit_agent("uniform"), make_bandit(), 8)]
+    tables = [played.features for played in dw.play(bandit_agent("uniform"), make_bandit(), 8)]
     assert len({table.values.tobytes() for table in tables}) > 1
     for table in tables:
-        assert table.catalogue is not None
-        np.testing.assert_array_equal(table.catalogue.rows[table.catalogue.numbers], table.values)
+        catalogue = table.get(Catalogue)
+        np.testing.assert_array_equal(catalogue.rows[catalogue.numbers], table.values)
 
 
 def test_arms_that_are_drawn_anew_are_kept_in_full():
-    assert FreshArms(4, 3).sampler(np.float64).draw(np.zeros(2, np.uint32)).catalogue is None
+    assert dw.arms.FreshArms(4, 3).sampler(np.float64).draw(np.zeros(2, np.uint32)).find(Catalogue) is None
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_arms_that_are_drawn_anew_are_kept_in_full():
 def test_windows_over_visits_do_not_grow_with_states_or_actions(name, options, numbers):
     learner = build(SPEC, name, length=5, **options)
     size = SPEC.num_states * SPEC.num_actions
-    table = FeatureTable(np.zeros((size, SPEC.dim)), positions=np.zeros((size, 2)))
+    table = FeatureTable(np.zeros((size, SPEC.dim)), extras=(Positions(np.zeros((size, 2))),))
     samples = learner.init(table).moments.memory.samples
     assert slot_bytes(samples) == SPEC.horizon * (numbers * PLACE + NUMBER + PLACE)

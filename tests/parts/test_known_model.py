@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from driftwise.base import random
+from driftwise.base import AnchorMeasures, InitialDistribution, random
 from driftwise.environments import LinearMdp
-from driftwise.parts.known_model import GeometricResampling, KnownModel
+from driftwise.parts import GeometricResampling
+from driftwise.parts.known_model import KnownModel
 from tests.examples import SPEC, make
 from tests.reference import online_q_reps as textbook
 
@@ -24,7 +25,7 @@ def kernel_of(environment: LinearMdp) -> np.ndarray:
 
 
 def model_of(environment: LinearMdp) -> KnownModel:
-    return KnownModel.of(environment.world(needs=("measures", "initial")).table)
+    return KnownModel.of(environment.to_arrays(needs=(AnchorMeasures, InitialDistribution)).table)
 
 
 def drawn_policy(seed: int) -> np.ndarray:
@@ -52,7 +53,7 @@ def test_occupancies_are_where_the_policy_goes(name):
 def test_resampling_is_the_series_over_simulated_episodes():
     model, policy, key = model_of(make("oil_discovery")), drawn_policy(1), random.key(7)
     part = GeometricResampling(6)
-    visited = part.simulated(model, policy, np.asarray(0.3), key)
+    visited = part.simulate_features(model, policy, np.asarray(0.3), key)
     assert visited.shape == (3, 6, 12)
     for h in range(3):
         product, total = np.eye(12), 0.5 * np.eye(12)
@@ -66,7 +67,7 @@ def test_resampling_is_the_series_over_simulated_episodes():
 def test_simulated_episodes_go_where_the_known_model_does():
     """One-hot features: their mean over 20 000 episodes is the occupancy, within five standard errors."""
     model, policy = model_of(make("oil_discovery")), drawn_policy(1)
-    visited = GeometricResampling(20_000).simulated(model, policy, np.asarray(0.3), random.key(7))
+    visited = GeometricResampling(20_000).simulate_features(model, policy, np.asarray(0.3), random.key(7))
     even = np.full_like(policy, 0.5)
     exact = (0.7 * model.occupancy(policy) + 0.3 * model.occupancy(even)).reshape(3, -1)
     error = np.sqrt(exact * (1 - exact) / 20_000)

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, opt_wlsvi
-from driftwise.base import random
-from driftwise.base.types import Sample
+from driftwise.base import Sample, random
 from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
-from driftwise.environments.drift import Abrupt
-from driftwise.parts.exploration import Greedy, Ucb, Uniform
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.simulation.play import play
+from driftwise.parts import ExponentialWeights, Greedy, LeastSquares, NoForgetting, Ucb, Uniform
 from tests.examples import SPEC, STATIONARY, make
 from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
@@ -29,12 +25,18 @@ KEY = random.key(0)
 @pytest.mark.parametrize(("seed", "rate", "radius", "ridge"), [(0, 0.9, 0.3, 1.0), (1, 0.6, 2.0, 0.3)])
 def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge):
     environment = random_linear_mdp(
-        num_states=5, num_actions=3, dim=4, horizon=3, drift=Abrupt((10,)), rewards="bernoulli", seed=seed
+        num_states=5,
+        num_actions=3,
+        dim=4,
+        horizon=3,
+        drift=dw.drift.Abrupt((10,)),
+        rewards="bernoulli",
+        seed=seed,
     )
     agent = opt_wlsvi(environment.spec, rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     options: dict[str, Any] = dict(rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     history = []
-    for t, played in enumerate(play(agent, environment, 26, seed=seed)):
+    for t, played in enumerate(dw.play(agent, environment, 26, seed=seed)):
         if t % 5 == 0:
             expected = textbook.plan(history, environment.features, 3, **options)
             for name, wanted in expected._asdict().items():
@@ -49,7 +51,7 @@ def test_both_clips_bind_in_the_textbook_comparison():
     """Else the comparison above would say nothing about clipping."""
     environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, seed=1)
     options: dict[str, Any] = dict(rate=0.6, radius=2.0, ridge=0.3)
-    history = [one.episode for one in play(opt_wlsvi(environment.spec, **options), environment, 20)]
+    history = [one.episode for one in dw.play(opt_wlsvi(environment.spec, **options), environment, 20)]
     paper, tight = (
         textbook.plan(history, environment.features, 3, **options, clip=clip) for clip in ("paper", "tight")
     )
@@ -65,7 +67,7 @@ def test_all_clips_but_the_papers_lift_negative_values_to_zero(clip):
     table, key = _planning(environment)
     state = agent.init(table)
     history = []
-    for played in play(agent, environment, 10):
+    for played in dw.play(agent, environment, 10):
         history.append(played.episode._replace(rewards=-np.ones(3)))
         state = agent.update(state, table, played.plan, history[-1])
     plan = agent.plan(state, table, key)
@@ -81,7 +83,7 @@ def test_shared_steps_are_one_regression_with_one_ridge(norm):
     agent = LeastSquares(environment.spec, ExponentialWeights(0.8), Ucb(0.5, norm), ridge=2.0, steps="shared")
     table, key = _planning(environment)
     state, history = agent.init(table), []
-    for played in play(opt_wlsvi(environment.spec, rate=0.8, radius=0.5), environment, 12):
+    for played in dw.play(opt_wlsvi(environment.spec, rate=0.8, radius=0.5), environment, 12):
         plan = agent.plan(state, table, key)
         options: dict[str, Any] = dict(rate=0.8, radius=0.5, ridge=2.0, norm=norm, shared=True)
         expected = textbook.plan(history, environment.features, 3, **options)
@@ -95,7 +97,7 @@ def test_engine_works_where_the_literal_weights_overflow():
     environment = random_linear_mdp(num_states=2, num_actions=2, dim=2, horizon=2)
     rate, num_episodes = 0.2, 470  # 0.2^−τ passes 10^308 at τ = 441
     agent = opt_wlsvi(environment.spec, rate=rate, radius=0.5)
-    played = list(play(agent, environment, num_episodes))
+    played = list(dw.play(agent, environment, num_episodes))
     history = [one.episode for one in played[:-1]]
     options: dict[str, Any] = dict(rate=rate, radius=0.5, ridge=1.0)
     with pytest.raises(OverflowError):
@@ -124,7 +126,7 @@ def test_zero_bonus_with_exact_data_recovers_the_optimal_action_values():
 def test_zero_bonus_recovers_the_optimal_action_values_from_uniform_exploration():
     environment = random_linear_mdp(num_states=3, num_actions=2, dim=2, horizon=2, concentration=0.5)
     explorer = LeastSquares(environment.spec, NoForgetting(), Uniform(), ridge=1e-6)
-    *_, last = play(explorer, environment, 2000)
+    *_, last = dw.play(explorer, environment, 2000)
     greedy = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-6)
     plan = greedy.plan(last.carry.state, *_planning(environment))
     q = planning.optimal(environment.features, environment.model(0))[1]
@@ -142,7 +144,7 @@ def test_optimistic_action_values_dominate_the_optimal_ones(norm, clip):
     for seed in range(6):
         environment = make(drift=STATIONARY, seed=seed)
         q = planning.optimal(environment.features, environment.model(0))[1]
-        for played in play(agent, environment, 25, seed=seed):
+        for played in dw.play(agent, environment, 25, seed=seed):
             assert (played.plan.q >= q).all()
             assert (played.plan.value >= q[0].max(axis=-1)).all()
 
@@ -150,20 +152,20 @@ def test_optimistic_action_values_dominate_the_optimal_ones(norm, clip):
 def test_without_a_bonus_there_is_no_optimism():
     environment = make(drift=STATIONARY)
     q = planning.optimal(environment.features, environment.model(0))[1]
-    *_, last = play(lsvi_ucb(SPEC, radius=0), environment, 25)
+    *_, last = dw.play(lsvi_ucb(SPEC, radius=0), environment, 25)
     assert (last.plan.q < q).any()
     np.testing.assert_array_equal(last.plan.bonus, 0)
 
 
 def test_on_one_hot_features_the_regression_is_discounted_counting():
-    environment = combination_lock(horizon=3, drift=Abrupt((20,)), rewards="bernoulli")
+    environment = combination_lock(horizon=3, drift=dw.drift.Abrupt((20,)), rewards="bernoulli")
     rate, ridge = 0.9, 0.5
     agent = LeastSquares(environment.spec, ExponentialWeights(rate), Uniform(), ridge=ridge)
     states, actions = SPEC.num_states, SPEC.num_actions
     visits = np.zeros((3, states, actions))
     reward_sums = np.zeros((3, states, actions))
     arrivals = np.zeros((3, states, actions, states))
-    for played in play(agent, environment, 40):
+    for played in dw.play(agent, environment, 40):
         value = np.zeros(states)
         for h in reversed(range(3)):
             estimate = (reward_sums[h] + arrivals[h] @ value) / (visits[h] + ridge)
@@ -193,10 +195,10 @@ def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
         theta=thetas[:, None],
         mu=np.broadcast_to([[0.0], [0.0], [1 / 0.8]], (3, 1, 3, 1)),
         initial=np.ones(1),
-        drift=Abrupt((60, 130)),
+        drift=dw.drift.Abrupt((60, 130)),
     )
     agent = opt_wlsvi(environment.spec, rate=0.93, radius=0.3, ridge=0.1)
-    played = play(agent, environment, 200)
+    played = dw.play(agent, environment, 200)
     arms_of_engine = [int(one.episode.actions[0]) for one in played]
     means = np.repeat(thetas, [60, 70, 70], axis=0) @ arms.T
     rounds = [bandits.Round(arms, np.full(7, True), here, here) for here in means]
@@ -217,11 +219,11 @@ def test_actions_follow_the_probabilities_of_the_plan():
 
 
 def test_the_first_plan_treats_all_actions_of_one_hot_features_alike():
-    environment = combination_lock(horizon=3, drift=Abrupt((20,)))
+    environment = combination_lock(horizon=3, drift=dw.drift.Abrupt((20,)))
     agent = opt_wlsvi(SPEC, rate=0.9, radius=1.0)
     table, key = _planning(environment)
     np.testing.assert_array_equal(agent.plan(agent.init(table), table, key).policy, 0.5)
 
 
 def _planning(environment: LinearMdp) -> tuple:
-    return environment.world().table, KEY
+    return environment.to_arrays().table, KEY

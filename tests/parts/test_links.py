@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftwise.parts.links import LINKS
+from driftwise.parts import LINKS
 
 Z = np.linspace(-6, 6, 241)
 

@@ -14,11 +14,17 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import multivariate_t
 
-from driftwise.base.types import Episode, FeatureTable, Forecast, Plan, Spec
-from driftwise.parts.exploration import Greedy
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import LearntNoise, log_gamma_step
+from driftwise.base import Episode, FeatureTable, Forecast, Plan, Spec
+from driftwise.parts import (
+    ExponentialWeights,
+    Greedy,
+    LearntNoise,
+    LeastSquares,
+    NoForgetting,
+    PeriodicRestart,
+    SlidingWindow,
+)
+from driftwise.parts.noise import log_gamma_step
 from tests.reference.adaptive import Memory, Noise
 
 BANDIT = Spec.bandit(dim=3, num_arms=4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import lsvi_ucb
-from driftwise.simulation.play import play
 from tests.examples import make
 
 
@@ -19,7 +19,7 @@ def test_lsvi_ucb_on_one_hot_features_is_counting(ridge: float, radius: float) -
     rewards = np.zeros_like(visits)
     arrivals = np.zeros((*visits.shape, spec.num_states))
     met = 0
-    for one in play(lsvi_ucb(spec, radius=radius, ridge=ridge), environment, 60, seed=4):
+    for one in dw.play(lsvi_ucb(spec, radius=radius, ridge=ridge), environment, 60, seed=4):
         value = np.zeros(spec.num_states)
         for h in reversed(range(spec.horizon)):
             q = (rewards[h] + arrivals[h] @ value) / (visits[h] + ridge) + radius / np.sqrt(visits[h] + ridge)

@@ -15,11 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driftwise.base import Forgetting, Moments, Radius, Sample, WeightFunction, from_config, to_config
 from driftwise.base.jax_backend import register_parts
-from driftwise.base.part import from_config, to_config
-from driftwise.base.types import Forgetting, Moments, Radius, Sample, WeightFunction
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import ConfidenceRadius, Phases
+from driftwise.parts import (
+    ConfidenceRadius,
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    Phases,
+    SlidingWindow,
+)
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.confidence import log_failure
 

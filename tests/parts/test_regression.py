@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import driftwise.base.jax_backend  # noqa: F401  (adds JAX to the table of libraries)
-from driftwise.base.arrays import scan, spd_inverse, write
-from driftwise.base.types import Sample
+from driftwise.base import RowProducts, Sample
+from driftwise.base.arrays import scan, spd_inverse, write_at
 from driftwise.parts import regression
 
 RNG = np.random.default_rng(0)
@@ -26,7 +26,7 @@ def test_quadratic_is_the_quadratic_form_of_every_pair(monkeypatch, with_pairs):
     if not with_pairs:
         monkeypatch.setattr(regression, "MAX_PAIR_ENTRIES", 0)
     table = regression.feature_table(FEATURES)
-    assert (table.pairs is not None) == with_pairs
+    assert (table.find(RowProducts) is not None) == with_pairs
     expected = np.einsum("sad,hde,sae->hsa", FEATURES, SYMMETRIC, FEATURES).reshape(2, 12)
     np.testing.assert_allclose(regression.quadratic(table, SYMMETRIC), expected, **TOLERANCE)
 
@@ -82,8 +82,8 @@ def test_scan_means_the_same_on_both_libraries(reverse):
 
 def test_write_is_in_place_on_numpy_and_a_new_array_on_jax():
     buffer = np.zeros(3)
-    assert write(buffer, 1, np.asarray(5.0)) is buffer
+    assert write_at(buffer, 1, np.asarray(5.0)) is buffer
     np.testing.assert_array_equal(buffer, [0, 5, 0])
     original = jnp.zeros(3)
-    np.testing.assert_array_equal(np.asarray(write(original, 1, jnp.asarray(5.0))), [0, 5, 0])
+    np.testing.assert_array_equal(np.asarray(write_at(original, 1, jnp.asarray(5.0))), [0, 5, 0])
     np.testing.assert_array_equal(np.asarray(original), [0, 0, 0])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import t as student
 
-from driftwise.base.types import Episode
+from driftwise.base import Episode
 
 
 class Memory:

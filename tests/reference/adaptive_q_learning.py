@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from driftwise.base.types import Episode
+from driftwise.base import Episode
 
 
 class Square:

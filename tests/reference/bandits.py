@@ -47,20 +47,20 @@ class Textbook(NamedTuple):
 
 def rounds(environment: LinearBandit, num_rounds: int, *, seed: int = 0, run: int = 0) -> Iterator[Round]:
     """The rounds that an agent meets under this seed, with noise that does not depend on the arm."""
-    world = environment.world()
+    world = environment.to_arrays()
     run_key = random.fold(random.key(seed), run)
     for t, theta in enumerate(environment.at(np.arange(num_rounds))):
         here = random.fold(random.fold(run_key, ENVIRONMENT), t)
         arms = world.arms.draw(random.fold(here, ARMS))
         features, present = arms.values, arms.present
-        luck = random.uniform(random.fold(here, NOISE), 3, np.float64)
+        luck = random.draw_uniform(random.fold(here, NOISE), 3, np.float64)
         means = MEANS[environment.link](features @ theta)
         if environment.rewards == "bernoulli":
             rewards = (luck[2] < means).astype(float)
         elif environment.rewards == "poisson":
             rewards = np.array([_count(luck[2], mean) for mean in means])
         else:
-            rewards = means + environment.noise_scale * random.gaussian(luck[:1], luck[1:2])
+            rewards = means + environment.noise_scale * random.box_muller(luck[:1], luck[1:2])
         yield Round(features, np.full(len(features), True) if present is None else present, means, rewards)
 
 

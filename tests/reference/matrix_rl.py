@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Episode
+from driftwise.base import Episode
 
 
 class TextbookPlan(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftwise.base.types import Sample
+from driftwise.base import Sample
 
 
 def weighted_moments(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from scipy.optimize import minimize
 
-from driftwise.base.types import Episode
+from driftwise.base import Episode
 
 
 def occupancy(kernel: np.ndarray, initial: np.ndarray, policy: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftwise.base.types import Model
+from driftwise.base import Model
 
 
 def kernel(features: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from driftwise.base.types import Episode, Spec
+from driftwise.base import Episode, Spec
 
 
 def tables(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from driftwise.base.types import Episode, Spec
+from driftwise.base import Episode, Spec
 from tests.reference.restart_q_ucb import ends_of_stages
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from driftwise.base.types import Episode, Spec
+from driftwise.base import Episode, Spec
 
 
 def q_values(

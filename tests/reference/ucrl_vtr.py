@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.types import Episode
+from driftwise.base import Episode
 
 
 class Planned(NamedTuple):

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import build
-from driftwise.base import random
-from driftwise.base.validation import ArgumentError
+from driftwise.base import AnchorMeasures, ArgumentError, InitialDistribution, MeanRewards, random
 from driftwise.environments import LinearMdp, planning
 from driftwise.scenarios import MdpContext, Scenario, Trajectory, bandit_policy, mdp_policy, play_policy
-from driftwise.scenarios.contestants import FIELDS
-from driftwise.scenarios.feedback import FEEDBACKS
-from driftwise.scenarios.mdp_rounds import MdpRounds
-from driftwise.scenarios.problems import MDPS
-from driftwise.simulation.play import play
+from driftwise.scenarios.contestants import POLICY_SETS
+from driftwise.scenarios.problems import MDP_PROBLEMS
+from driftwise.scenarios.rounds import MdpRounds
+from driftwise.scenarios.scenario import FEEDBACKS
 
 ROUNDS = 60
 
@@ -67,7 +66,7 @@ OPTIONS: dict[str, Any] = dict(rate=0.9, radius=0.3, ridge=0.01)
 def test_an_agent_plays_a_scenario_as_the_simulator_plays_its_world(algorithm):
     here = scenario()
     agent = build(world(here).spec, algorithm, **OPTIONS)
-    records = [each.record for each in play(agent, world(here), ROUNDS, run=1)]
+    records = [each.record for each in dw.play(agent, world(here), ROUNDS, run=1)]
     played = play_policy(mdp_policy(algorithm, **OPTIONS), here, run=1)
     np.testing.assert_allclose(played.values, [each.value for each in records], rtol=0, atol=1e-12)
     np.testing.assert_allclose(played.optimal, [each.optimal for each in records], rtol=0, atol=1e-12)
@@ -76,7 +75,7 @@ def test_an_agent_plays_a_scenario_as_the_simulator_plays_its_world(algorithm):
 def test_the_frozen_value_is_that_of_the_policy_before_in_the_world_after_the_change():
     here = scenario()
     environment = world(here)
-    episodes = [*play(build(environment.spec, "ucrl_vtr", **OPTIONS), environment, ROUNDS)]
+    episodes = [*dw.play(build(environment.spec, "ucrl_vtr", **OPTIONS), environment, ROUNDS)]
     expected = [
         planning.policy_values(environment.features, environment.model(at), episodes[at - 1].plan.policy)[
             0, episodes[at].episode.states[0]
@@ -101,19 +100,20 @@ def test_chance_is_worth_what_every_action_alike_is_worth():
 def test_chance_is_valued_in_the_world_of_another_round():
     here = scenario(move="gradual")
     rounds, environment = MdpRounds(here, 0), world(here)
-    alike = Recorded().decide(rounds.shown(0))
+    alike = Recorded().decide(rounds.context(0))
     expected = [
         planning.policy_values(environment.features, environment.model(other), alike)[0, rounds.starts[at]]
         for at, other in ((5, 50), (40, 10))
     ]
-    found = rounds.chance(np.array([5, 40]), np.array([50, 10]))
+    found = rounds.random_values(np.array([5, 40]), np.array([50, 10]))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_no_policy_can_change_its_world():
-    context = MdpRounds(scenario(move="none"), 0).shown(3)
+    context = MdpRounds(scenario(move="none"), 0).context(3)
     known = context.table
-    for array in (context.features, known.values, known.rewards, known.measures, known.initial):
+    extras = [known.get(kind).array for kind in (MeanRewards, AnchorMeasures, InitialDistribution)]
+    for array in (context.features, known.values, *extras):
         assert array is not None
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -134,13 +134,16 @@ def test_an_agent_learns_from_what_is_not_lost_with_the_plan_of_its_own_episode(
     here = scenario("lost", problem="linear_mdp")
     rounds = MdpRounds(here, 0)
     agent = build(rounds.spec, "ucrl_vtr", **OPTIONS)
-    state = agent.init(rounds.shown(0).table)
+    state = agent.init(rounds.context(0).table)
     for t, taken in enumerate(play_policy(mdp_policy("ucrl_vtr", **OPTIONS), here).taken):
-        table, (_, for_plan, _) = rounds.shown(t).table, random.keys_of(random.fold(random.key(0), 0), t)
+        table, (_, for_plan, _) = (
+            rounds.context(t).table,
+            random.episode_keys(random.fold(random.key(0), 0), t),
+        )
         plan = agent.plan(state, table, for_plan)
         np.testing.assert_array_equal(taken, plan.policy)
-        if rounds.fate.loss[t] >= FEEDBACKS["lost"].lost:
-            state = agent.update(state, table, plan, rounds.told(t, taken).episode)
+        if rounds.draws.loss[t] >= FEEDBACKS["lost"].lost:
+            state = agent.update(state, table, plan, rounds.observation(t, taken).episode)
 
 
 def test_poison_mirrors_some_rewards_of_best_actions_alone():
@@ -165,7 +168,7 @@ def test_poison_mirrors_some_rewards_of_best_actions_alone():
 
 @pytest.mark.parametrize("name", ["adaptive_opt_wlsvi", "change_detection", "ucrl_vtr"])
 def test_policies_of_ours_survive_a_restart_while_trajectories_are_on_their_way(name):
-    make = FIELDS["mdps"].policies[name]
+    make = POLICY_SETS["mdps"].policies[name]
     cold, restarted = (
         play_policy(make, Scenario("mixture_mdp", "gradual", feedback=feedback, start=start, rounds=60))
         for feedback, start in [("delayed", "cold"), ("delayed", "restarted")]
@@ -181,7 +184,7 @@ def test_a_warm_start_has_episodes_that_do_not_count_before_the_same_moves():
     assert len(played.values) == len(played.taken) == ROUNDS
 
 
-@pytest.mark.parametrize("problem", MDPS)
+@pytest.mark.parametrize("problem", MDP_PROBLEMS)
 def test_in_a_rotation_every_direction_of_the_features_pays_in_turn_and_transitions_stay(problem):
     environment = world(scenario(problem=problem, move="rotating"))
     assert len(environment.theta) == environment.spec.dim

@@ -5,32 +5,21 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.analysis.adaptation import decision_lag
-from driftwise.base.validation import ArgumentError
+from driftwise.base import ArgumentError
 from driftwise.environments import LinearBandit
-from driftwise.parts.detectors import Glr
-from driftwise.scenarios import (
-    Context,
-    Reward,
-    Scenario,
-    bandit_policy,
-    contestants,
-    find_scenario,
-    play_policy,
-    suite,
-)
-from driftwise.scenarios.bandit_rounds import BanditRounds
-from driftwise.scenarios.feedback import FEEDBACKS
-from driftwise.scenarios.problems import BANDITS
-from driftwise.scenarios.scenario import product
-from driftwise.simulation.play import play
+from driftwise.parts import Glr
+from driftwise.scenarios import Context, Reward, Scenario, bandit_policy, find_scenario, play_policy, suite
+from driftwise.scenarios.problems import BANDIT_PROBLEMS
+from driftwise.scenarios.rounds import BanditRounds
+from driftwise.scenarios.scenario import FEEDBACKS, all_scenarios
 from tests.reference.bandits import rounds
 
 ROUNDS = 120
@@ -77,16 +66,18 @@ def world(here: Scenario) -> LinearBandit:
 
 @pytest.mark.parametrize("size", ["small", "full"])
 def test_all_scenarios_are_the_whole_product_and_each_is_found_by_its_name(size):
-    scenarios = product(size)
+    scenarios = all_scenarios(size)
     assert len(scenarios) == (3 * (1 + 7 * 2) + 2 * (1 + 6 * 2)) * 4 * 3  # two MDPs have no move of one arm
     assert all(find_scenario(name, size) == each for name, each in scenarios.items())
-    assert suite("full") == product("full")
+    assert suite("full") == all_scenarios("full")
 
 
 def test_the_small_suite_has_all_bandits_and_nearly_any_two_words_of_mdps():
     small = suite()
-    assert {name for name, each in product().items() if each.kind == "bandits"} < small.keys()
-    chosen, whole = ([each for each in found.values() if each.kind == "mdps"] for found in (small, product()))
+    assert {name for name, each in all_scenarios().items() if each.kind == "bandits"} < small.keys()
+    chosen, whole = (
+        [each for each in found.values() if each.kind == "mdps"] for found in (small, all_scenarios())
+    )
     assert len(chosen) == 3 * (15 + 13 + 13)
     lacking: set[tuple[str, str]] = set()
     for names in itertools.combinations(("problem", "move", "strength", "feedback", "start"), 2):
@@ -99,14 +90,14 @@ def test_the_small_suite_has_all_bandits_and_nearly_any_two_words_of_mdps():
 
 def test_every_scenario_has_draws_of_its_own_and_one_that_restarts_those_of_its_twin(monkeypatch):
     monkeypatch.undo()  # of the seed that the other tests have
-    seeds = {name: each.seed for name, each in product().items()}
+    seeds = {name: each.seed for name, each in all_scenarios().items()}
     twins = [name for name in seeds if name.endswith("/restarted")]
     assert all(seeds[name] == seeds[name.replace("/restarted", "/cold")] for name in twins)
     assert len({*seeds.values()}) == len(seeds) - len(twins)
 
 
 def test_every_world_of_the_small_suite_can_be_made_and_starts_alike():
-    for each in product().values():
+    for each in all_scenarios().values():
         if each.feedback != "at_once" or each.start == "restarted":
             continue
         environment = each.environment()
@@ -130,7 +121,7 @@ def test_a_weak_move_goes_half_the_way_of_a_strong_one():
     assert np.abs(strong).max() > 0.3
 
 
-@pytest.mark.parametrize("problem", BANDITS)
+@pytest.mark.parametrize("problem", BANDIT_PROBLEMS)
 def test_one_arm_alone_moves_and_rotation_makes_every_arm_the_best(problem):
     features = np.eye(8)[:5]  # the arms' own
     one = scenario(problem=problem, move="one_arm").environment().at(np.arange(ROUNDS)) @ features.T
@@ -139,12 +130,12 @@ def test_one_arm_alone_moves_and_rotation_makes_every_arm_the_best(problem):
     assert {*np.argmax(turned, axis=1)} == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("problem", BANDITS)
+@pytest.mark.parametrize("problem", BANDIT_PROBLEMS)
 def test_an_online_bandit_plays_a_scenario_as_the_simulator_plays_its_world(problem):
     here = scenario(problem=problem)
     environment = world(here)
     agent = build(environment.spec, "d_lin_ucb", rate=0.95, radius=0.3)
-    episodes = [each.episode for each in play(agent, environment, ROUNDS)]
+    episodes = [each.episode for each in dw.play(agent, environment, ROUNDS)]
     means = [each.means for each in rounds(environment, ROUNDS)]
     taken = [here[each.actions[0]] for here, each in zip(means, episodes, strict=True)]
     played = play_policy(bandit_policy("d_lin_ucb", rate=0.95, radius=0.3), here)
@@ -179,7 +170,7 @@ def test_half_of_the_rewards_are_lost_by_chance_and_the_others_are_the_same():
     assert {*kept} != {reward.number for _, reward in told(scenario("lost"), run=1).learnt}
 
 
-@pytest.mark.parametrize("problem", BANDITS)
+@pytest.mark.parametrize("problem", BANDIT_PROBLEMS)
 def test_poison_mirrors_some_rewards_of_the_best_arm_alone(problem):
     clean, poisoned = (told(scenario(each, problem=problem)).learnt for each in ("at_once", "poisoned"))
     changed = [
@@ -273,18 +264,18 @@ def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
     best = rounds.means(numbers, np.maximum(numbers - behind, 0)).argmax(axis=-1).tolist()
     played = play_policy(lambda spec, seed: Watching(best, ()), here)
     lags = range(13)
-    values, optimal, chance = played.rounds.behind(played.taken, lags)
+    values, optimal, chance = played.rounds.lagged_values(played.taken, lags)
     assert values.shape == optimal.shape == chance.shape == (13, ROUNDS - 12)
     assert decision_lag(values, optimal, chance, lags) == behind
     np.testing.assert_allclose(values[behind], optimal[behind], rtol=0, atol=1e-12)
     np.testing.assert_allclose(optimal[0], played.optimal[12:], rtol=0, atol=1e-12)
-    every = [rounds.worth(np.full(len(numbers), arm), numbers, numbers)[0] for arm in range(5)]
+    every = [rounds.values(np.full(len(numbers), arm), numbers, numbers)[0] for arm in range(5)]
     np.testing.assert_allclose(chance[0], np.mean(every, axis=0)[-ROUNDS + 12 :], rtol=0, atol=1e-12)
 
 
 def test_lags_are_of_rounds_in_which_the_world_has_moved():
     here = scenario(move="gradual")  # in rounds 30 to 90
-    values, *_ = BanditRounds(here, 0).behind(np.zeros(ROUNDS, dtype=int), [0, 5])
+    values, *_ = BanditRounds(here, 0).lagged_values(np.zeros(ROUNDS, dtype=int), [0, 5])
     assert values.shape == (2, 90 + 5 - 30 - 1)
 
 
@@ -327,19 +318,6 @@ def test_what_is_no_arm_is_refused(arm):
 def test_what_is_no_scenario_is_refused(given, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         Scenario(**given)
-
-
-def test_the_page_runs_and_registers_its_policy(capsys, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    known: dict[str, Any] = {}
-    for kind, field in contestants.FIELDS.items():
-        monkeypatch.setitem(contestants.FIELDS, kind, field._replace(policies=dict(field.policies)))
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(block, known)
-    assert capsys.readouterr().out.endswith("(166, 333)\n")
-    assert len(known["mine"].values) == len(known["played"].values) == known["scenario"].rounds
-    assert all(contestants.policy_named("mine", kind) for kind in contestants.FIELDS)
-    assert len(known["swum"].values) == known["river"].rounds
 
 
 def test_policies_play_bandits_alone_and_near_names_are_told():

@@ -7,7 +7,7 @@ from typing import Any
 
 from driftwise.base.arrays import namespace
 from driftwise.base.part import part
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import LeastSquares
 from tests.examples import agent
 
 RESTARTS, ALARMS = 5, 8  # every so many episodes

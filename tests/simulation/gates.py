@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.environments.drift import Drift
+import driftwise as dw
 from driftwise.simulation import checkpoints
 from driftwise.simulation.tasks import CHUNK, Task
 from tests.examples import NUM_RUNS, agent, make
@@ -25,7 +25,7 @@ LISTENING = "0A"  # the state of a socket, in the kernel's tables
 
 
 @dataclass(frozen=True)
-class Gate(Drift):
+class Gate(dw.drift.Drift):
     """No drift, but checkpoints after whatever is played at once, and a third chunk needs a file.
 
     It has the anchors that the example drift has, so that the compiled program is the same.
@@ -39,7 +39,7 @@ class Gate(Drift):
     def __setstate__(self, state: dict[str, str]) -> None:
         """A process that is handed the task writes all checkpoints, from the first on."""
         vars(self).update(state)
-        checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
+        checkpoints._SECONDS_BETWEEN, checkpoints._TIME_SHARE = 0.0, 1e9
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         while episodes[0] >= 2 * CHUNK and not Path(self.path).exists():
@@ -72,7 +72,11 @@ def stands_at_the_gate(task: Task, folder: Path) -> bool:
 def contents(folder: Path) -> dict[str, dict[str, bytes]]:
     """Every array of every checkpoint, without the time that was spent on it."""
     return {
-        path.name: {name: value.tobytes() for name, value in np.load(path).items() if name != "seconds"}
+        path.name: {
+            name: value.tobytes()
+            for name, value in np.load(path).items()
+            if name not in ("seconds", "sha256")
+        }
         for path in sorted(folder.iterdir())
     }
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.base.files import remove_leftovers
 from driftwise.environments import LinearMdp
 from driftwise.simulation import checkpoints
@@ -22,11 +23,11 @@ from driftwise.simulation.checkpoints import (
     CheckpointError,
     OutdatedError,
     checkpoint_name,
-    simulate_from,
+    resume,
     write_checkpoint,
 )
 from driftwise.simulation.results import CURVES
-from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 
@@ -48,8 +49,8 @@ class Killed(Exception):
 
 @pytest.mark.parametrize("chunks", [1, 2, 3])
 def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, chunks):
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 1e9)  # a checkpoint after every chunk
+    monkeypatch.setattr(checkpoints, "_SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "_TIME_SHARE", 1e9)  # a checkpoint after every chunk
     seen = []
 
     def progress(simulation: Simulation) -> None:
@@ -57,16 +58,16 @@ def test_an_interrupted_simulation_goes_on_to_the_same_bits(path, monkeypatch, c
             raise Killed
 
     with pytest.raises(Killed):
-        simulate_from(path, fresh(), progress=progress)
-    result = simulate_from(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
+        resume(path, fresh(), progress=progress)
+    result = resume(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
     assert seen[0] == min(16 * chunks, NUM_EPISODES)
-    whole = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    whole = dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS)
     for curve in ("returns", "values", "optimal_values"):
         assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
 
 
 def test_whoever_stops_a_simulation_loses_nothing_that_was_played(path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 1e9)  # no checkpoint but the last
+    monkeypatch.setattr(checkpoints, "_SECONDS_BETWEEN", 1e9)  # no checkpoint but the last
     stood = []
 
     def progress(simulation: Simulation) -> None:
@@ -75,16 +76,16 @@ def test_whoever_stops_a_simulation_loses_nothing_that_was_played(path, monkeypa
             raise Killed
 
     with pytest.raises(Killed):
-        simulate_from(path, fresh(), progress=progress)
+        resume(path, fresh(), progress=progress)
     seen = []
-    simulate_from(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
+    resume(path, fresh(), progress=lambda simulation: seen.append(simulation.done))
     assert 0 < seen[0] == stood[-1] < NUM_EPISODES
 
 
 def test_a_finished_simulation_is_read_and_not_run(path, monkeypatch):
-    first = simulate_from(path, fresh())
+    first = resume(path, fresh())
     monkeypatch.setattr(Simulation, "advance", lambda *_: pytest.fail("it was run again"))
-    again = simulate_from(path, fresh())
+    again = resume(path, fresh())
     assert again.values.tobytes() == first.values.tobytes()
     assert again.manifest["seconds"] == first.manifest["seconds"]
 
@@ -113,9 +114,9 @@ def test_environments_without_a_configuration_are_told_apart_by_their_models(pat
         return Simulation(Task(agent("opt_wlsvi"), mine, **OPTIONS))
 
     assert checkpoint_name(own(0).task) == checkpoint_name(own(0).task) != checkpoint_name(own(1).task)
-    simulate_from(path, own(0))
+    resume(path, own(0))
     with pytest.raises(ValueError, match="belongs to another simulation, with another models"):
-        simulate_from(path, own(1))
+        resume(path, own(1))
 
 
 def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypatch):
@@ -137,7 +138,7 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypa
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "an array"])
 def test_a_damaged_file_is_named_and_not_used(path, damage):
-    simulate_from(path, fresh())
+    resume(path, fresh())
     data = path.read_bytes()
     middle = data.index(np.load(path)["returns"].tobytes()) + 9  # within an array
     array = io.BytesIO()
@@ -152,12 +153,12 @@ def test_a_damaged_file_is_named_and_not_used(path, damage):
         }[damage]
     )
     with pytest.raises(ValueError, match=r"is damaged .*delete it") as error:
-        simulate_from(path, fresh())
+        resume(path, fresh())
     assert str(path) in str(error.value)
 
 
 def test_one_flipped_bit_never_gives_other_numbers(path):
-    expected = simulate_from(path, fresh()).values.tobytes()
+    expected = resume(path, fresh()).values.tobytes()
     data = path.read_bytes()
     refused = 0
     for place in np.random.default_rng(0).integers(8 * len(data), size=200):
@@ -166,7 +167,7 @@ def test_one_flipped_bit_never_gives_other_numbers(path):
         path.write_bytes(flipped)
         simulation = fresh()
         try:
-            checkpoints.restore_from(bytes(flipped), path, simulation)
+            checkpoints.restore_checkpoint(bytes(flipped), path, simulation)
         except CheckpointError:
             refused += 1
         else:
@@ -176,22 +177,29 @@ def test_one_flipped_bit_never_gives_other_numbers(path):
 
 def rewritten(path: Path, **changed: np.ndarray) -> None:
     """The checkpoint with other arrays, as whole as before."""
-    arrays: dict[str, Any] = {**np.load(path), **changed}
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
+    path.write_bytes(checkpoints.pack_archive({**np.load(path), **changed}))
+
+
+def test_an_edited_number_breaks_the_seal(path):
+    resume(path, fresh())
+    arrays = dict(np.load(path))
+    arrays["values"][0] += 0.1
+    np.savez(path, **arrays)
+    with pytest.raises(CheckpointError, match=r"is damaged \(its content is not what it was written with\)"):
+        resume(path, fresh())
 
 
 def test_arrays_that_do_not_fit_are_damage(path):
-    simulate_from(path, fresh())
+    resume(path, fresh())
     rewritten(path, returns=np.zeros((1, 1, NUM_RUNS)))
     with pytest.raises(CheckpointError, match=r"is damaged \(checkpoint must come from .* got returns of"):
-        simulate_from(path, fresh())
+        resume(path, fresh())
 
 
 @pytest.mark.parametrize(("make_it", "kind"), [(Path.mkdir, "a folder"), (os.mkfifo, "a pipe")])
 def test_what_is_no_file_is_named_and_stays(path, make_it, kind):
     make_it(path)
-    for use in (simulate_from, checkpoints.drop_outdated):
+    for use in (resume, checkpoints.drop_outdated):
         with pytest.raises(CheckpointError, match=f"cannot be read .*is {kind}, not a file") as told:
             use(path, fresh())
         assert str(told.value).startswith(str(path))
@@ -204,7 +212,7 @@ def finished() -> dict[str, Any]:
     simulation = fresh()
     while not simulation.finished:
         simulation.advance()
-    return dict(np.load(io.BytesIO(checkpoints.checkpoint_bytes(simulation))))
+    return dict(np.load(io.BytesIO(checkpoints.pack_checkpoint(simulation))))
 
 
 NOTHING = object()
@@ -249,8 +257,8 @@ def test_a_checkpoint_of_another_kind_is_damaged_however_whole(path, finished, p
         arrays[name] = np.where(np.arange(len(arrays[name]))[:, None, None] == 3, value, arrays[name])
     else:
         arrays[name] = np.array(value)
-    np.savez(path, **arrays)
-    for use in (simulate_from, checkpoints.drop_outdated)[: 1 if name in CURVES else 2]:
+    path.write_bytes(checkpoints.pack_archive(arrays))
+    for use in (resume, checkpoints.drop_outdated)[: 1 if name in CURVES else 2]:
         with pytest.raises(CheckpointError, match=r"is damaged .*delete it") as told:
             use(path, fresh())
         assert said in str(told.value)
@@ -269,7 +277,7 @@ def test_what_other_versions_computed_is_refused(path, package, chunks):
     rewritten(path, origin=np.array(json.dumps({**origin, "versions": versions})))
     said = f"was computed with .*{package} 0.0.1.*: install those, or compute it again"
     with pytest.raises(CheckpointError, match=said):
-        simulate_from(path, fresh())
+        resume(path, fresh())
 
 
 @pytest.mark.parametrize("chunks", [1, 3])  # unfinished and finished
@@ -283,7 +291,7 @@ def test_what_other_code_computed_is_refused_and_dropped_on_request(path, source
     rewritten(path, origin=np.array(json.dumps({**simulation.origin, "sources": sources})))
     said = r"was computed by other code \(driftwise\): bring that back, or compute it again \(--recompute"
     with pytest.raises(CheckpointError, match=said):
-        simulate_from(path, fresh())
+        resume(path, fresh())
     checkpoints.drop_outdated(path, fresh())
     assert not path.exists()
 
@@ -296,11 +304,11 @@ def test_a_module_that_only_one_of_two_codes_has_is_other_code(path, where):
     (simulation if where == "there" else reader).sources |= {"mine.parts": "0123456789abcdef"}
     write_checkpoint(path, simulation)
     with pytest.raises(OutdatedError, match=r"was computed by other code \(mine.parts\)"):
-        simulate_from(path, reader)
+        resume(path, reader)
 
 
 def test_what_another_device_or_another_task_left_is_not_dropped(path):
-    simulate_from(path, fresh())
+    resume(path, fresh())
     for other in (fresh(device="gpu"), fresh(seed=1)):
         with pytest.raises(CheckpointError, match=r"was computed on a|belongs to another"):
             checkpoints.drop_outdated(path, other)
@@ -314,7 +322,7 @@ def test_a_simulation_that_was_taken_up_names_all_that_computed_it(path):
     elsewhere = {**simulation.origin, "host": {"name": "elsewhere", "cpu": "another"}, "xla_flags": "--odd"}
     rewritten(path, origin=np.array(json.dumps(elsewhere)))
     for _ in range(2):  # in the end it is read
-        found = simulate_from(path, fresh()).manifest
+        found = resume(path, fresh()).manifest
         assert found["host"] == [elsewhere["host"], simulation.origin["host"]]
         assert found["xla_flags"] == ["--odd", simulation.origin["xla_flags"]]
         assert found["sources"] == simulation.sources
@@ -322,26 +330,26 @@ def test_a_simulation_that_was_taken_up_names_all_that_computed_it(path):
 
 
 def test_a_finished_simulation_says_what_computed_it_and_not_what_read_it(path):
-    simulate_from(path, fresh())
+    resume(path, fresh())
     origin = {**fresh().origin, "host": {"name": "elsewhere"}, "commit": "abc", "device": "another"}
     rewritten(path, origin=np.array(json.dumps(origin)))
-    found = simulate_from(path, fresh()).manifest
+    found = resume(path, fresh()).manifest
     assert {key: found[key] for key in origin} == origin
 
 
 def test_a_file_of_another_simulation_is_refused_by_what_differs(path):
-    simulate_from(path, fresh())
+    resume(path, fresh())
     with pytest.raises(ValueError, match="belongs to another simulation, with another num_runs, seed"):
-        simulate_from(path, fresh(seed=1, num_runs=2))
+        resume(path, fresh(seed=1, num_runs=2))
 
 
 @pytest.mark.parametrize(("step", "writer"), [(-1, "an older"), (1, "a newer")])
 def test_a_file_of_another_version_is_refused(path, monkeypatch, step, writer):
     with monkeypatch.context() as other:
-        other.setattr(checkpoints, "FORMAT", checkpoints.FORMAT + step)
-        simulate_from(path, fresh())
+        other.setattr(checkpoints, "_FORMAT", checkpoints._FORMAT + step)
+        resume(path, fresh())
     with pytest.raises(OutdatedError, match=f"was written by {writer} version of driftwise"):
-        simulate_from(path, fresh())
+        resume(path, fresh())
     checkpoints.drop_outdated(path, fresh())
     assert not path.exists()
 
@@ -354,9 +362,9 @@ from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import agent, make
 
-checkpoints.SECONDS_BETWEEN, checkpoints.SHARE = 0.0, 1e9
+checkpoints._SECONDS_BETWEEN, checkpoints._TIME_SHARE = 0.0, 1e9
 simulation = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, num_runs=3, chunk_size=16))
-checkpoints.simulate_from(Path(sys.argv[1]), simulation, progress=lambda now: print(now.done, flush=True))
+checkpoints.resume(Path(sys.argv[1]), simulation, progress=lambda now: print(now.done, flush=True))
 """
 
 
@@ -381,7 +389,7 @@ def test_a_killed_process_never_loses_or_changes_anything(tmp_path):
         assert begun < kept < 200_000
     options: dict[str, Any] = dict(num_runs=3, chunk_size=16)
     resumed = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, **options))
-    checkpoints.restore_from(path.read_bytes(), path, resumed)
+    checkpoints.restore_checkpoint(path.read_bytes(), path, resumed)
     whole = Simulation(Task(agent("opt_wlsvi"), make(), num_episodes=200_000, **options))
     while whole.done < kept:
         whole.advance()

@@ -13,10 +13,8 @@ import pytest
 
 import driftwise as dw
 from driftwise.simulation import checkpoints
-from driftwise.simulation.chunks import Chunk
-from driftwise.simulation.results import Result
-from driftwise.simulation.running import Look, Report, run_task, run_tasks
-from driftwise.simulation.tasks import Task
+from driftwise.simulation.running import OnProgress, Poll, run_task, run_tasks
+from driftwise.simulation.tasks import Chunk, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
 from tests.simulation.diagnosing import diagnosing
 
@@ -24,7 +22,7 @@ SIZES: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk
 TASK = Task(diagnosing(), make(), **SIZES)
 
 
-def assert_are_the_curves_of(result: Result, chunks: Sequence[Chunk]) -> None:
+def assert_are_the_curves_of(result: dw.Result, chunks: Sequence[Chunk]) -> None:
     """Bit for bit, one after the other."""
 
     def joined(curves: Any) -> np.ndarray:
@@ -83,14 +81,14 @@ class Elsewhere:
 
     at_once = 1
 
-    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
+    def finish(self, tasks: Sequence[Task], folder: Path, report: OnProgress, poll: Poll) -> None:
         for number, task in enumerate(tasks):
             run_task(task, folder, lambda now, number=number: report(number, now.done, now.task.num_episodes))
 
 
 def test_the_same_chunks_are_heard_from_an_engine_and_from_checkpoints(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 1e9)  # a checkpoint after every part
+    monkeypatch.setattr(checkpoints, "_SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "_TIME_SHARE", 1e9)  # a checkpoint after every part
     here: list[Chunk] = []
     result = dw.simulate(TASK.agent, TASK.environment, **SIZES, on_chunk=here.append)
     events: list[Any] = []

@@ -11,8 +11,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from driftwise.simulation import compilation
-from driftwise.simulation.compilation import SETTING, cache_folder, keep_compiled
+from driftwise.simulation import devices
+from driftwise.simulation.devices import CACHE_SETTING, cache_folder, enable_compilation_cache
 
 FOLDER, SECONDS = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 
@@ -22,11 +22,11 @@ def chosen() -> Iterator[Callable[[], str | None]]:
     """The folder that JAX keeps programs in, as if nobody had chosen one; its settings are put back."""
     before = {name: jax.config.values[name] for name in (FOLDER, SECONDS)}  # pyright: ignore
     jax.config.update(FOLDER, None)
-    keep_compiled.cache_clear()
+    enable_compilation_cache.cache_clear()
     yield lambda: jax.config.values[FOLDER]  # pyright: ignore
     for name, value in before.items():
         jax.config.update(name, value)
-    keep_compiled.cache_clear()
+    enable_compilation_cache.cache_clear()
 
 
 def test_the_folder_is_the_users_own_and_of_this_kind_of_machine(monkeypatch):
@@ -39,44 +39,44 @@ def test_the_folder_is_the_users_own_and_of_this_kind_of_machine(monkeypatch):
     assert cache_folder({}) == Path.home() / "Library" / "Caches" / "driftwise" / folder.name
     monkeypatch.setattr(sys, "platform", "win32")
     assert cache_folder({"LOCALAPPDATA": "/local"}) == Path("/local/driftwise") / folder.name
-    assert cache_folder({SETTING: "/elsewhere"}) == Path("/elsewhere") / folder.name
-    monkeypatch.setattr(compilation, "cpu_kind", lambda: "another processor")
-    assert cache_folder({SETTING: "/elsewhere"}) != Path("/elsewhere") / folder.name
+    assert cache_folder({CACHE_SETTING: "/elsewhere"}) == Path("/elsewhere") / folder.name
+    monkeypatch.setattr(devices, "cpu_model", lambda: "another processor")
+    assert cache_folder({CACHE_SETTING: "/elsewhere"}) != Path("/elsewhere") / folder.name
 
 
 def test_jax_is_told_of_the_folder_once_it_is_there(chosen, tmp_path, monkeypatch):
-    monkeypatch.setenv(SETTING, str(tmp_path / "new"))
-    keep_compiled()
+    monkeypatch.setenv(CACHE_SETTING, str(tmp_path / "new"))
+    enable_compilation_cache()
     folder = Path(str(chosen()))
     assert folder.parent == tmp_path / "new"
     assert folder.is_dir()
 
 
 def test_one_setting_switches_it_off(chosen, monkeypatch):
-    monkeypatch.setenv(SETTING, "off")
-    keep_compiled()
+    monkeypatch.setenv(CACHE_SETTING, "off")
+    enable_compilation_cache()
     assert chosen() is None
 
 
 def test_the_folder_of_the_program_around_is_left_alone(chosen, tmp_path, monkeypatch):
-    monkeypatch.setenv(SETTING, str(tmp_path / "ours"))
+    monkeypatch.setenv(CACHE_SETTING, str(tmp_path / "ours"))
     jax.config.update(FOLDER, "theirs")
-    keep_compiled()
+    enable_compilation_cache()
     assert chosen() == "theirs"
     assert not (tmp_path / "ours").exists()
 
 
 def test_a_folder_that_cannot_be_made_keeps_nothing_and_stops_nobody(chosen, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    monkeypatch.setenv(SETTING, str(tmp_path / "file"))
-    keep_compiled()
+    monkeypatch.setenv(CACHE_SETTING, str(tmp_path / "file"))
+    enable_compilation_cache()
     assert chosen() is None
 
 
 PROGRAM = """
 import jax
 from tests.examples import agent, make
-from driftwise.simulation.simulator import simulate
+from driftwise.simulation.running import simulate
 
 events = []
 jax.monitoring.register_event_listener(lambda event, **_: events.append(event))
@@ -90,7 +90,11 @@ def test_a_second_process_compiles_no_program_again_and_computes_the_same_bytes(
     root = Path(__file__).parents[2]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
     path = os.pathsep.join([str(root / "src"), str(root)])
-    environ |= {SETTING: str(tmp_path), "PYTHONPATH": path, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    environ |= {
+        CACHE_SETTING: str(tmp_path),
+        "PYTHONPATH": path,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
 
     def run() -> tuple[int, str]:
         done = subprocess.run(

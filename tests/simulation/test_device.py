@@ -9,12 +9,13 @@ import jax
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.simulation import program
-from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, simulate_from, write_checkpoint
+from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, resume, write_checkpoint
 from driftwise.simulation.engines import Processes
-from driftwise.simulation.program import play_chunk
+from driftwise.simulation.program import num_programs
 from driftwise.simulation.running import run_tasks
-from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, bandit_agent, make, make_bandit
 
@@ -28,11 +29,10 @@ def fresh(**options: Any) -> Simulation:
 
 
 def test_the_device_that_jax_would_take_gives_the_same_bytes_by_name_and_compiles_nothing():
-    programs = play_chunk._cache_size  # pyright: ignore[reportAttributeAccessIssue]
-    chosen = simulate(agent("opt_wlsvi"), make(), **OPTIONS)
-    before = programs()
-    named = simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=fresh().platform)  # pyright: ignore
-    assert programs() == before
+    chosen = dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS)
+    before = num_programs()
+    named = dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=fresh().platform)  # pyright: ignore
+    assert num_programs() == before
     assert named.values.tobytes() == chosen.values.tobytes()
     assert named.manifest == {**chosen.manifest, "seconds": named.manifest["seconds"]}
 
@@ -45,20 +45,20 @@ def test_a_device_that_the_program_around_has_set_is_taken():
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU here")
 def test_a_device_that_is_not_there_is_said_with_what_is():
     with pytest.raises(ValueError, match=r"device must be of a kind that JAX finds here \(cpu\), got 'gpu'"):
-        simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="gpu")
+        dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="gpu")
 
 
 def test_a_device_of_another_name_is_refused():
     with pytest.raises(ValueError, match=r"device must be one of cpu, gpu, got 'cup'"):
-        simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="cup")  # pyright: ignore[reportArgumentType]
+        dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS, device="cup")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_checkpoint_of_another_kind_of_device_has_the_same_name_and_is_refused(tmp_path):
     path = tmp_path / checkpoint_name(fresh(device="gpu").task)
     assert path.name == checkpoint_name(fresh(device="cpu").task)
-    simulate_from(path, fresh(device="cpu"))
+    resume(path, fresh(device="cpu"))
     with pytest.raises(CheckpointError, match="was computed on a cpu, which rounds differently from a gpu"):
-        simulate_from(path, fresh(device="gpu"))
+        resume(path, fresh(device="gpu"))
 
 
 def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
@@ -66,17 +66,17 @@ def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
     elsewhere.advance()
     elsewhere.task = replace(elsewhere.task, device="gpu")  # as if this had been on another machine
     write_checkpoint(tmp_path / "finished", elsewhere)
-    result = simulate_from(tmp_path / "finished", fresh(device="gpu"))
+    result = resume(tmp_path / "finished", fresh(device="gpu"))
     assert result.values.tobytes() == elsewhere.result().values.tobytes()
     assert result.manifest["device"] == jax.devices("cpu")[0].device_kind
 
 
 def test_the_layout_of_gpus_gives_the_same_numbers(monkeypatch):
     """Axes of runs at the end of all states; a number of runs that no other test compiles a program for."""
-    usual = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **OPTIONS, record_every=3)
+    usual = dw.simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **OPTIONS, record_every=3)
     monkeypatch.setattr(program, "on_gpu", lambda: True)
     options = {**OPTIONS, "num_runs": 11}
-    turned = simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **options, record_every=3)
+    turned = dw.simulate(bandit_agent("adaptive_lin_ucb"), make_bandit(), **options, record_every=3)
     assert usual.diagnostics.keys() == turned.diagnostics.keys()
     for name in usual.diagnostics:
         one, other = (each.diagnostics[name] for each in (usual, turned))
@@ -86,7 +86,9 @@ def test_the_layout_of_gpus_gives_the_same_numbers(monkeypatch):
 
 @needs_gpu
 def test_a_gpu_agrees_with_a_cpu():
-    on_gpu, on_cpu = (simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=kind) for kind in ("gpu", "cpu"))
+    on_gpu, on_cpu = (
+        dw.simulate(agent("opt_wlsvi"), make(), **OPTIONS, device=kind) for kind in ("gpu", "cpu")
+    )
     np.testing.assert_allclose(on_gpu.values, on_cpu.values, rtol=0, atol=1e-9)
     assert on_gpu.manifest["device"] != on_cpu.manifest["device"]
 
@@ -96,5 +98,5 @@ def test_processes_share_a_gpu(tmp_path):
     tasks = [Task(agent(name), make(), **OPTIONS, device="gpu") for name in ("opt_wlsvi", "lsvi_ucb")]
     results = run_tasks(tasks, tmp_path, engine=Processes(2))
     for task, result in zip(tasks, results, strict=True):
-        alone = simulate(task.agent, task.environment, **OPTIONS, device="gpu")
+        alone = dw.simulate(task.agent, task.environment, **OPTIONS, device="gpu")
         assert result.values.tobytes() == alone.values.tobytes()

@@ -16,8 +16,8 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation import devices
-from driftwise.simulation.devices import Split, use_cpus
-from driftwise.simulation.program import compile_ahead, split_of
+from driftwise.simulation.devices import Split, prepare_jax
+from driftwise.simulation.program import compile_ahead, split_runs
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, bandit_agent, make_bandit
@@ -56,13 +56,13 @@ def test_all_gpus_have_runs_and_each_plays_its_own_at_once() -> None:
 def test_runs_over_several_devices_are_those_of_one_bit_for_bit_also_from_its_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(devices, "BLOCK", 2)  # 3 runs are 2 blocks, with a run too many
+    monkeypatch.setattr(devices, "_BLOCK_RUNS", 2)  # 3 runs are 2 blocks, with a run too many
     sizes: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), **sizes)
-    assert len(split_of(task).devices) == 2
+    assert len(split_runs(task).devices) == 2
     with jax.default_device(jax.devices("cpu")[0]):
         one = Simulation(task)
-        assert len(split_of(task).devices) == 1
+        assert len(split_runs(task).devices) == 1
         one.advance()
         middle = one.checkpoint()
         while not one.finished:
@@ -88,18 +88,20 @@ def test_a_program_that_calls_routines_which_wait_for_threads_runs_on_one_cpu() 
         num_states=18, num_actions=1, dim=17, horizon=1, drift=dw.drift.Constant()
     )
     large = opt_wlsvi(environment.spec, rate=0.9, radius=1.0)
-    found = split_of(Task(large, environment, num_episodes=1, num_runs=64))
+    found = split_runs(Task(large, environment, num_episodes=1, num_runs=64))
     assert (len(found.devices), found.num_blocks, found.size) == (1, 4, 16)
 
 
 def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, told = jax.local_device_count("cpu"), []
-    use_cpus(before + 1)  # JAX has begun
+    before, changes = jax.local_device_count("cpu"), []
+    prepare_jax(before + 1)  # JAX has begun
     assert jax.local_device_count("cpu") == before
-    monkeypatch.setattr(jax.config, "update", lambda *setting: told.append(setting))
+    monkeypatch.setattr(devices, "has_jax_begun", lambda: False)
+    monkeypatch.setattr(jax.config, "update", lambda *setting: changes.append(setting))
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
-    use_cpus(before + 1)
-    assert told == []
+    prepare_jax(before + 1)
+    assert changes == []
+    assert os.environ["XLA_FLAGS"].startswith("--xla_force_host_platform_device_count=2 --xla_backend_extra")
 
 
 def test_a_device_is_woken_once_and_one_that_has_no_memory_says_nothing(monkeypatch):
@@ -112,13 +114,13 @@ def test_a_device_is_woken_once_and_one_that_has_no_memory_says_nothing(monkeypa
     monkeypatch.setattr(devices.jax, "device_put", put)
     device = Device("gpu", 7)
     for _ in range(2):
-        devices.wake(device).join()
+        devices.wake_device(device).join()
     assert woken == [device]
 
 
 def test_a_program_that_was_compiled_ahead_is_the_one_that_plays(caplog: pytest.LogCaptureFixture) -> None:
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), num_episodes=2, num_runs=13, chunk_size=2)
-    ahead = compile_ahead(task, split_of(task))
+    ahead = compile_ahead(task, split_runs(task))
     assert ahead is not None
     ahead.join()
     simulation = Simulation(task)
@@ -132,7 +134,7 @@ PROGRAM = """
 import hashlib, sys
 import jax
 import driftwise as dw
-from driftwise.simulation.program import split_of
+from driftwise.simulation.program import split_runs
 from driftwise.simulation.tasks import Task
 from tests.examples import agent, bandit_agent, make, make_bandit
 
@@ -148,7 +150,7 @@ for own, environment in (
     leaves = result.values, result.regret, *jax.tree.leaves(result.state)
     print(hashlib.sha256(b"".join(leaf.tobytes() for leaf in leaves)).hexdigest())
 task = Task(agent("opt_wlsvi"), make(), num_episodes=300, num_runs=35)
-print(len(split_of(task).devices), file=sys.stderr)
+print(len(split_runs(task).devices), file=sys.stderr)
 """
 
 

@@ -15,10 +15,9 @@ from driftwise.__main__ import main
 from driftwise.algorithms import opt_wlsvi
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.analysis.report import write_report
-from driftwise.base.part import stack
+from driftwise.base import stack_parts
 from driftwise.checks import check_agent
-from driftwise.parts.exp3 import exp3_p
-from driftwise.parts.exploration import Ucb
+from driftwise.parts import Ucb, exp3_p
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
@@ -27,7 +26,7 @@ from tests.simulation.test_simulation import played, through_a_file
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 OF_BANDIT = BanditOverAgents(
-    stack([opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)]), exp3_p(2, num_rounds=6), 7
+    stack_parts([opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)]), exp3_p(2, num_rounds=6), 7
 )
 
 

@@ -15,9 +15,9 @@ import pytest
 from driftwise.base.plugins import Plugins
 from driftwise.simulation.engines import RayCluster
 from driftwise.simulation.engines.ray import _work
-from driftwise.simulation.running import EngineError, run_tasks
+from driftwise.simulation.running import run_tasks
 from driftwise.simulation.simulator import Simulation
-from driftwise.simulation.tasks import Task
+from driftwise.simulation.tasks import EngineError, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 from tests.simulation.gates import listened_on, needs_proc, processes_with, wait_until
 

@@ -11,8 +11,8 @@ import pytest
 from driftwise.algorithms import opt_wlsvi
 from driftwise.simulation.engines import RayCluster
 from driftwise.simulation.engines import ray as ray_engine
-from driftwise.simulation.running import EngineError, run_tasks
-from driftwise.simulation.tasks import CHUNK, Task
+from driftwise.simulation.running import run_tasks
+from driftwise.simulation.tasks import CHUNK, EngineError, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.simulation.gates import contents, gated_task, stands_at_the_gate
 
@@ -101,7 +101,7 @@ def test_progress_never_goes_back_and_each_end_is_told_once(connection, tmp_path
 
 
 def test_what_no_node_can_run_is_said(connection, tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
+    monkeypatch.setattr(ray_engine, "_PATIENCE", 0.5)
     on_gpu = Task(agent("opt_wlsvi"), make(), num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, device="gpu")
     with pytest.raises(EngineError, match="no node of the Ray cluster has the GPU that tasks need"):
         run_tasks([on_gpu], tmp_path, engine=RayCluster())
@@ -112,12 +112,12 @@ def test_a_run_that_was_stopped_goes_on_elsewhere_from_its_checkpoint(connection
     gate, folder = tmp_path / "gate", tmp_path / "tasks"
     task = gated_task(gate)
 
-    def look() -> None:
+    def poll() -> None:
         if stands_at_the_gate(task, folder):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_tasks([task], folder, engine=RayCluster(), look=look)
+        run_tasks([task], folder, engine=RayCluster(), poll=poll)
     gate.touch()
     seen: list[int] = []
     run_tasks([task], folder, progress=lambda number, done, total: seen.append(done))

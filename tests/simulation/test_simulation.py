@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
-from driftwise.simulation.simulator import Simulation, simulate
+from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.simulation.diagnosing import diagnosing
@@ -34,7 +35,7 @@ def through_a_file(checkpoint: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("record_every", [1, 7])
 def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
     environment = make(rewards="bernoulli")
-    whole = simulate(agent(name), environment, **OPTIONS, record_every=record_every, keep_state=True)
+    whole = dw.simulate(agent(name), environment, **OPTIONS, record_every=record_every, keep_state=True)
     first = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
     for chunks in range(3):
         second = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
@@ -71,7 +72,7 @@ def test_an_episode_is_the_least_that_is_played_at_once():
 def test_the_result_so_far_is_the_beginning_of_the_whole():
     environment = make()
     simulation = Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5))
-    whole = simulate(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
+    whole = dw.simulate(agent("opt_wlsvi"), environment, **OPTIONS, record_every=5)
     simulation.advance()
     part = simulation.result()
     assert part.lengths.tolist() == [5, 5, 5, 1]
@@ -81,9 +82,9 @@ def test_the_result_so_far_is_the_beginning_of_the_whole():
 def test_a_run_does_not_depend_on_how_many_there_are_nor_on_the_first_of_them():
     environment = make()
     options: dict[str, Any] = dict(num_episodes=NUM_EPISODES, seed=5)
-    together = simulate(diagnosing(), environment, **options, num_runs=2 * NUM_RUNS)
+    together = dw.simulate(diagnosing(), environment, **options, num_runs=2 * NUM_RUNS)
     for first_run in (0, NUM_RUNS):
-        batch = simulate(diagnosing(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)
+        batch = dw.simulate(diagnosing(), environment, **options, num_runs=NUM_RUNS, first_run=first_run)
         expected = slice(first_run, first_run + NUM_RUNS)
         np.testing.assert_array_equal(batch.returns, together.returns[expected])
         for name, curve in {"values": together.values, **together.diagnostics}.items():

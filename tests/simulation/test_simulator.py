@@ -17,11 +17,9 @@ from rich.progress import Progress
 
 import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_wlsvi
-from driftwise.base.part import from_config
-from driftwise.environments.drift import Abrupt
+from driftwise.base import from_config
 from driftwise.simulation import simulator
-from driftwise.simulation.program import play_chunk
-from driftwise.simulation.results import Result
+from driftwise.simulation.program import num_programs
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
 ENVIRONMENT = make(rewards="bernoulli")
@@ -30,11 +28,11 @@ OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, see
 
 
 @pytest.fixture(scope="module")
-def base() -> Result:
+def base() -> dw.Result:
     return dw.simulate(AGENT, ENVIRONMENT, **OPTIONS)
 
 
-def assert_same_numbers(a: Result, b: Result, of_a: Any = ..., of_b: Any = ...) -> None:
+def assert_same_numbers(a: dw.Result, b: dw.Result, of_a: Any = ..., of_b: Any = ...) -> None:
     """The same trajectories. Other batch sizes may round the last bits of values differently."""
     np.testing.assert_array_equal(a.returns[of_a], b.returns[of_b])
     np.testing.assert_allclose(a.values[of_a], b.values[of_b], rtol=0, atol=1e-10)
@@ -114,7 +112,7 @@ def test_cumulative_regret_is_exact_at_the_kept_points(base, record_every):
 
 def test_episodes_to_a_turn_change_no_byte(base, monkeypatch):
     """GPUs play several episodes to a turn."""
-    monkeypatch.setattr(simulator, "turn_of", lambda split, *counts: math.gcd(4, *counts))
+    monkeypatch.setattr(simulator, "turn_length", lambda split, *counts: math.gcd(4, *counts))
     in_turns = dw.simulate(AGENT, ENVIRONMENT, **OPTIONS)
     np.testing.assert_array_equal(base.values, in_turns.values)
     np.testing.assert_array_equal(base.returns, in_turns.returns)
@@ -142,17 +140,16 @@ def test_runs_and_seeds_differ(base):
 
 
 def test_a_second_call_of_the_same_shape_compiles_nothing(base):
-    programs = play_chunk._cache_size  # pyright: ignore[reportAttributeAccessIssue]
-    before = programs()
+    before = num_programs()
     dw.simulate(
         opt_wlsvi(SPEC, rate=0.7, radius=2, ridge=3),
-        make("combination_lock", Abrupt((3,))),
+        make("combination_lock", dw.drift.Abrupt((3,))),
         num_episodes=300,  # more than a chunk
         num_runs=NUM_RUNS,
         seed=8,
         record_every=3,
     )
-    assert programs() == before
+    assert num_programs() == before
 
 
 def test_the_global_precision_of_jax_is_left_alone(base):

@@ -9,12 +9,11 @@ import pytest
 
 import driftwise as dw
 from driftwise.environments import random_linear_mdp
-from driftwise.environments.drift import Periodic
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import LeastSquares
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
 
 ENVIRONMENT = random_linear_mdp(
-    num_states=2, num_actions=2, dim=2, horizon=1, drift=Periodic(1000), rewards="bernoulli"
+    num_states=2, num_actions=2, dim=2, horizon=1, drift=dw.drift.Periodic(1000), rewards="bernoulli"
 )
 AGENTS = {
     "opt_wlsvi": dw.algorithms.opt_wlsvi(ENVIRONMENT.spec, rate=0.99, radius=0.5),

@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
+from driftwise.base import Array
 from driftwise.base.part import part
-from driftwise.base.types import Array
-from driftwise.cli.stopping import STOPPING, held_signals
-from driftwise.parts.exploration import Exploration
+from driftwise.cli.stopping import STOPPING, hold_signals
+from driftwise.parts import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.results import join_runs
-from driftwise.simulation.running import EngineError, run_tasks
-from driftwise.simulation.simulator import Simulation, simulate
-from driftwise.simulation.tasks import CHUNK, Task
+from driftwise.simulation.running import run_tasks
+from driftwise.simulation.simulator import Simulation
+from driftwise.simulation.tasks import CHUNK, EngineError, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 from tests.simulation.diagnosing import diagnosing
 from tests.simulation.gates import (
@@ -53,7 +54,7 @@ def serial(tmp_path_factory) -> Path:
 
 def test_a_task_is_a_simulation(tmp_path, serial):
     for task, result in zip(TASKS, run_tasks(TASKS, serial), strict=True):
-        alone = simulate(task.agent, task.environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+        alone = dw.simulate(task.agent, task.environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
         assert result.values.tobytes() == alone.values.tobytes()
 
 
@@ -90,7 +91,7 @@ def test_batches_join_to_all_runs(tmp_path, monkeypatch):
     batches = whole.split()
     assert [(task.first_run, task.num_runs) for task in batches] == [(0, NUM_RUNS), (NUM_RUNS, NUM_RUNS)]
     joined = join_runs(run_tasks(batches, tmp_path))
-    together = simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
+    together = dw.simulate(whole.agent, whole.environment, num_episodes=NUM_EPISODES, num_runs=2 * NUM_RUNS)
     np.testing.assert_array_equal(joined.returns, together.returns)
     np.testing.assert_allclose(joined.values, together.values, rtol=0, atol=1e-12)  # rounding by batch size
     for name, curve in together.diagnostics.items():
@@ -163,13 +164,13 @@ def test_whoever_looks_can_stop_workers_that_have_nothing_to_tell(tmp_path):
     gate = tmp_path / "gate"
     task = gated_task(gate)
 
-    def look() -> None:
+    def poll() -> None:
         if stands_at_the_gate(task, tmp_path / "tasks"):  # and reports nothing
             gate.touch()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_tasks([task], tmp_path / "tasks", engine=Processes(2), look=look)
+        run_tasks([task], tmp_path / "tasks", engine=Processes(2), poll=poll)
     told: list[int] = []
     run_tasks([task], tmp_path / "tasks", progress=lambda number, done, total: told.append(done))
     assert 2 * CHUNK <= told[0] <= 3 * CHUNK  # it had opened the gate, and stopped soon behind it
@@ -190,8 +191,8 @@ def test_a_second_interrupt_does_not_wait_for_the_current_chunk(tmp_path):
 
     insisting = threading.Thread(target=insist)
     insisting.start()
-    with held_signals() as look, pytest.raises(KeyboardInterrupt):
-        run_tasks([task], folder, engine=Processes(1), look=look)
+    with hold_signals() as poll, pytest.raises(KeyboardInterrupt):
+        run_tasks([task], folder, engine=Processes(1), poll=poll)
     over.set()
     insisting.join()
     assert not gate.exists()
@@ -239,7 +240,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
 STOPPED = """
 import sys
 from pathlib import Path
-from driftwise.cli.stopping import Stopped, held_signals
+from driftwise.cli.stopping import Stopped, hold_signals
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.running import run_tasks
@@ -247,9 +248,9 @@ from tests.simulation.gates import gated_task
 
 if __name__ == "__main__":
     try:
-        with held_signals() as look:
+        with hold_signals() as poll:
             tasks = [gated_task(Path(sys.argv[2]), seed=seed) for seed in range(4)]  # of which some wait
-            run_tasks(tasks, Path(sys.argv[1]), engine=Processes(1), look=look)
+            run_tasks(tasks, Path(sys.argv[1]), engine=Processes(1), poll=poll)
     except Stopped as stopped:
         sys.exit(stopped.code)
 """

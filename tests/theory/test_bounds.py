@@ -17,20 +17,20 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.algorithms.registry import register
-from driftwise.base.types import Moments, Radius, Sample, Spec, Variation
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.algorithms.algorithm import register
+from driftwise.base import Moments, Radius, Sample, Spec, Variation
+from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.bounds import terms as bound_terms
-from driftwise.theory.bounds.bound import (
+from driftwise.theory.bounds import (
+    BOUNDS,
     Bound,
-    Evaluation,
+    BoundValue,
     Setting,
     best_memory,
     first_useful,
+    stated_bound,
 )
-from driftwise.theory.bounds.catalogue import BOUNDS, stated_bound
+from driftwise.theory.bounds import terms as bound_terms
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
 TUNED = [name for name in EXPLICIT if BOUNDS[name].algorithm in ALGORITHMS]
@@ -161,7 +161,7 @@ def test_a_bound_in_two_places_and_in_none_is_refused():
             register(**row, bound=own)(recipe)
 
 
-def agent_of(found: Evaluation) -> LeastSquares:
+def agent_of(found: BoundValue) -> LeastSquares:
     setting, bound = found.setting, found.bound
     bandit = bound.problem == "linear bandit"
     known: dict[str, Any] = dict(num_episodes=setting.num_episodes, variation=setting.variation, delta=0.05)
@@ -240,7 +240,7 @@ def test_lower_bounds_are_below_what_is_proven():
             setting = Setting(dim, num_episodes, variation)
             below = BOUNDS[lower].evaluate(setting).total
             for bound in BOUNDS.values():
-                upper = bound.side == "upper" and bound.status != "withdrawn" and bound.is_about(setting)
+                upper = bound.side == "upper" and bound.status != "withdrawn" and bound.applies_to(setting)
                 if bound.problem == problem and upper:
                     assert below <= bound.evaluate(setting).total
 
@@ -248,10 +248,10 @@ def test_lower_bounds_are_below_what_is_proven():
 def test_a_rate_without_variation_is_about_what_does_not_vary():
     still, varying = Setting(4, 10**9, 0.0, horizon=3), Setting(4, 10**9, 1.0, horizon=3)
     for name in ("lsvi_ucb_plus_plus", "ucrl_vtr", "ucrl_vtr_plus"):
-        assert (BOUNDS[name].is_about(still), BOUNDS[name].is_about(varying)) == (True, False)
+        assert (BOUNDS[name].applies_to(still), BOUNDS[name].applies_to(varying)) == (True, False)
         assert BOUNDS["lower_mixture"].evaluate(still).total <= BOUNDS[name].evaluate(still).total
-    assert BOUNDS["lsvi_ucb"].is_about(varying)  # which has a term for it
-    assert BOUNDS["lower_mixture"].is_about(varying)  # nobody can do better where more may happen
+    assert BOUNDS["lsvi_ucb"].applies_to(varying)  # which has a term for it
+    assert BOUNDS["lower_mixture"].applies_to(varying)  # nobody can do better where more may happen
     found = BOUNDS["ucrl_vtr_plus"].evaluate(replace(still, num_episodes=100)).total  # Theorem 6, by hand
     assert found == pytest.approx((4 * 3 + 2 * 9 / 3**0.5) * (3 * 100) ** 0.5 + 16 * 27 + 64 * 9)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from driftwise.theory.detection import means_threshold, samples_until_found
+from driftwise.theory.confidence import means_threshold, samples_until_found
 
 
 def ratio(samples: np.ndarray, split: int) -> np.ndarray:

@@ -13,15 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
 from driftwise.environments import random_linear_mdp
-from driftwise.environments.drift import Abrupt, Drift
 from driftwise.theory import partition
 from driftwise.theory.bandit_tuning import bandit_rate
-from driftwise.theory.estimate import (
-    MdpVariationEstimate,
-    estimate_mdp_variation,
-    estimate_variation,
-)
+from driftwise.theory.estimate import MdpVariationEstimate, estimate_mdp_variation, estimate_variation
 from tests.examples import STATIONARY
 
 NUM_ROUNDS = 2000
@@ -75,8 +71,8 @@ def test_noise_is_no_drift(seed: int) -> None:
 
 def no_drift(features: np.ndarray, targets: np.ndarray, window: int = 50) -> float:
     """The p-value of a log without drift, less all that is not needed for it."""
-    windows = partition.cut(features, targets.reshape(len(features), -1), window)
-    return partition.p_value(windows, np.arange(len(windows.gram)) == 0)
+    windows = partition.split_windows(features, targets.reshape(len(features), -1), window)
+    return partition.pieces_p_value(windows, np.arange(len(windows.gram)) == 0)
 
 
 def test_the_p_value_of_an_estimate_is_that_of_no_drift() -> None:
@@ -126,7 +122,7 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     assert (first.low, first.high) == (second.low, second.high) != (other.low, other.high)
 
 
-def mdp_estimate(drift: Drift, num_episodes: int, seed: int = 1) -> tuple[MdpVariationEstimate, Any]:
+def mdp_estimate(drift: dw.drift.Drift, num_episodes: int, seed: int = 1) -> tuple[MdpVariationEstimate, Any]:
     environment = random_linear_mdp(
         num_states=3, num_actions=3, dim=2, horizon=2, concentration=0.3, drift=drift, seed=3
     )
@@ -146,7 +142,7 @@ def mdp_estimate(drift: Drift, num_episodes: int, seed: int = 1) -> tuple[MdpVar
 
 
 def test_rewards_and_transitions_of_a_linear_mdp_are_told_apart_from_noise() -> None:
-    found, truth = mdp_estimate(Abrupt((1000,), num_anchors=2), 2000)
+    found, truth = mdp_estimate(dw.drift.Abrupt((1000,), num_anchors=2), 2000)
     assert found.drifts
     assert found.reward_budget == pytest.approx(truth.reward_budget, rel=0.15)
     assert found.transition_budget == pytest.approx(truth.transition_budget, rel=0.3)
@@ -251,8 +247,8 @@ def test_lines_within_pieces_are_exact_where_the_path_is_made_of_them() -> None:
     """Up by 3, down by 1 at once, and up by 2 again, without noise: a variation of 6."""
     path = np.where(SHARE < 0.5, 6 * SHARE, 2 + 4 * (SHARE - 0.5))
     features = np.random.default_rng(0).uniform(0.5, 1, (NUM_ROUNDS, 1))
-    windows = partition.cut(features, features * path[:, None], 100)
-    found = partition.lines(windows, windows.cross, np.isin(np.arange(20), [0, 10]), partition.euclidean)
+    windows = partition.split_windows(features, features * path[:, None], 100)
+    found = partition.fit_lines(windows, windows.cross, np.isin(np.arange(20), [0, 10]), partition.euclidean)
     assert found.variation == pytest.approx(6, rel=0.01)  # features are not quite even within windows
     np.testing.assert_allclose(found.path[:, 0, 0], path[50::100], atol=0.02)
 
@@ -263,7 +259,7 @@ def test_lines_within_pieces_are_exact_where_the_path_is_made_of_them() -> None:
         (dict(rewards=np.zeros(5)), r"rewards must have shape \(60\), got \(5,\)"),
         (dict(window=2), "window must be above the dimension 2, got 2"),
         (dict(window=31), "features must have at least two windows of 31 rounds, got 60 rounds"),
-        (dict(features=np.ones((60, 2))), "features must span all 2 directions .* rank 1 .* begins at 0"),
+        (dict(features=np.ones((60, 2))), "features must span all 2 directions .* rank 1 .* starts at 0"),
         (dict(level=1.0), r"level must be a number in \(0, 0.9999\], got 1.0"),
         (dict(features=np.full((60, 2), np.nan)), r"features must be finite, got nan at index \(0, 0\)"),
     ],

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from driftwise.theory.bounds.bound import STEP, Setting, first_useful
-from driftwise.theory.bounds.catalogue import BOUNDS
+from driftwise.theory.bounds import BOUNDS, Setting, first_useful
+from driftwise.theory.bounds.bound import SEARCH_STEP
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
 
@@ -20,8 +20,8 @@ def test_the_first_useful_length_is_the_first(name):
     setting = Setting(2, 1000, 0.0 if bound.forgetting == "none" else 0.5, constant=0.1)
     first = first_useful(bound, setting)
     assert first is not None
-    assert bound.evaluate(replace(setting, num_episodes=first)).says_something
-    assert not bound.evaluate(replace(setting, num_episodes=first - 1)).says_something
+    assert bound.evaluate(replace(setting, num_episodes=first)).is_informative
+    assert not bound.evaluate(replace(setting, num_episodes=first - 1)).is_informative
     assert first_useful(bound, setting, limit=first - 1) is None
 
 
@@ -37,11 +37,11 @@ def test_the_first_useful_length_is_found_where_longer_ones_are_of_no_use_again(
     bound = BOUNDS[name]
     first = first_useful(bound, setting)
     useful = [
-        bound.evaluate(replace(setting, num_episodes=length)).says_something for length in range(1, first + 1)
+        bound.evaluate(replace(setting, num_episodes=length)).is_informative for length in range(1, first + 1)
     ]
-    assert useful.index(True) + 1 >= first / STEP  # of all that are shorter none is, but for the last step
+    assert useful.index(True) + 1 >= first / SEARCH_STEP  # no shorter one is, up to one step of the search
     longer = (math.ceil(first * 1.3**step) for step in range(60))
-    assert not all(bound.evaluate(replace(setting, num_episodes=each)).says_something for each in longer)
+    assert not all(bound.evaluate(replace(setting, num_episodes=each)).is_informative for each in longer)
 
 
 def test_a_bandit_can_lose_twice_the_norm_in_a_round_and_an_mdp_its_horizon():

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi
-from driftwise.base.types import Sample, Spec
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.base import Sample, Spec
+from driftwise.parts import ConfidenceRadius
 from driftwise.parts.regression import empty_moments
 from driftwise.theory import bandit_tuning, tuning
 from driftwise.theory.confidence import bandit_radius
@@ -182,10 +182,7 @@ def test_the_radius_in_one_number_is_that_of_the_parts():
 
 
 @pytest.mark.parametrize("variation", [0.0, 5e-324, 3.0, 1e6, 1e12])
-@pytest.mark.parametrize(
-    "name",
-    [name for name in PARAMETERS if not ALGORITHMS[name].wraps],
-)
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if not ALGORITHMS[name].wraps])
 def test_tuned_forms_build_valid_agents(name, variation):
     told = {"least_squares": PARAMETERS["least_squares"]}  # where there are no defaults
     told |= {mixture: dict(num_kernels=2) for mixture in ("ucrl_vtr", "ucrl_vtr_plus")}

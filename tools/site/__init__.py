@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from driftwise.analysis.drawings import Drawing
+from driftwise.analysis.figures import Figure
+from driftwise.analysis.matplotlib_figures import page_svg
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE, DOCS, BUILD = ROOT / "src", ROOT / "docs", ROOT / "build"
 
 
 def source_digest(*more: Path) -> str:
-    """A short name for the library as it is now, and more files: what they computed is kept under it."""
+    """Return a short digest of the library and more files, under which their results are cached."""
     own = (path for path in SOURCE.rglob("*") if path.suffix in {".py", ".toml", ".bib"})
     digest = hashlib.sha256()
     for path in sorted([*own, *more]):
@@ -20,7 +21,7 @@ def source_digest(*more: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def embedded(drawing: Drawing) -> str:
-    """A drawing as a part of a page in Markdown."""
-    label = f'role="img" aria-label="{drawing.text}"'
-    return f'```{{raw}} html\n<figure class="drawing" {label}>{drawing.svg}</figure>\n```'
+def embed_figure(figure: Figure) -> str:
+    """Return a figure as a part of a page in Markdown."""
+    label = f'role="img" aria-label="{figure.text}"'
+    return f'```{{raw}} html\n<figure class="drawing" {label}>{page_svg(figure)}</figure>\n```'

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms import ALGORITHMS, Algorithm
-from driftwise.analysis.catalogue import algorithms_table
-from driftwise.analysis.docstrings import FORMULA, Docstring, filled
-from driftwise.analysis.drawings import Curve, Drawing
-from driftwise.analysis.entries import SPEC
-from driftwise.analysis.examples import example
-from driftwise.analysis.references import cited
+from driftwise.analysis.docstrings import FORMULA, Docstring, fill_prose
+from driftwise.analysis.entries import SPEC, algorithms_table, find_papers
+from driftwise.analysis.examples import make_example
+from driftwise.analysis.figures import Axis, Figure, mean_curve
 from driftwise.analysis.statistics import mean_interval
-from driftwise.base.arguments import call_text
-from driftwise.theory.bounds.catalogue import BOUNDS
-from tools.site import embedded
+from driftwise.base.schema import format_call
+from driftwise.theory.bounds import BOUNDS
+from tools.site import embed_figure
 from tools.site.runs import agents, results, run_of
 
 STATUSES = {
@@ -32,39 +30,39 @@ NEIGHBOURS = 4  # curves beside an algorithm's own
 
 
 def pages() -> dict[str, str]:
-    """The pages by the names of their algorithms."""
+    """Return the pages by the names of their algorithms."""
     ordered = [row[0].text for row in algorithms_table().rows]
     return {name: "\n\n".join(_sections(ALGORITHMS[name], ordered)) + "\n" for name in ordered}
 
 
 def neighbours(name: str, run: str, ordered: Sequence[str]) -> list[str]:
-    """The algorithms of the same run that stand nearest to one in the table."""
-    there = [each for each in ordered if each in agents(run)]
-    place = there.index(name)
-    near = sorted((each for each in there if each != name), key=lambda each: abs(there.index(each) - place))
-    return near[:NEIGHBOURS]
+    """Return the algorithms of the same run that stand nearest to one in the table."""
+    names = [other for other in ordered if other in agents(run)]
+    place = names.index(name)
+    others = sorted(names, key=lambda other: abs(names.index(other) - place))
+    return [other for other in others if other != name][:NEIGHBOURS]
 
 
 def _sections(algorithm: Algorithm, ordered: Sequence[str]) -> Iterator[str]:
     name, doc = algorithm.name, Docstring.of(algorithm.recipe.__doc__)
-    made = example("algorithms", algorithm)
+    example = make_example("algorithm", algorithm)
     run = run_of(name, algorithm.problem)
     yield f"# {name}"
     yield doc.summary
     facts = ("problem", "forgetting", "exploration", "bound", "paper")
-    yield "\n".join(["| | |", "|---|---|", *(f"| {each} | {getattr(algorithm, each)} |" for each in facts)])
+    yield "\n".join(["| | |", "|---|---|", *(f"| {fact} | {getattr(algorithm, fact)} |" for fact in facts)])
     if doc.body:
         yield "## Definition"
         yield from (part.strip() for text in doc.body for part in FORMULA.split(text) if part.strip())
     yield f"## When to use it\n\n{_sentence(doc.use)}"
     yield f"## When not\n\n{_sentence(doc.avoid)}"
-    yield f"## Beside its neighbours\n\n{_figure(name, run, neighbours(name, run, ordered))}"
+    yield f"## Comparison with its neighbours\n\n{_figure(name, run, neighbours(name, run, ordered))}"
     yield f"## Parameters\n\n{_signature(algorithm)}\n\n{_parameters(algorithm, doc)}"
     yield f"## Bound\n\n{_bounds(algorithm)}"
     if doc.deviations:
         yield f"## Deviations from the paper\n\n{_sentence(doc.deviations)}"
-    yield f"## Example\n\n```python\n{made.python}\n```"
-    yield f"In an experiment file:\n\n```toml\n{made.file}\n```"
+    yield f"## Example\n\n```python\n{example.python}\n```"
+    yield f"In an experiment file:\n\n```toml\n{example.file}\n```"
     yield f"## Reference\n\n{_reference(algorithm, doc)}"
 
 
@@ -73,8 +71,8 @@ def _sentence(text: str) -> str:
 
 
 def _signature(algorithm: Algorithm) -> str:
-    tuned = filled(
-        call_text(f"dw.algorithms.{algorithm.name}.tuned", algorithm.tuned), 88, subsequent_indent="    "
+    tuned = fill_prose(
+        format_call(f"dw.algorithms.{algorithm.name}.tuned", algorithm.tuned), 88, subsequent_indent="    "
     )
     return (
         f"```{{eval-rst}}\n.. autofunction:: driftwise.algorithms.{algorithm.name}\n```\n\n"
@@ -91,18 +89,14 @@ def _parameters(algorithm: Algorithm, doc: Docstring) -> str:
 
 
 def _rows(algorithm: Algorithm, meanings: dict[str, str]) -> Iterator[tuple[str, ...]]:
-    for each in inspect.signature(algorithm.recipe).parameters.values():
-        default = "needed" if each.default is each.empty else f"`{each.default!r}`"
-        yield (
-            f"`{each.name}`",
-            f"`{_type(each.annotation)}`",
-            default,
-            " ".join(meanings.get(each.name, "").split()),
-        )
+    for name, parameter in inspect.signature(algorithm.recipe).parameters.items():
+        default = "needed" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+        meaning = " ".join(meanings.get(name, "").split())
+        yield f"`{name}`", f"`{_type(parameter.annotation)}`", default, meaning
 
 
 def _type(annotation: Any) -> str:
-    """An annotation as it is written; `Any` is what is left of `Numeric`, a number or a grid of them."""
+    """Return an annotation as text; `Any` stands for `Numeric`, a number or a grid of numbers."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return re.sub(r"\bAny\b", "Numeric", re.sub(r"\b[a-z_]+\.(?=\w)", "", text))
 
@@ -112,9 +106,9 @@ def _bounds(algorithm: Algorithm) -> str:
     if not known:
         return f"{_sentence(algorithm.bound)}. It is not among the bounds that driftwise evaluates."
     rows = [
-        f"| {each.summary} | {', '.join(f'{key} {value}' for key, value in each.options.items()) or 'any'} "
-        f"| {STATUSES[each.status]} | {each.source} |"
-        for each in known
+        f"| {bound.summary} | {', '.join(f'{key} {value}' for key, value in bound.options.items()) or 'any'} "
+        f"| {STATUSES[bound.status]} | {bound.source} |"
+        for bound in known
     ]
     head = "| bound on dynamic regret | tuned form | status | source |\n|---|---|---|---|"
     return "\n".join(
@@ -123,32 +117,31 @@ def _bounds(algorithm: Algorithm) -> str:
 
 
 def _reference(algorithm: Algorithm, doc: Docstring) -> str:
-    papers = cited(f"{doc.reference} {algorithm.paper}")
+    papers = find_papers(f"{doc.reference} {algorithm.paper}")
     words = doc.reference or f"{_sentence(algorithm.paper)}."
     return "\n\n".join([words, *(f"```bibtex\n{paper.bibtex}\n```" for paper in papers)])
 
 
 def _figure(name: str, run: str, others: Sequence[str]) -> str:
-    found = results(run)
-    shown = {each: found[each] for each in (name, *others)}
-    first = found[name]
-    curves = []
-    for label, result in shown.items():
-        mean, half_width = (np.asarray(each) for each in mean_interval(result.cumulative_regret))
-        curves.append(Curve(label, mean, mean - half_width, mean + half_width))
-    listed = ", ".join(f"{label} {curve.y[-1]:.0f}" for label, curve in zip(shown, curves, strict=True))
-    drawing = Drawing(
+    all_results = results(run)
+    first = all_results[name]
+    curves = [
+        mean_curve(label, number, *mean_interval(all_results[label].cumulative_regret))
+        for number, label in enumerate((name, *others))
+    ]
+    listed = ", ".join(f"{curve.name} {curve.y[-1]:.0f}" for curve in curves)
+    figure = Figure(
         f"regret-{name}",
-        np.asarray(first.episodes),
         curves,
-        "episode",
-        "cumulative regret",
-        "",
+        Axis("episode", integer=True),
+        Axis("cumulative regret"),
         f"Cumulative regret at the end of the run: {listed}",
+        x=np.asarray(first.episodes),
+        legend=True,
     )
-    linked = ", ".join(f"[`{each}`]({each}.md)" for each in others)
+    linked = ", ".join(f"[`{other}`]({other}.md)" for other in others)
     return (
-        f"{embedded(drawing)}\n\n"
-        f"`{name}` beside {linked}: mean cumulative regret of {first.num_runs} runs and 95 % intervals, in "
-        f"the run of [{run}.toml](../runs/{run}.toml), whose numbers are common ones and no tunings."
+        f"{embed_figure(figure)}\n\n"
+        f"`{name}` compared with {linked}: mean cumulative regret of {first.num_runs} runs and 95 % "
+        f"intervals, in the run of [{run}.toml](../runs/{run}.toml), with shared, untuned parameters."
     )

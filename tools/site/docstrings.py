@@ -14,31 +14,31 @@ PIECES = re.compile(
     r"```(?P<language>\w*)\n(?P<code>.*?)```|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$|`(?P<literal>[^`]+)`",
     re.DOTALL,
 )
-SPECIAL = re.compile(r"[*|\\]|_(?!\w)")  # what means something else there
-APART = "\\ "  # between markup and a letter
+SPECIAL = re.compile(r"[*|\\]|_(?!\w)")  # characters with a meaning in reStructuredText
+SEPARATOR = "\\ "  # between markup and a letter
 SECTIONS = ("module", "class", "exception", "function", "method")  # of which docstrings may have `Args:`
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Rewrite every docstring, and leave out those that Python writes for the fields of named tuples."""
+    """Rewrite every docstring, and leave out the generated ones of the fields of named tuples."""
     app.connect("autodoc-process-docstring", _rewrite)
     app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def restructured(text: str) -> str:
-    """A docstring in reStructuredText, but for its sections."""
-    done, end = [], 0
-    for found in PIECES.finditer(text):
-        done += [_escaped(text[end : found.start()]), _piece(text, found)]
-        end = found.end()
-    return "".join([*done, _escaped(text[end:])])
+def to_restructured_text(text: str) -> str:
+    """Return a docstring in reStructuredText; its sections stay as they are."""
+    parts, end = [], 0
+    for match in PIECES.finditer(text):
+        parts += [_escape(text[end : match.start()]), _piece(text, match)]
+        end = match.end()
+    return "".join([*parts, _escape(text[end:])])
 
 
 def _rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    if isinstance(thing, Algorithm):  # whose page has all of it
+    if isinstance(thing, Algorithm):  # its page has everything
         lines.clear()
-    lines[:] = restructured("\n".join(lines)).split("\n")
+    lines[:] = to_restructured_text("\n".join(lines)).split("\n")
     if what in SECTIONS:
         lines[:] = GoogleDocstring(lines, what=what, name=name, obj=thing).lines()
 
@@ -47,21 +47,21 @@ def _skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) 
     return True if (getattr(thing, "__doc__", "") or "").startswith("Alias for field number") else None
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"^( *)\\\*(?= )", r"\1*", SPECIAL.sub(r"\\\g<0>", text), flags=re.MULTILINE)
 
 
-def _piece(text: str, found: re.Match[str]) -> str:
-    line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+def _piece(text: str, match: re.Match[str]) -> str:
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
     margin = line[: len(line) - len(line.lstrip())]
-    if (latex := found["block"]) is not None:
+    if (latex := match["block"]) is not None:
         return _directive("math", "", latex, margin)
-    if (code := found["code"]) is not None:
-        return _directive("code-block", found["language"] or "text", code, margin)
-    before, after = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
-    joined = " ".join((found["inline"] or found["literal"]).split())
-    marked = f":math:`{joined}`" if found["inline"] else f"``{joined}``"
-    return APART * before.isalnum() + marked + APART * after.isalnum()
+    if (code := match["code"]) is not None:
+        return _directive("code-block", match["language"] or "text", code, margin)
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    joined = " ".join((match["inline"] or match["literal"]).split())
+    marked = f":math:`{joined}`" if match["inline"] else f"``{joined}``"
+    return SEPARATOR * before.isalnum() + marked + SEPARATOR * after.isalnum()
 
 
 def _directive(name: str, argument: str, content: str, margin: str) -> str:

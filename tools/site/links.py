@@ -1,4 +1,4 @@
-"""Links that pages need not write: to the page of a name, and to files beside the documentation."""
+"""Automatic links: from names to their pages, and to files outside the documentation."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from sphinx.addnodes import pending_xref
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Mark links to files when a page is read, and names once it was."""
+    """Mark links to files before a page is parsed, and link names afterwards."""
     app.connect("source-read", _mark_files)
     app.connect("doctree-read", _link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _mark_files(app: Any, page: str, source: list[str]) -> None:
-    """The site carries along the files beside it that its pages link to."""
+    """Mark links to files outside the documentation, which the site then includes."""
     out = r"\.\./" * (page.count("/") + 1)
     source[0] = re.sub(rf"\]\(({out}[^)#]+)(#[^)]*)?\)", r"](path:\1)", source[0])
 
 
 def _link_names(app: Any, document: nodes.document) -> None:
-    """A name in the type of code leads to its page, unless it stands there, in a heading or in a link."""
+    """Link a name in code style to its page, except on that page, in headings and in links."""
     env = app.env
-    found = {PurePosixPath(page).name: page for page in env.found_docs if page.startswith("algorithms/")}
+    pages = {PurePosixPath(page).name: page for page in env.found_docs if page.startswith("algorithms/")}
     for literal in list(document.findall(nodes.literal)):
-        page = found.get(literal.astext())
+        page = pages.get(literal.astext())
         if page in (None, env.docname) or _within(literal, nodes.title, nodes.reference, pending_xref):
             continue
         to = {"refdomain": "doc", "reftype": "myst", "reftarget": page, "reftargetid": None}  # as in Markdown

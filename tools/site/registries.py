@@ -1,4 +1,4 @@
-"""Pages that follow from the registries, written below docs before Sphinx looks for pages."""
+"""Pages generated from the registries, written below docs before Sphinx looks for pages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def setup(app: Any) -> dict[str, Any]:
 
 
 def write_pages(docs: Path) -> None:
-    """Write all pages; one that is as it was is left alone, so that Sphinx need not read it again."""
-    for folder, made in FOLDERS.items():
+    """Write the pages that changed, so that Sphinx does not read the others again."""
+    for folder, make_pages in FOLDERS.items():
         (docs / folder).mkdir(exist_ok=True)
-        pages = made()
+        pages = make_pages()
         for old in {*(docs / folder).glob("*.md")} - {docs / folder / f"{name}.md" for name in pages}:
             old.unlink()
         for name, text in pages.items():

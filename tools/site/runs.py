@@ -1,4 +1,4 @@
-"""The runs behind the figures of algorithms: one for each kind of problem, played when the site is built."""
+"""The runs behind the figures of algorithms: one for each kind of problem, run when the site is built."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ FILES = {path.stem: path for path in sorted((DOCS / "runs").glob("*.toml"))}
 
 @cache
 def agents(run: str) -> Mapping[str, Mapping[str, object]]:
-    """The agents of a run, by the names of their algorithms."""
+    """Return the agents of a run by the names of their algorithms."""
     return tomllib.loads(FILES[run].read_text(encoding="utf-8"))["agents"]
 
 
 def run_of(algorithm: str, problem: str) -> str:
-    """The run that an algorithm is shown in: that of its problem, or the first that has it."""
+    """Return the run that an algorithm is shown in: that of its problem, or the first that has it."""
     own = problem.replace(" ", "-").lower()
-    return next(each for each in sorted(FILES, key=lambda name: name != own) if algorithm in agents(each))
+    return next(run for run in sorted(FILES, key=lambda name: name != own) if algorithm in agents(run))
 
 
-def played(run: str) -> Path:
-    """The folder of a run; it is played unless the library and the file are those of last time."""
+def run_folder(run: str) -> Path:
+    """Return the folder of a run, which is reused while the library and the file stay the same."""
     folder = BUILD / "runs" / source_digest(FILES[run]) / run
     if not (folder / "manifest.json").exists():
         command = ["driftwise", "run", str(FILES[run]), "--out", str(folder), "--workers", "2", "--quiet"]
@@ -39,6 +39,6 @@ def played(run: str) -> Path:
 
 @cache
 def results(run: str) -> Mapping[str, Result]:
-    """What the agents of a run in one environment did."""
-    (found,) = dw.load_study(played(run)).results.values()
-    return found
+    """Return the results of the agents of a run, which has one environment."""
+    (agent_results,) = dw.load_study(run_folder(run)).results.values()
+    return agent_results

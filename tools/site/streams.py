@@ -1,6 +1,6 @@
-"""What a command of a tutorial prints: in one piece.
+"""The output of a command in a tutorial as one text.
 
-A notebook hears of it in parts, and myst-nb puts a line break between two of them, wherever they were cut.
+A notebook receives it in parts, and myst-nb would put a line break between them, even within a line.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from myst_nb.core import render
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Join the parts as they are."""
-    render.coalesce_streams = joined
+    """Join the parts without line breaks."""
+    render.coalesce_streams = join_streams
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def joined(outputs: list[Any]) -> list[Any]:
-    """Outputs of a cell with one output for each stream, in the place of its first part."""
+def join_streams(outputs: list[Any]) -> list[Any]:
+    """Return the outputs of a cell with one output for each stream, in the place of its first part."""
     streams: dict[str, Any] = {}
-    found = []
+    joined = []
     for output in outputs:
         if output["output_type"] != "stream":
-            found.append(output)
+            joined.append(output)
         elif output["name"] in streams:
             streams[output["name"]]["text"] += output["text"]
         else:
             streams[output["name"]] = output
-            found.append(output)
-    return found
+            joined.append(output)
+    return joined

@@ -1,7 +1,7 @@
-"""Versions of the site beside each other: `python -m tools.site.versions FOLDER` adds the built one.
+"""`python -m tools.site.versions FOLDER` adds the built site to the versions in a folder for a web server.
 
-The folder is what a web server shows: the site of each version in a folder of its name, a page that leads to
-the newest, and the list from which every page makes its menu.
+It holds the site of each version in a folder of that name, a page that redirects to the newest version, and
+the list of versions for the menu of every page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BUILT = DOCS.parent / "build" / "docs"
 
 
 def publish(built: Path, folder: Path, version: str) -> None:
-    """Put a built site among the versions in a folder, in the place of an earlier build of the same one."""
+    """Add a built site to the versions in a folder; an earlier build of the same version is replaced."""
     if not (built / "index.html").is_file():
         sys.exit(f"{built} must be a built site, got none: run `make docs` first")
     new = folder / f".{version}"
@@ -29,8 +29,8 @@ def publish(built: Path, folder: Path, version: str) -> None:
     new.rename(folder / version)
     versions = sorted((page.parent.name for page in folder.glob("[0-9]*/index.html")), key=_place)[::-1]
     (folder / "versions.js").write_text(f"window.versions = {json.dumps(versions)};\n", encoding="utf-8")
-    leads = f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/index.html">\n'
-    (folder / "index.html").write_text(leads, encoding="utf-8")
+    redirect = f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/index.html">\n'
+    (folder / "index.html").write_text(redirect, encoding="utf-8")
 
 
 def _place(version: str) -> list[int]:

@@ -5,17 +5,22 @@ Every module of this package is imported, and what they register is an attribute
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import Any
 
-from driftwise.algorithms.registry import ALGORITHMS, Algorithm, build, register
+from driftwise.algorithms.algorithm import ALGORITHMS, Algorithm, build, register, tuned_by
+from driftwise.base.plugins import import_modules
 
-for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
-    importlib.import_module(_module.name)
+import_modules(__path__, __name__)
 globals().update(ALGORITHMS)
 
-__all__ = ["ALGORITHMS", "Algorithm", "build", "register", *ALGORITHMS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "ALGORITHMS",
+    "Algorithm",
+    "build",
+    "register",
+    "tuned_by",
+    *ALGORITHMS,
+]
 
 
 def __dir__() -> list[str]:
@@ -23,6 +28,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ALGORITHMS:  # what plugins register later
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return ALGORITHMS[name]
+    return ALGORITHMS.attribute(__name__, name)

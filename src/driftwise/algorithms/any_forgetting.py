@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 
-from driftwise.base.arguments import with_defaults
+from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_choice
-from driftwise.parts.forgetting import (
+from driftwise.parts import (
     DirectionalForgetting,
     ExponentialWeights,
     NoForgetting,
@@ -27,11 +27,14 @@ ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
 
 class AnyForgetting(TypedDict, total=False):
-    r"""A forgetting by at most one of four keys; without any, nothing is forgotten.
+    r"""A forgetting by at most one of four keywords; without any, nothing is forgotten.
 
-    `rate` is $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`; `length` $W$, the
-    newest episodes that count, as in `sw_lsvi_ucb`; `period` $E$, episodes between restarts, as in
-    `lsvi_ucb_restart`; `directional` $\eta$ of `DirectionalForgetting`, which no theory tunes.
+    Args:
+      rate: $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`. At most one
+        of `rate`, `length`, `period`, `directional` may be given; without any, nothing is forgotten.
+      length: $W$, the newest episodes that count, as in `sw_lsvi_ucb`.
+      period: $E$, episodes between restarts, as in `lsvi_ucb_restart`.
+      directional: $\eta$ of `DirectionalForgetting`, which no theory tunes.
     """
 
     rate: Annotated[Numeric | None, None]
@@ -40,7 +43,7 @@ class AnyForgetting(TypedDict, total=False):
     directional: Annotated[Numeric | None, None]
 
 
-def chosen_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
+def choose_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     """The forgetting that one of the keywords chooses; without any, none."""
     makers = {
         "rate": ExponentialWeights,
@@ -48,13 +51,11 @@ def chosen_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
         "period": PeriodicRestart,
         "directional": DirectionalForgetting,
     }
-    given = {name: value for name, value in forgetting.items() if value is not None}
-    if len(given) > 1:
-        listed = " and ".join(f"{name} = {value!r}" for name, value in given.items())
+    chosen = {name: value for name, value in forgetting.items() if value is not None}
+    if len(chosen) > 1:
+        listed = " and ".join(f"{name} = {value!r}" for name, value in chosen.items())
         raise ValueError(f"only one of rate, length, period and directional may be given, got {listed}")
-    for name, value in given.items():
-        return makers[name](value)
-    return NoForgetting()
+    return next((makers[name](value) for name, value in chosen.items()), NoForgetting())
 
 
 class LinearRun(TypedDict, total=False):
@@ -71,12 +72,12 @@ def radius_and_memory(
     spec: Spec, mu_bound: float | None = None, **run: Unpack[LinearRun]
 ) -> tuple[float, dict[str, Any]]:
     """OPT-WLSVI's radius, and the keyword of a forgetting as fast as OPT-WLSVI's."""
-    given = with_defaults(LinearRun, run)
-    forgetting, variation = given.pop("forgetting"), given.pop("variation")
+    options = add_defaults(LinearRun, run)
+    forgetting, variation = options.pop("forgetting"), options.pop("variation")
     memory = linear_keyword(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
     rate = memory.get("rate", 1.0)
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, mu_bound=mu_bound)
-    return opt_wlsvi_radius(**sizes, rate=rate, **given), memory
+    return opt_wlsvi_radius(**sizes, rate=rate, **options), memory
 
 
 def linear_keyword(
@@ -107,9 +108,7 @@ def tabular_keyword(
     """The keyword of a window, an epoch or weights that remember as long as `tabular_memory` says."""
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation, power=power)
     return _keyword(
-        forgetting,
-        rate=rate_of(1 / tabular_memory(spec, **run)),
-        period=tabular_period(spec, **run),
+        forgetting, rate=rate_of(1 / tabular_memory(spec, **run)), period=tabular_period(spec, **run)
     )
 
 

@@ -7,51 +7,47 @@ from typing import Any
 
 from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.theory import bandit_tuning, tuning
-from driftwise.theory.bounds.advice import Advice, described
-from driftwise.theory.bounds.bound import Bound, Evaluation, Problem, Setting, first_useful, trivial
-from driftwise.theory.bounds.catalogue import BOUNDS
+from driftwise.theory.bounds import BOUNDS
+from driftwise.theory.bounds.advice import Advice, describe_forgetting
+from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful, trivial
 
-TRIVIAL: dict[Problem, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
-ADAPTIVE: dict[Problem, str] = {"linear MDP": "adaptive_opt_wlsvi", "linear bandit": "adaptive_lin_ucb"}
+_TRIVIAL: dict[ProblemClass, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
+_ADAPTIVE: dict[ProblemClass, str] = {"linear MDP": "adaptive_opt_wlsvi", "linear bandit": "adaptive_lin_ucb"}
 
 
-def caution(problem: Problem) -> str:
-    """What bounds do not say."""
+def caution(problem: ProblemClass) -> str:
+    """Return sentences on the limits of bounds."""
     return (
-        "All of this is bounds: a tuning makes small what is lost at most, whatever happens. It is no "
-        "estimate of the memory that is best for you. 'driftwise tune --log FILE' measures memories on your "
-        f"data, and {ADAPTIVE[problem]} weighs them as it goes, told no variation."
+        "These are worst-case bounds; each tuning minimises one. They do not estimate the memory that is "
+        "best for you: 'driftwise tune --log FILE' measures memories on your data, and "
+        f"{_ADAPTIVE[problem]} weighs them as it goes and needs no variation."
     )
 
 
-def _tunings(setting: Setting, problem: Problem) -> list[list[Evaluation]]:
-    """Bounds of each tuning, the smallest first."""
-    found: dict[Any, list[Evaluation]] = {}
-    for each in _evaluated(setting, problem, rate_only=False):
-        numbers = (*each.parameters.items(), each.setting.ridge)
-        found.setdefault((each.bound.algorithm, _options(each.bound), numbers), []).append(each)
-    return [sorted(bounds, key=lambda each: each.total) for bounds in found.values()]
+def _tunings(setting: Setting, problem: ProblemClass) -> list[list[BoundValue]]:
+    """Return the bounds of each tuning, the smallest first."""
+    tunings: dict[Any, list[BoundValue]] = {}
+    for value in _evaluated(setting, problem, rate_only=False):
+        numbers = (*value.parameters.items(), value.setting.ridge)
+        tunings.setdefault((value.bound.algorithm, _options(value.bound), numbers), []).append(value)
+    return [sorted(values, key=lambda value: value.total) for values in tunings.values()]
 
 
 def _options(bound: Bound) -> str:
-    """The keywords of a tuning; λ has a column, and what values are cut at a sentence of its own."""
+    """Return the keywords of a tuning but for λ and clip, which are shown elsewhere."""
     named = {name: value for name, value in bound.options.items() if name not in ("clip", "ridge")}
-    return (
-        ", ".join(
-            each if name == "tuning" else f"{name.replace('_', ' ')} {each}" for name, each in named.items()
-        )
-        or "–"
-    )
+    texts = (text if name == "tuning" else f"{name.replace('_', ' ')} {text}" for name, text in named.items())
+    return ", ".join(texts) or "–"
 
 
-def tunings_table(setting: Setting, problem: Problem) -> Table:
-    """The tunings, with how long each remembers."""
+def tunings_table(setting: Setting, problem: ProblemClass) -> Table:
+    """Return the tunings with their memories."""
     rows = [
         (
             best.bound.algorithm,
             _options(best.bound),
             Cell.of("{:g}".format, best.setting.ridge),
-            described(best),
+            describe_forgetting(best),
             Cell.of("{:,.0f}".format, best.remembered),
             Cell.of("{:.3g}".format, best.radius),
         )
@@ -62,9 +58,9 @@ def tunings_table(setting: Setting, problem: Problem) -> Table:
     return Table.of("tunings", columns + numbers("remembered", "radius"), _merged(rows), title)
 
 
-def bounds_table(setting: Setting, problem: Problem) -> Table:
-    """The smallest bound of each tuning."""
-    symbol, most = TRIVIAL[problem], trivial(setting, problem)
+def bounds_table(setting: Setting, problem: ProblemClass) -> Table:
+    """Return the smallest bound of each tuning."""
+    symbol, most = _TRIVIAL[problem], trivial(setting, problem)
     rows = [
         (
             best.bound.algorithm,
@@ -82,30 +78,30 @@ def bounds_table(setting: Setting, problem: Problem) -> Table:
 
 
 def _merged(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Rows of tunings that differ in their names alone as one row with all the names."""
+    """Return rows in which tunings that differ in their names alone are one row."""
     names: dict[Any, list[str]] = {}
     for algorithm, name, *rest in rows:
         names.setdefault((algorithm, *rest), []).append(name)
-    return [(algorithm, ", ".join(found), *rest) for (algorithm, *rest), found in names.items()]
+    return [(algorithm, ", ".join(tunings), *rest) for (algorithm, *rest), tunings in names.items()]
 
 
-def legend(setting: Setting, problem: Problem) -> str:
-    """What the columns of the tables mean."""
-    symbol = TRIVIAL[problem]
-    bounds = [each.bound for each in _evaluated(setting, problem, rate_only=False)]
+def legend(setting: Setting, problem: ProblemClass) -> str:
+    """Return sentences on the columns of the tables."""
+    symbol = _TRIVIAL[problem]
+    bounds = [evaluation.bound for evaluation in _evaluated(setting, problem, rate_only=False)]
     clipped = dict.fromkeys(bound.algorithm for bound in bounds if "clip" in bound.options)
     return (
         f"remembered: episodes; a window, a period, or 1/log(1/η). bound / {symbol}: the smallest bound of "
-        f"the tuning (--json has all); above 1 it says nothing. below {symbol} at K: the first length of "
-        "run at which it says something, with the same variation; –: none. status: proven as printed, "
+        f"the tuning (--json has all); above 1 it is vacuous. below {symbol} at K: the first length of "
+        "run at which it is not, with the same variation; –: none. status: proven as printed, "
         "corrected, withdrawn since it rests on a step that fails, or ours; in brackets what it assumes."
         + f" Bounds of {', '.join(clipped)} are about clip='tight'."
         * bool(clipped)
     )
 
 
-def rates_table(setting: Setting, problem: Problem) -> Table:
-    """Bounds of which the rate alone is known."""
+def bound_rates_table(setting: Setting, problem: ProblemClass) -> Table:
+    """Return the bounds that are known as rates only."""
     rows = [
         (
             evaluation.bound.algorithm,
@@ -116,7 +112,7 @@ def rates_table(setting: Setting, problem: Problem) -> Table:
         )
         for evaluation in _evaluated(setting, problem, rate_only=True)
     ]
-    columns = words("algorithm", "side", "rate") + numbers("value", f"below {TRIVIAL[problem]} at K")
+    columns = words("algorithm", "side", "rate") + numbers("value", f"below {_TRIVIAL[problem]} at K")
     title = "Rates: no constants, no logarithms, not to be compared with the above"
     return Table.of("rates", columns, rows, title)
 
@@ -126,13 +122,13 @@ def _first(bound: Bound, setting: Setting) -> Cell:
     return Cell("–", (math.inf,)) if first is None else Cell.of("{:.3g}".format, first)
 
 
-def _evaluated(setting: Setting, problem: Problem, *, rate_only: bool) -> list[Evaluation]:
-    wanted = (each for each in BOUNDS.values() if (each.problem, each.rate_only) == (problem, rate_only))
-    return [bound.evaluate(setting) for bound in wanted if bound.is_about(setting)]
+def _evaluated(setting: Setting, problem: ProblemClass, *, rate_only: bool) -> list[BoundValue]:
+    wanted = (bound for bound in BOUNDS.values() if (bound.problem, bound.rate_only) == (problem, rate_only))
+    return [bound.evaluate(setting) for bound in wanted if bound.applies_to(setting)]
 
 
-def _blocks(setting: Setting, problem: Problem) -> dict[str, int]:
-    """Block lengths of the algorithms that choose a memory online."""
+def _blocks(setting: Setting, problem: ProblemClass) -> dict[str, int]:
+    """Return block lengths of the algorithms that choose a memory online."""
     sizes: dict[str, Any] = dict(dim=setting.dim, num_episodes=setting.num_episodes)
     if problem == "linear bandit":
         return {"BOB": bandit_tuning.bob_block_length(**sizes)}
@@ -142,8 +138,8 @@ def _blocks(setting: Setting, problem: Problem) -> dict[str, int]:
     }
 
 
-def choosers(setting: Setting, problem: Problem) -> str:
-    """Algorithms that choose a memory online, in words; in a single block nothing is chosen twice."""
+def choosers(setting: Setting, problem: ProblemClass) -> str:
+    """Return a sentence on the algorithms that choose a memory online, if they have several blocks."""
     blocks = _blocks(setting, problem)
     several = {name: length for name, length in blocks.items() if length < setting.num_episodes}
     if not several:
@@ -152,8 +148,8 @@ def choosers(setting: Setting, problem: Problem) -> str:
     return f"choose online: {listed}"
 
 
-def content(setting: Setting, problem: Problem, advice: Advice) -> dict[str, Any]:
-    """All of it as tables."""
+def bounds_json(setting: Setting, problem: ProblemClass, advice: Advice) -> dict[str, Any]:
+    """Return the setting, all bounds and the advice as plain values."""
     kinds = (_evaluated(setting, problem, rate_only=only) for only in (False, True))
     return {
         "problem": problem,
@@ -167,7 +163,7 @@ def content(setting: Setting, problem: Problem, advice: Advice) -> dict[str, Any
     }
 
 
-def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+def _as_json(evaluation: BoundValue) -> dict[str, Any]:
     bound = evaluation.bound
     names = ("name", "algorithm", "options", "forgetting", "side", "status", "assumes", "source", "rate_only")
     return {

@@ -1,169 +1,222 @@
-"""Entries of the catalogue: all there is to know about one name, as text."""
+"""The catalogue: tables of all names, the entry of each name as text, and the bibliography."""
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS, Algorithm
-from driftwise.analysis import examples
-from driftwise.analysis.catalogue import KINDS, singular
-from driftwise.analysis.docstrings import Docstring, filled
-from driftwise.analysis.formulas import readable
-from driftwise.analysis.references import cited
+from driftwise.algorithms.algorithm import FAMILIES
+from driftwise.analysis.docstrings import Docstring, fill_prose, readable
+from driftwise.analysis.examples import make_example
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
-from driftwise.base.arguments import call_text
-from driftwise.base.validation import ArgumentError, nearest
+from driftwise.base.schema import format_call
+from driftwise.base.validation import ArgumentError, suggest_name
 from driftwise.environments import ENVIRONMENTS, Environment
 from driftwise.experiments import EXPERIMENTS, Experiment
 from driftwise.experiments.building import parts_of
-from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, product
+from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, all_scenarios
 
+_FACTS = ("problem", "forgetting", "exploration", "bound")  # about algorithms, in tables
 SPEC = "the sizes of the problem, `environment.spec`"
+_POLICIES = {"bandits": 'bandit_policy("adaptive_lin_ucb")', "mdps": 'mdp_policy("adaptive_opt_wlsvi")'}
 
 
-class Section(NamedTuple):
-    """A heading, and the text below it."""
+def algorithms_table() -> Table:
+    """Return the registered algorithms by families: those that forget, those that need not, baselines."""
 
-    heading: str
-    text: str
+    def place(algorithm: Algorithm) -> tuple[int, bool, bool, str]:
+        family = algorithm.__module__.rpartition(".")[0].rpartition(".")[2]
+        rank = [*FAMILIES, family].index(family)
+        return rank, algorithm.paper == "baseline", algorithm.forgetting.startswith("none"), algorithm.name
+
+    headings = ("algorithm", "problem", "forgetting", "exploration", "bound on dynamic regret", "paper")
+    rows = [
+        (a.name, *(getattr(a, fact) for fact in _FACTS), a.paper)
+        for a in sorted(ALGORITHMS.values(), key=place)
+    ]
+    return Table.of("algorithms", words(*headings), rows)
+
+
+def _scenarios_table() -> Table:
+    """Return the words that names of scenarios are made of."""
+    rows = [(level, part, text) for part, levels in LEVELS.items() for level, text in levels.items()]
+    headings = "scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is"
+    return Table.of("scenarios", words(*headings), rows)
+
+
+def _makers(kind: str) -> Mapping[str, Any]:
+    return {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(_singular(kind))
+
+
+def _makers_table(kind: str) -> Table:
+    """Return names with the first lines of their docstrings."""
+    rows = [(name, readable((maker.__doc__ or "").split("\n")[0])) for name, maker in _makers(kind).items()]
+    return Table.of(kind, words(_singular(kind), "what it is"), rows)
+
+
+def _singular(kind: str) -> str:
+    return kind if kind == "arms" else kind.removesuffix("s")
+
+
+_PARTS = ("drifts", "paths", "arms", "corruptions", "forgettings", "explorations", "detectors")
+KINDS: dict[str, Callable[[], Table]] = {
+    "experiments": lambda: Table.of(
+        "experiments", words("experiment", "what happens"), EXPERIMENTS.summaries().items()
+    ),
+    "algorithms": algorithms_table,
+    "environments": functools.partial(_makers_table, "environments"),
+    "scenarios": _scenarios_table,
+    **{kind: functools.partial(_makers_table, kind) for kind in _PARTS},
+}
+
+
+class Paper(NamedTuple):
+    """An entry of the bibliography."""
+
+    bibtex: str
+    title: str
+    names: frozenset[str]  # by which texts cite it, as "Touati & Vincent 2020"
+
+
+@functools.cache
+def papers() -> tuple[Paper, ...]:
+    """Return the bibliography."""
+    text = (files("driftwise.analysis") / "references.bib").read_text(encoding="utf-8")
+    return tuple(_parse_paper(entry.strip()) for entry in text.split("\n\n") if entry.strip())
+
+
+def find_papers(text: str) -> list[Paper]:
+    """Return the papers that a text names by authors and year, or by a title in quotes."""
+    text = " ".join(text.split())
+    titles = re.findall(r'"([^"]+)"', text)
+    return [
+        paper
+        for paper in papers()
+        if any(paper.title == title or paper.title.startswith(f"{title}:") for title in titles)
+        or any(name in text for name in paper.names)
+    ]
+
+
+def _parse_paper(bibtex: str) -> Paper:
+    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", bibtex, re.MULTILINE))
+    authors = [author.split(",")[0] for author in fields["author"].split(" and ")]
+    *others, last = authors
+    listed = f"{', '.join(others)} & {last}" if others else last
+    names = frozenset(f"{by} {fields['year']}" for by in (listed, f"{authors[0]} et al."))
+    return Paper(bibtex, fields["title"], names)
 
 
 def entry_text(name: str, width: int) -> str:
-    """All that goes by this name, in sections of lines of at most `width`, but for code."""
-    found = [entry for kind in KINDS for entry in _entries(kind, name, width)]
-    if not found:
-        close = nearest(name, entry_names())
+    """Return the entries of a name, in sections of lines of at most `width`, but for code."""
+    entries = [_entry(kind, name, width) for kind in KINDS if name in _names(kind)]
+    if not entries:
+        close = suggest_name(name, entry_names())
         raise ArgumentError("NAME", "be one that 'driftwise list' has", name, f"{name!r}{close}")
-    return "\n\n".join(found)
+    return "\n\n".join(entries)
 
 
 def entry_names() -> list[str]:
-    """All names that have an entry."""
-    return [each for kind in KINDS for each in _names(kind)]
+    """Return all names that have an entry."""
+    return [name for kind in KINDS for name in _names(kind)]
 
 
 def _names(kind: str) -> list[str]:
     listed = [row[0].text for row in KINDS[kind]().rows]
-    return [*listed, *product()] if kind == "scenarios" else listed  # which are made of the listed words
+    return [*listed, *all_scenarios()] if kind == "scenarios" else listed  # made of the listed words
 
 
-def _entries(kind: str, name: str, width: int) -> Iterator[str]:
-    if name not in _names(kind):
-        return
+def _entry(kind: str, name: str, width: int) -> str:
     if kind == "experiments":
-        sections = _of_experiment(EXPERIMENTS[name], width)
-        title = EXPERIMENTS[name].summary
+        title, sections = EXPERIMENTS[name].summary, _experiment_sections(EXPERIMENTS[name], width - 2)
     elif kind == "scenarios":
-        scenario = _scenario_with(name)
-        sections = _of_scenario(scenario, width)
-        title = scenario.summary if name in product() else _told_of(name)
+        title, sections = _scenario_entry(name, width - 2)
     else:
-        made = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(singular(kind))
-        doc = Docstring.of(inspect.unwrap(made[name]).__doc__)
-        sections = _of_maker(kind, name, made[name], doc, width)
-        title = doc.summary
-    told = [filled(f"{name} ({singular(kind)}). {title}", width)]
-    for heading, text in sections:
+        maker = _makers(kind)[name]
+        doc = Docstring.of(inspect.unwrap(maker).__doc__)
+        title, sections = doc.summary, _maker_sections(kind, name, maker, doc, width - 2)
+    lines = [fill_prose(f"{name} ({_singular(kind)}). {title}", width)]
+    for heading, text in sections.items():
         if text:
-            told += ["", heading, textwrap.indent(text, "  ")]
-    yield "\n".join(told)
+            lines += ["", heading, textwrap.indent(text, "  ")]
+    return "\n".join(lines)
 
 
-def _of_experiment(experiment: Experiment, width: int) -> list[Section]:
-    sizes = f"{experiment.episodes:,} episodes, {experiment.runs:,} runs"
-    environments = experiment.environments or {"": experiment.environment or {}}
-    kinds = (
-        each.name if isinstance(each, Environment) else str(each.get("type"))
-        for each in environments.values()
-    )
-    met = ", ".join(dict.fromkeys(kinds))
-    return [
-        Section("Sizes", sizes),
-        Section("Environments", filled(met, width - 2)),
-        Section("Agents", filled(", ".join(experiment.agents), width - 2)),
-        Section("Finding", filled(experiment.finding or "", width - 2)),
-        Section("Example", f"driftwise run {experiment.name}"),
-    ]
+def _experiment_sections(experiment: Experiment, width: int) -> dict[str, str]:
+    environments = (experiment.environments or {"": experiment.environment or {}}).values()
+    names = (env.name if isinstance(env, Environment) else str(env.get("type")) for env in environments)
+    return {
+        "Sizes": f"{experiment.episodes:,} episodes, {experiment.runs:,} runs",
+        "Environments": fill_prose(", ".join(dict.fromkeys(names)), width),
+        "Agents": fill_prose(", ".join(experiment.agents), width),
+        "Finding": fill_prose(experiment.finding or "", width),
+        "Example": f"driftwise run {experiment.name}",
+    }
 
 
-def _scenario_with(name: str) -> Scenario:
-    """The scenario of that name, or the first that moves and has that word in its name."""
-    found = product()
-    moving = (each for each in found.values() if name in _words_of(each) and each.move != "none")
-    return found[name] if name in found else next(moving, Scenario("linear_bandit"))
-
-
-def _words_of(scenario: Scenario) -> tuple[str, ...]:
-    return tuple(getattr(scenario, part) for part in LEVELS)
-
-
-def _told_of(word: str) -> str:
-    """The part of a scenario's name that a word stands for, and what it says."""
-    return next(f"{part}: {levels[word]}." for part, levels in LEVELS.items() if word in levels)
-
-
-def _of_scenario(scenario: Scenario, width: int) -> list[Section]:
-    jumps = ", ".join(map(str, scenario.changes)) or "none"
+def _scenario_entry(name: str, width: int) -> tuple[str, dict[str, str]]:
+    """Return the summary of a scenario; of a word, what it stands for, and the first scenario that moves."""
+    scenarios = all_scenarios()
+    if name in scenarios:
+        scenario, title = scenarios[name], scenarios[name].summary
+    else:
+        title = next(f"{part}: {levels[name]}." for part, levels in LEVELS.items() if name in levels)
+        moving = (scenario for scenario in scenarios.values() if scenario.move != "none")
+        having = (scenario for scenario in moving if name in {getattr(scenario, part) for part in LEVELS})
+        scenario = next(having, Scenario("linear_bandit"))
     sizes = [
-        f"{size}: {each.rounds:,} rounds, {each.runs:,} run{'s' * (each.runs > 1)}"
-        for size, each in SUITES.items()
+        f"{size}: {suite.rounds:,} rounds, {suite.runs:,} run{'s' * (suite.runs > 1)}"
+        for size, suite in SUITES.items()
     ]
-    policy = {"bandits": 'bandit_policy("adaptive_lin_ucb")', "mdps": 'mdp_policy("adaptive_opt_wlsvi")'}
-    lines = [
+    example = [
         "import driftwise as dw",
         f'name = "{scenario.name}"',
         "scenario = dw.scenarios.find_scenario(name)",
-        f"policy = dw.scenarios.{policy[scenario.kind]}",
+        f"policy = dw.scenarios.{_POLICIES[scenario.kind]}",
         "dw.scenarios.play_policy(policy, scenario).regret",
     ]
-    return [
-        Section("Scenario", filled(scenario.name, width - 2)),
-        Section("Sizes", "\n".join(sizes)),
-        Section("Jumps, at the small size", filled(jumps, width - 2)),
-        Section("Example", "\n".join(lines)),
-    ]
+    return title, {
+        "Scenario": fill_prose(scenario.name, width),
+        "Sizes": "\n".join(sizes),
+        "Jumps, at the small size": fill_prose(", ".join(map(str, scenario.changes)) or "none", width),
+        "Example": "\n".join(example),
+    }
 
 
-def _of_maker(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> list[Section]:
-    inner = width - 2
-    paper = maker.paper if isinstance(maker, Algorithm) else ""
-    calls = [call_text(name, maker)]
-    facts: list[Section] = []
+def _maker_sections(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> dict[str, str]:
+    calls, facts, paper = [format_call(name, maker)], "", ""
     if isinstance(maker, Algorithm):
-        calls.append(call_text(f"{name}.tuned", maker.tuned))
-        rows = [(each, getattr(maker, each)) for each in ("problem", "forgetting", "exploration", "bound")]
+        calls.append(format_call(f"{name}.tuned", maker.tuned))
+        rows = [(fact, getattr(maker, fact)) for fact in _FACTS]
         table = Table.of("row", words("column", "of the table of algorithms"), rows)
-        facts = [Section("In short", terminal_text(table, inner).split("\n", 2)[2])]
-    bibtex = [paper.bibtex for paper in cited(f"{doc.reference} {paper}")]
-    reference = [filled(doc.reference or paper, inner), *bibtex]
-    return [
-        Section("Signature", "\n".join(filled(each, inner, subsequent_indent="    ") for each in calls)),
-        Section("Definition", doc.written(inner)),
-        Section("When to use", filled(doc.use, inner)),
-        Section("When not", filled(doc.avoid, inner)),
-        Section("Parameters", _parameters(maker, doc, inner)),
-        *facts,
-        Section("Deviations from the paper", filled(doc.deviations, inner)),
-        Section("Reference", "\n\n".join(filter(None, reference))),
-        Section("Example", "\n\n".join(examples.example(kind, maker))),
-    ]
-
-
-def _parameters(maker: Callable[..., Any], doc: Docstring, width: int) -> str:
-    """The table of parameters: defaults, and symbols and meanings as far as the docstring has them."""
-    meanings = {"spec": SPEC} | doc.arguments
+        facts, paper = terminal_text(table, width).split("\n", 2)[2], maker.paper
     parameters = inspect.signature(maker).parameters.values()
+    meanings = {"spec": SPEC} | doc.arguments
     rows = [
         (
-            each.name,
-            "needed" if each.default is each.empty else repr(each.default),
-            " ".join(readable(meanings.get(each.name, "")).split()),
+            parameter.name,
+            "needed" if parameter.default is parameter.empty else repr(parameter.default),
+            " ".join(readable(meanings.get(parameter.name, "")).split()),
         )
-        for each in parameters
+        for parameter in parameters
     ]
     table = Table.of("parameters", words("parameter", "default", "meaning"), rows)
-    return terminal_text(table.without_empty(), width) if rows else ""
+    bibtex = [cited.bibtex for cited in find_papers(f"{doc.reference} {paper}")]
+    reference = [fill_prose(doc.reference or paper, width), *bibtex]
+    return {
+        "Signature": "\n".join(fill_prose(call, width, subsequent_indent="    ") for call in calls),
+        "Definition": doc.format_body(width),
+        "When to use": fill_prose(doc.use, width),
+        "When not": fill_prose(doc.avoid, width),
+        "Parameters": terminal_text(table.without_empty(), width) if rows else "",
+        "In short": facts,
+        "Deviations from the paper": fill_prose(doc.deviations, width),
+        "Reference": "\n\n".join(filter(None, reference)),
+        "Example": "\n\n".join(make_example(_singular(kind), maker)),
+    }

@@ -1,8 +1,9 @@
-"""A result as it shows itself: a line of text, a table, a figure, a data frame, and a cell of a notebook."""
+"""A result as text, as a table, as a figure, as a data frame, and as a cell of a notebook."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -10,29 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
+from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import mean_interval
-from driftwise.analysis.statistics.wording import counted, rounded, with_half_width
-from driftwise.analysis.table import Cell, Column, Table, html_text
-from driftwise.base.extras import needed_by
-from driftwise.base.parameters import kinds
+from driftwise.analysis.statistics.formatting import format_count, format_half_width, format_number
+from driftwise.analysis.table import Cell, Table, TableColumn, html_text
+from driftwise.base.extras import require_extra
+from driftwise.base.part import describe_structure
 from driftwise.simulation.results import EVENTS, Result
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
-SMALL = (4.6, 2.3)  # inches of the figure in a cell
-MAX_CURVES = 60  # of a grid, in it
-MAX_ROWS = 12  # of the table in a cell
+_SMALL = (4.6, 2.3)  # inches of the figure in a cell
+_MAX_CURVES = 60  # of a grid, in it
+_MAX_ROWS = 12  # of the table in a cell
 
 
 def result_text(result: Result) -> str:
-    """A result in one line: agent, environment, sizes, and final regret with its interval."""
+    """Return a result in one line: agent, environment, sizes, and final regret with its interval."""
     return f"{_agent(result)} in {_environment(result)}: {_sizes(result)}; {_regret(result)}"
 
 
 def _agent(result: Result) -> str:
-    return kinds(result.manifest.get("agent", {})) or "an agent"
+    return describe_structure(result.manifest.get("agent", {})) or "an agent"
 
 
 def _environment(result: Result) -> str:
@@ -40,117 +43,104 @@ def _environment(result: Result) -> str:
 
 
 def _sizes(result: Result) -> str:
-    episodes, runs = int(result.lengths.sum()), counted(result.num_runs, "run")
-    grid = [f"{axis} ({size})" for axis, size in zip(result.axes, result.grid, strict=False)]
-    found = [f"grid of {' × '.join(grid)}"] if grid else []
+    parts = [format_count(int(result.lengths.sum()), "episode"), format_count(result.num_runs, "run")]
+    if grid := [f"{axis} ({size})" for axis, size in zip(result.axes, result.grid, strict=False)]:
+        parts.append(f"grid of {' × '.join(grid)}")
     if chosen := result.manifest.get("chosen"):
-        where = counted(chosen["runs"], "other run")
-        found.append(f"{named(chosen['values'])}, best of {chosen['agents']} agents in {where}")
-    return ", ".join([counted(episodes, "episode"), runs, *found])
+        runs = format_count(chosen["runs"], "other run")
+        parts.append(f"{format_values(chosen['values'])}, best of {chosen['agents']} agents in {runs}")
+    return ", ".join(parts)
 
 
-def named(values: Mapping[str, float]) -> str:
-    """Parameters as text: `rate=0.99, radius=0.3`."""
+def format_values(values: Mapping[str, float]) -> str:
+    """Return parameters as text: `rate=0.99, radius=0.3`."""
     return ", ".join(f"{name}={value:g}" for name, value in values.items())
 
 
 def _regret(result: Result) -> str:
     means, half_widths = final_regret(result)
     if not result.grid:
-        return f"final regret {with_half_width(float(means), float(half_widths))}"
-    return f"final regret from {rounded(float(means.min()))} to {rounded(float(means.max()))}"
+        return f"final regret {format_half_width(float(means), float(half_widths))}"
+    return f"final regret from {format_number(float(means.min()))} to {format_number(float(means.max()))}"
 
 
 def final_regret(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Mean cumulative regret after the last episode, and the half-width of its 95 % interval, `[*grid]`."""
+    """Return the mean final regret and the half-width of its 95 % interval, `[*grid]`."""
     return mean_interval(np.moveaxis(result.cumulative_regret[..., -1], -1, 0))
 
 
 def summary_table(result: Result) -> Table:
-    """Final regret and other numbers of every agent of a grid, below its parameters."""
-    means, half_widths = (each.reshape(-1) for each in map(np.asarray, final_regret(result)))
-    lowest = float(means.min()) if result.grid else None  # one alone is not the best of anything
-    regrets = [
-        Cell.of(with_half_width, *pair, best=pair[0] == lowest)
-        for pair in zip(means.tolist(), half_widths.tolist(), strict=True)
-    ]
+    """Return final regret and other numbers of every agent of a grid, with its parameters."""
+
+    def cells(values: np.ndarray, write: Callable[[float], str] = format_number) -> list[Cell]:
+        return [Cell.of(write, value) for value in np.ravel(values).tolist()]
+
+    means, half_widths = (np.ravel(part).tolist() for part in final_regret(result))
+    lowest = min(means) if result.grid else None  # one alone is not the best of anything
+    pairs = zip(means, half_widths, strict=True)
+    regrets = [Cell.of(format_half_width, *pair, best=pair[0] == lowest) for pair in pairs]
     reward = np.average(result.returns, axis=-1, weights=result.lengths).mean(axis=-1)
-    columns: dict[Column, list[Cell]] = {
-        **{Column(name, (name,)): _numbers(each, "{:g}".format) for name, each in result.varied.items()},
-        Column("final regret", ("final_regret", "half_width")): regrets,
-        Column("reward of an episode", ("reward",)): _numbers(reward),
-    }
+    columns = {TableColumn(name, (name,)): cells(v, "{:g}".format) for name, v in result.varied.items()}
+    columns[TableColumn("final regret", ("final_regret", "half_width"))] = regrets
+    columns[TableColumn("reward of an episode", ("reward",))] = cells(reward)
     for name in EVENTS:
         if name in result.counts:
-            columns[Column(name, (name,))] = _numbers(result.counts[name].mean(axis=-1))
+            columns[TableColumn(name, (name,))] = cells(result.counts[name].mean(axis=-1))
     title = f"{_agent(result)} in {_environment(result)}: {_sizes(result)}"
     return Table.of("summary", columns, zip(*columns.values(), strict=True), title)
 
 
-def _numbers(values: np.ndarray, write: Callable[[float], str] = rounded) -> list[Cell]:
-    return [Cell.of(write, value) for value in np.ravel(values).tolist()]
-
-
 def result_frame(result: Result) -> pd.DataFrame:
-    """A row for each agent of the grid, run and point, with the columns of a results folder."""
-    with needed_by("to_frame", "cli"):
-        from driftwise.experiments.frames import results_frame
-        from driftwise.experiments.storage import results_table
+    """Return a row for each agent of the grid, run and point, with the columns of a results folder."""
+    with require_extra("to_frame", "cli"):
+        from driftwise.experiments.result_tables import results_frame, results_table
     name = _environment(result)
-    agents = ((label or _agent(result), each) for label, each in _agents(result))
-    return results_frame(results_table({(name, label): each for label, each in agents}))
+    agents = ((label or _agent(result), own) for label, own in _agents(result))
+    return results_frame(results_table({(name, label): own for label, own in agents}))
 
 
-def result_figure(result: Result, **look: Any) -> Figure:
-    """Regret over time of every agent of a grid, in the style of reports."""
-    with needed_by("plot", "cli"):
-        from driftwise.analysis.figures import Curves, regret_figure, showable
-    curves = Curves(
+def result_figure(result: Result, **look: Any) -> Drawing:
+    """Plot regret over time of every agent of a grid, in the style of reports."""
+    with require_extra("plot", "cli"):
+        from driftwise.analysis.matplotlib_figures import regret_plot, show_in_notebook
+    curves = RegretCurves(
         _environment(result),
-        {label or "regret": each for label, each in _agents(result)},
+        {label or "regret": own for label, own in _agents(result)},
         result.manifest.get("changes", ()),
     )
-    return showable(regret_figure([curves], title=_agent(result), note=_sizes(result), **look))
+    return show_in_notebook(regret_plot([curves], title=_agent(result), note=_sizes(result), **look))
 
 
 def _agents(result: Result) -> Iterator[tuple[str, Result]]:
-    """The agents of a grid by what tells them apart."""
+    """Yield the agents of a grid by the parameters that differ."""
     if not result.grid:
         yield "", result
         return
     for index in np.ndindex(result.grid):
-        values = {name: each[index].item() for name, each in result.varied.items()}
-        yield named(values) or str(index), result.point(*index)
+        values = {name: own[index].item() for name, own in result.varied.items()}
+        yield format_values(values) or str(index), result.point(*index)
 
 
 def result_html(result: Result) -> str:
-    """A cell of a notebook: words, a small figure if there is matplotlib, and the table of a small grid."""
+    """Return words, a small figure if there is matplotlib, and the table of a small grid, as HTML."""
     heading = f"<b>{html.escape(_agent(result))}</b> in {html.escape(_environment(result))}"
-    words = f"{html.escape(_sizes(result))}<br>{html.escape(_regret(result))}"
-    agents = int(np.prod(result.grid))
-    table = html_text(replace(summary_table(result), title="")) if 1 < agents <= MAX_ROWS else ""
-    try:
+    lines = [heading, html.escape(_sizes(result)), html.escape(_regret(result))]
+    num_agents = int(np.prod(result.grid))
+    table = html_text(replace(summary_table(result), title="")) if 1 < num_agents <= _MAX_ROWS else ""
+    with contextlib.suppress(ModuleNotFoundError):  # without matplotlib the numbers are there all the same
         figure = base64.b64encode(_small_png(result)).decode()
-    except ModuleNotFoundError:  # without matplotlib the numbers are there all the same
-        return f"<div>{heading}<br>{words}{table}</div>"
-    shown = f'<img alt="cumulative regret over episodes" src="data:image/png;base64,{figure}">'
-    return f"<div>{heading}<br>{words}<br>{shown}{table}</div>"
+        lines.append(f'<img alt="cumulative regret over episodes" src="data:image/png;base64,{figure}">')
+    return f"<div>{'<br>'.join(lines)}{table}</div>"
 
 
 def _small_png(result: Result) -> bytes:
-    """Cumulative regret over episodes: of a grid, the mean of lowest end in colour and some others faint."""
-    from matplotlib.figure import Figure
+    """Return cumulative regret over episodes: of a grid, the lowest mean in colour and some others faint."""
+    from driftwise.analysis.matplotlib_figures import figure_bytes, small_plot
 
-    from driftwise.analysis.figures import COLOURS, figure_bytes
-
-    curves = result.cumulative_regret.reshape(-1, *result.cumulative_regret.shape[-2:])
-    lowest = int(np.argmin(curves[..., -1].mean(axis=-1)))
-    figure = Figure(figsize=SMALL, layout="constrained")
-    axes = figure.subplots()
-    axes.plot(result.episodes, curves[:MAX_CURVES].mean(axis=1).T, color="#cccccc", linewidth=0.8)
-    mean, half_width = mean_interval(curves[lowest])
-    band = mean - half_width, mean + half_width
-    axes.fill_between(result.episodes, *band, color=COLOURS[0], alpha=0.18, linewidth=0)
-    axes.plot(result.episodes, mean, color=COLOURS[0])
-    axes.set(xlabel="episode", ylabel="cumulative regret", ylim=(None if result.signed else 0, None))
-    return figure_bytes(figure, format="png", dpi=80)
+    points = result.cumulative_regret.reshape(-1, *result.cumulative_regret.shape[-2:])
+    lowest = points[int(np.argmin(points[..., -1].mean(axis=-1)))]
+    curves = [Curve("", mean) for mean in points[:_MAX_CURVES].mean(axis=1)]
+    curves.append(mean_curve("", 0, *mean_interval(lowest)))
+    axes = Axis("episode"), Axis("cumulative regret", from_zero=not result.signed)
+    figure = Figure("regret", curves, *axes, "", x=result.episodes)
+    return figure_bytes(small_plot(figure, _SMALL), format="png", dpi=80)

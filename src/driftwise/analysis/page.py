@@ -1,61 +1,26 @@
 """A page as data, and how it is written: one HTML file in the look of the report that needs no network.
 
-Figures are drawn by plotly.js, which a page without them leaves out; the page gives their curves colours in
-light and in dark.
+Figures are drawn by plotly.js, whose five megabytes are many times the rest; a static page has SVG instead.
 """
 
 from __future__ import annotations
 
-import base64
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from driftwise import __version__
-from driftwise.analysis.drawings import Drawing
-from driftwise.analysis.figures import COLOURS
+from driftwise.analysis.figures import MANY_ROWS, AnyFigure, Figure, curve_style
+from driftwise.analysis.plotly_figures import plotly_content
 from driftwise.analysis.table import Table
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 
-with needed_by("a page", "cli"):
+with require_extra("a page", "cli"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
-DASHES = ("solid", "dash", "dot", "dashdot")
-MANY = 12  # rows or columns of a heat map, beyond which they are narrow
-STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a curve's dashes
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A figure for plotly.js; `text` says what it shows to those who do not see it.
-
-    Traces without an `x` of their own share the given one; many `rows` make a figure higher.
-    """
-
-    name: str
-    traces: Sequence[Mapping[str, Any]]
-    layout: Mapping[str, Any]
-    text: str
-    caption: str = ""
-    x: np.ndarray | None = None
-    rows: int = 0
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """All that `page.js` draws it from."""
-        return {"data": self.traces, "layout": self.layout, "x": None if self.x is None else packed(self.x)}
-
-    @property
-    def height(self) -> int | None:
-        """Pixels, where they are more than those of `page.css`."""
-        return 90 + 20 * self.rows if self.rows > MANY else None
+_STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a curve's dashes
 
 
 @dataclass(frozen=True)
@@ -67,13 +32,15 @@ class Legend:
     @property
     def chips(self) -> list[tuple[str, int | str, str]]:
         """Name, colour, and dashes of every agent."""
-        looks = ((agent, *curve_style(number)) for agent, number in self.styles.items())
-        return [(agent, colour, STROKES[dash]) for agent, colour, dash in looks]
+        styles = [("faint", 0) if number is None else curve_style(number) for number in self.styles.values()]
+        return [
+            (agent, colour, _STROKES[dash]) for agent, (colour, dash) in zip(self.styles, styles, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
 class Story:
-    """Sentences on what happened, one below the other."""
+    """Sentences, one below the other."""
 
     sentences: Sequence[str]
 
@@ -94,7 +61,7 @@ class Code:
 
 
 # Strings are notes; figures of a tuple stand side by side.
-Block = str | Table | Figure | tuple[Figure | Drawing, ...] | Story | Definitions | Code
+PageBlock = str | Table | AnyFigure | tuple[AnyFigure, ...] | Story | Definitions | Code
 
 
 @dataclass(frozen=True)
@@ -102,7 +69,7 @@ class Section:
     """A part of a page; without a title, blocks alone."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
 
 @dataclass(frozen=True)
@@ -127,37 +94,18 @@ class Page:
     parts: Sequence[Section | Article]
     legend: Legend | None = None  # stays in view
     version: str = __version__  # of the driftwise that the page is about
-
-    @property
-    def has_figures(self) -> bool:
-        """Whether plotly.js has anything to draw."""
-        articles = (part.sections if isinstance(part, Article) else [part] for part in self.parts)
-        blocks = (block for sections in articles for section in sections for block in section.blocks)
-        alone = (each for block in blocks for each in (block if isinstance(block, tuple) else [block]))
-        return any(isinstance(each, Figure) for each in alone)
+    static: bool = False  # figures of curves are SVG, which needs no script
 
     @property
     def links(self) -> dict[str, str]:
         """Headings by their places, if there are several."""
         articles = [part for part in self.parts if isinstance(part, Article) and part.place]
-        return {"top": "Overview", **{each.place: each.heading for each in articles}} if articles else {}
+        links = {article.place: article.heading for article in articles}
+        return {"top": "Overview", **links} if links else {}
 
 
 def write_html(page: Page) -> str:
-    """The page as HTML."""
-    folder = files("driftwise.analysis").joinpath("templates")
-    style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    plotly = get_plotlyjs().replace("</script", "<\\/script") if page.has_figures else ""
-    trusted = {"style": style, "script": script, "plotly": plotly}
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(page=page, **{name: Markup(text) for name, text in trusted.items()})
-    )
-
-
-@functools.cache
-def _environment() -> Environment:
+    """Return the page as HTML."""
     environment = Environment(
         loader=PackageLoader("driftwise.analysis"),
         autoescape=True,
@@ -167,59 +115,29 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False}
-    environment.filters["html"] = _html
-    return environment
 
+    def write_part(part: PageBlock | Section | Article) -> Markup:
+        """Return a part of the page, written by the macro of its name."""
+        macros: Any = environment.get_template("parts.html").module
+        if isinstance(part, Figure) and page.static:
+            from driftwise.analysis.matplotlib_figures import page_svg
 
-def _html(part: Block | Section | Article) -> Markup:
-    """A part of a page, written by the macro of its name."""
-    name = {str: "note", tuple: "pair"}.get(type(part), type(part).__name__.lower())
-    return getattr(_environment().get_template("parts.html").module, name)(part)
+            return macros.drawing(part, page_svg(part))
+        if isinstance(part, AnyFigure):
+            height = 90 + 20 * part.rows if part.rows > MANY_ROWS else None  # pixels; else that of page.css
+            return macros.figure(part, plotly_content(part), height)
+        name = {str: "note", tuple: "pair"}.get(type(part), type(part).__name__.lower())
+        return getattr(macros, name)(part)
 
+    def read_plotly() -> Markup:
+        with require_extra("a page", "cli"):
+            from plotly.offline import get_plotlyjs
+        return Markup(get_plotlyjs().replace("</script", "<\\/script"))
 
-def curve_style(number: int | None) -> tuple[int | str, int]:
-    """The colour and the number of the dashes; neighbours differ in both, as in `figures`."""
-    if number is None:
-        return "faint", 0
-    block = 2 * len(COLOURS)
-    return number % len(COLOURS), number % 2 + 2 * (number // block % 2)
-
-
-def line(
-    number: int | None, name: str, y: np.ndarray, half_width: np.ndarray | None = None, **more: Any
-) -> dict[str, Any]:
-    """The curve of the agent of this number, and the half-width of the band around it; faint without one."""
-    colour, dash = curve_style(number)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plotly_text(name),
-        "y": packed(y),
-        **({} if half_width is None else {"half_width": packed(half_width)}),
-        "line": {"width": 0.8 if number is None else 2, "dash": DASHES[dash]},
-        "hovertemplate": "%{y:.4~r}",
-        "meta": {"agent": name, "colour": colour},
-        **more,
-    }
-
-
-def axis(title: str, **more: Any) -> dict[str, Any]:
-    """An axis of a layout."""
-    return {"title": {"text": title}, **more}
-
-
-def packed(values: np.ndarray) -> dict[str, str]:
-    """Numbers as plotly.js reads them fastest and smallest; NaN is a gap."""
-    content = np.ascontiguousarray(values, dtype="<f4").tobytes()
-    return {"dtype": "f4", "bdata": base64.b64encode(content).decode()}
-
-
-def plotly_text(text: str) -> str:
-    """Text that plotly.js, which reads some HTML, shows as it stands."""
-    return escape(text, quote=False)
-
-
-def distinct_texts(values: Sequence[Any]) -> list[str]:
-    """Values as texts, short where that tells them apart."""
-    short = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-    return short if len({*short}) == len({*map(str, values)}) else [str(value) for value in values]
+    environment.filters["html"] = write_part
+    folder = files("driftwise.analysis").joinpath("templates")
+    style, script = (
+        Markup(folder.joinpath(name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
+    )
+    template = environment.get_template("page.html")
+    return template.render(page=page, style=style, script=script, read_plotly=read_plotly)

@@ -1,4 +1,4 @@
-"""A table as data, and how it is written: on a page, as CSV, LaTeX or Markdown."""
+"""A table as data, and how it is written: on a terminal, on a page, as CSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import html
 import io
 import itertools
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from driftwise.analysis import latex
+from driftwise.analysis.docstrings import GREEK
+from driftwise.base.extras import require_extra
 
-FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
-EMPTY = ("", "–")  # texts of cells that say nothing
+_FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
+_EMPTY = ("", "–")  # texts of cells that say nothing
+_MATHS = {  # of LaTeX
+    **{letter: f"\\{name}" for name, letter in GREEK.items()},
+    "<": "<", ">": ">", "|": "|", "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "≤": r"\le",
+    "≥": r"\ge", "→": r"\to", "∞": r"\infty", "†": r"\dagger", "‡": r"\ddagger",
+}  # fmt: skip
+_LAST_LATIN = 0x17F  # of the letters that LaTeX reads without a package
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of words, or of numbers, which have `fields`: the names of the numbers of a cell in CSV."""
+class TableColumn:
+    """A column of words, or of numbers, whose `fields` are the names of the numbers of a cell in CSV."""
 
     heading: str
     fields: tuple[str, ...] = ()
@@ -41,24 +50,24 @@ class Cell:
 
     @classmethod
     def of(cls, write: Callable[..., str], *numbers: Any, best: bool = False, mark: str = "") -> Cell:
-        """The cell of numbers that `write` makes a text of."""
+        """Return the cell of numbers whose text `write` returns."""
         return cls(write(*numbers), numbers, best, mark)
 
     @property
     def key(self) -> str:
-        """The first number as scripts read it; NaN has no order, so it goes where the largest numbers are."""
+        """The first number as scripts read it; NaN has no order, so it stands with the largest numbers."""
         key = self.numbers[0]
         return f"{key:.10g}" if math.isfinite(key) else "-Infinity" if key < 0 else "Infinity"
 
 
-def words(*headings: str) -> tuple[Column, ...]:
-    """Columns of words."""
-    return tuple(Column(heading) for heading in headings)
+def words(*headings: str) -> tuple[TableColumn, ...]:
+    """Return columns of words."""
+    return tuple(map(TableColumn, headings))
 
 
-def numbers(*headings: str) -> tuple[Column, ...]:
-    """Columns of one number each."""
-    return tuple(Column(heading, (heading,)) for heading in headings)
+def numbers(*headings: str) -> tuple[TableColumn, ...]:
+    """Return columns of one number each."""
+    return tuple(TableColumn(heading, (heading,)) for heading in headings)
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,70 +75,61 @@ class Table:
     """Columns and rows; the `name` tells tables of a page apart, the `title` stands above the table."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
 
     @classmethod
     def of(
-        cls, name: str, columns: Iterable[Column], rows: Iterable[Iterable[Cell | str]], title: str = ""
+        cls, name: str, columns: Iterable[TableColumn], rows: Iterable[Iterable[Cell | str]], title: str = ""
     ) -> Table:
-        """The table of these rows, in which words may be plain strings."""
-        cells = (tuple(Cell(each) if isinstance(each, str) else each for each in row) for row in rows)
+        """Return the table of these rows, in which words may be plain strings."""
+        cells = (tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
         return cls(name, tuple(columns), tuple(cells), title)
 
     def without(self, *headings: str) -> Table:
-        """The table less the columns of these headings."""
-        kept = [place for place, column in enumerate(self.columns) if column.heading not in headings]
-        rows = ([row[place] for place in kept] for row in self.rows)
-        return Table.of(self.name, [self.columns[place] for place in kept], rows, self.title)
+        """Return the table without the columns of these headings."""
+        kept = [column.heading not in headings for column in self.columns]
+        rows = (itertools.compress(row, kept) for row in self.rows)
+        return Table.of(self.name, itertools.compress(self.columns, kept), rows, self.title)
 
     def without_empty(self) -> Table:
-        """The table less the columns that have nothing to say in any row."""
+        """Return the table without the columns that are empty in all rows."""
         cells = zip(*self.rows, strict=True)
-        empty = (all(cell.text in EMPTY for cell in column) for column in cells)
+        empty = (all(cell.text in _EMPTY for cell in column) for column in cells)
         return self.without(*(column.heading for column, no in zip(self.columns, empty, strict=True) if no))
 
     def __repr__(self) -> str:
-        return plain_text(self)
+        """Return the table in columns of equal width, below its title."""
+        signs = [">" if column.fields else "<" for column in self.columns]
+        lines = [
+            [column.heading for column in self.columns],
+            *([cell.text for cell in row] for row in self.rows),
+        ]
+        widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
+        written = ("  ".join(map("{:{}{}}".format, texts, signs, widths)).rstrip() for texts in lines)
+        return "\n".join([*filter(None, [self.title]), *written])
 
     def _repr_html_(self) -> str:
         return html_text(self)
 
 
-def plain_text(table: Table) -> str:
-    """The table in columns of equal width, below its title."""
-    headings = [column.heading for column in table.columns]
-    lines = [headings, *([cell.text for cell in row] for row in table.rows)]
-    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
-    signs = [">" if column.kind == "number" else "<" for column in table.columns]
-
-    def line(texts: list[str]) -> str:
-        return "  ".join(map("{:{}{}}".format, texts, signs, widths)).rstrip()
-
-    return "\n".join([*filter(None, [table.title]), *map(line, lines)])
-
-
 def html_text(table: Table) -> str:
-    """The table as a fragment of HTML, as notebooks show it."""
-
-    def cell(tag: str, column: Column, text: str, best: bool = False) -> str:
-        side = "right" if column.kind == "number" else "left"
-        weight = "; font-weight: bold" * best
-        return f'<{tag} style="text-align: {side}{weight}">{html.escape(text)}</{tag}>'
-
-    headings = (cell("th", column, column.heading) for column in table.columns)
-    rows = (
-        (cell("td", column, each.text, each.best) for column, each in zip(table.columns, row, strict=True))
-        for row in table.rows
-    )
-    lines = "".join(f"<tr>{''.join(cells)}</tr>" for cells in (headings, *rows))
+    """Return the table as a fragment of HTML, as notebooks show it."""
     title = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
-    return f"<table>{title}{lines}</table>"
+    headings = [Cell(column.heading) for column in table.columns]
+    lines = []
+    for tag, row in [("th", headings), *(("td", row) for row in table.rows)]:
+        lines.append("<tr>")
+        for column, cell in zip(table.columns, row, strict=True):
+            style = f"text-align: {'right' if column.fields else 'left'}{'; font-weight: bold' * cell.best}"
+            lines.append(f'<{tag} style="{style}">{html.escape(cell.text)}</{tag}>')
+        lines.append("</tr>")
+    return f"<table>{title}{''.join(lines)}</table>"
 
 
 def csv_text(table: Table) -> str:
-    """The table as CSV: all numbers in full, and an empty field for what is not known.
+    """Return the table as CSV: all numbers in full, and an empty field for an unknown one.
 
     A word that a spreadsheet would take for a formula begins with an apostrophe.
     """
@@ -144,7 +144,7 @@ def csv_text(table: Table) -> str:
 
 def _harmless(word: str) -> str:
     word = word.replace("\r", " ")  # which Python's writer does not quote, and readers take for a new row
-    if not FORMULAS & {word[:1], word.lstrip()[:1]}:
+    if not _FORMULAS & {word[:1], word.lstrip()[:1]}:
         return word
     try:
         float(word)
@@ -154,37 +154,63 @@ def _harmless(word: str) -> str:
 
 
 def markdown_text(table: Table) -> str:
-    """The table as Markdown has it, the first word of each row as code."""
-    rules = ("---:" if column.kind == "number" else "---" for column in table.columns)
+    """Return the table in Markdown, the first word of each row as code."""
     lines = [[column.heading for column in table.columns]]
     for first, *others in table.rows:
         lines.append([f"`{first.text}`", *(cell.text.replace("|", r"\|") for cell in others)])
     heading, *rows = (f"| {' | '.join(line)} |\n" for line in lines)
+    rules = ("---:" if column.fields else "---" for column in table.columns)
     return "".join([heading, f"|{'|'.join(rules)}|\n", *rows])
 
 
 def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
-    r"""The table for `\usepackage{booktabs}`, in groups of rows that have the first word in common."""
-    headings = (column.heading[:1].upper() + column.heading[1:] for column in table.columns)
-    kinds = "".join("r" if column.kind == "number" else "l" for column in table.columns)
-    lines = [
-        *(f"% {' '.join(comment.split())}" for comment in comments),  # a line break would end it
-        rf"\begin{{tabular}}{{{kinds}}}",
-        r"\toprule",
-        _latex_row(latex.escaped(heading).replace(r" \%", r"\,\%") for heading in headings),
+    r"""Return the table for `\usepackage{booktabs}`, in groups of rows that share their first word."""
+    with require_extra("a LaTeX table", "cli"):
+        import pandas as pd
+    headings = {
+        column.heading[:1].upper() + column.heading[1:]: bool(column.fields) for column in table.columns
+    }
+    first = [row[0].text for row in table.rows]
+    begins = [word != before for word, before in zip(first, [None, *first], strict=False)]
+    cells = [
+        [first.text * begin, *(cell if cell.numbers else cell.text for cell in others)]  # the word once
+        for begin, (first, *others) in zip(begins, table.rows, strict=True)
     ]
-    for word, rows in itertools.groupby(table.rows, key=lambda row: row[0].text):
-        lines.append(r"\midrule")
-        for number, row in enumerate(rows):  # the word stands once for all its rows
-            lines.append(_latex_row([latex.escaped(word) * (number == 0), *map(_latex_cell, row[1:])]))
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    styler = pd.DataFrame(cells, columns=list(headings), dtype=object).style.hide(axis="index")
+    styler.format_index(lambda heading: _latex_word(heading).replace(r" \%", r"\,\%"), axis=1, escape="latex")
+    numeric = [heading for heading, is_number in headings.items() if is_number]
+    styler.format(_latex_word, subset=[name for name in headings if name not in numeric], escape="latex")
+    styler.format(_latex_number, subset=numeric)
+    layout = "".join("lr"[is_number] for is_number in headings.values())
+    written = styler.to_latex(hrules=True, column_format=layout).splitlines()
+    begin, top, heading, _, *rows, bottom, end = written
+    grouped = (([r"\midrule"] * begins) + [row] for begins, row in zip(begins, rows, strict=True))
+    lines = [f"% {' '.join(comment.split())}" for comment in comments]  # a line break would end it
+    return "\n".join([*lines, begin, top, heading, *itertools.chain(*grouped), bottom, end]) + "\n"
 
 
-def _latex_row(cells: Iterable[str]) -> str:
-    return rf"{' & '.join(cells)} \\"
+def latex_needs(text: str) -> str:
+    """Return the characters that only LaTeX engines with Unicode fonts print."""
+    return "".join(sorted({c for c in _latex_word(text) if ord(c) > _LAST_LATIN and c not in "–—‘’“”…"}))
 
 
-def _latex_cell(cell: Cell) -> str:
-    if not cell.numbers:
-        return latex.escaped(cell.text)
-    return latex.number(cell.text, bold=cell.best, mark=cell.mark)
+def _latex_word(text: str) -> str:
+    """Return an escaped text with signs and Greek letters as mathematics.
+
+    At its beginning a bracket or a star would be an argument of the end of the row before.
+    """
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    guard = "{}" if text[:1] in ("[", "*") else ""
+    return guard + "".join(f"${_MATHS[letter]}$" if letter in _MATHS else letter for letter in text)
+
+
+def _latex_number(cell: Cell | str) -> str:
+    """Return a number, or several, in mathematics, with the mark raised behind it."""
+    if isinstance(cell, str) or cell.text == "–":
+        return cell if isinstance(cell, str) else "--"
+    text = re.sub(r"(?<=\d),(?=\d)", "{,}", cell.text)
+    text = re.sub(r"e([+−])0*(\d+)", lambda match: rf" \cdot 10^{{{match[1].strip('+')}{match[2]}}}", text)
+    text = re.sub(r" (?=[\[(])", r"\\ ", text).replace(" %", r"\,\%")  # mathematics has no spaces of its own
+    text, mark = ("".join(_MATHS.get(letter, letter) for letter in word) for word in (text, cell.mark))
+    raised = f"^{{{mark}}}" if mark else ""
+    return rf"$\mathbf{{{text}}}{raised}$" if cell.best else f"${text}{raised}$"

@@ -1,137 +1,108 @@
-"""A table in the lines of a terminal: as wide as it is, and no name and no number is ever cut."""
+"""A table in the lines of a terminal: no name and no number is ever cut."""
 
 from __future__ import annotations
 
+import io
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from driftwise.analysis.table import Column, Table
+from driftwise.analysis.table import Table, TableColumn
+from driftwise.base.extras import require_extra
 
-GAP = 2  # blanks between columns
-COMFORT = 16  # letters in a line of words, below which they are hard to read
-INDENT = 2  # of rows below their names
-MANY = 2  # tables that one is cut into, before names go above their rows instead
+with require_extra("a table on a terminal", "cli"):
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+_GAP = 2  # blanks between columns
+_READABLE = 16  # letters in a line of words, below which they are hard to read
+_MANY = 2  # tables that one with long names is cut into, at most
 
 
-@dataclass(frozen=True)
-class Texts:
-    """The texts of a column, and how narrow it can be."""
+class _Column(NamedTuple):
+    """The texts of a column, and the widths it may have."""
 
-    column: Column
-    cells: tuple[str, ...]
+    heading: str
+    cells: Sequence[str]
+    is_words: bool
+    narrowest: int  # in which no number and no word has to be broken, and words can be read
+    widest: int
 
-    @property
-    def heading(self) -> str:
-        return self.column.explained or self.column.heading
-
-    @property
-    def is_words(self) -> bool:
-        return self.column.kind == "word"
-
-    @cached_property
-    def widest(self) -> int:
-        """Width of the longest line."""
-        return max(map(_width, (self.heading, *self.cells)))
-
-    @cached_property
-    def narrowest(self) -> int:
-        """Width in which no number and no word has to be broken, and words can be read."""
-        longest = max(map(_width, self.cells), default=0)
-        whole = [word for cell in self.cells for word in cell.split()] if self.is_words else self.cells
-        comfort = min(COMFORT, longest) if self.is_words else 0
-        return max([1, comfort, *map(_width, (*self.heading.split(), *whole))])
-
-    def lines(self, text: str, width: int) -> list[str]:
-        """A text of the column in lines of this width."""
-        return _wrapped(text, width) if self.is_words or text == self.heading else [text]
-
-    def aligned(self, text: str, width: int) -> str:
-        blanks = " " * (width - _width(text))
-        return text + blanks if self.is_words else blanks + text
+    @classmethod
+    def of(cls, column: TableColumn, cells: Sequence[str]) -> _Column:
+        """Return a column of a table."""
+        heading, is_words = column.explained or column.heading, not column.fields
+        longest = max(map(cell_len, cells), default=0)
+        whole = [word for cell in cells for word in cell.split()] if is_words else cells
+        readable = min(_READABLE, longest) if is_words else 0
+        narrowest = max([1, readable, *map(cell_len, (*heading.split(), *whole))])
+        return cls(heading, cells, is_words, narrowest, max(longest, cell_len(heading)))
 
 
 def terminal_text(table: Table, width: int) -> str:
-    """The table in lines of at most `width`, less its title.
+    """Return the table in lines of at most `width`, without its title.
 
     Words are wrapped between words. Columns that do not fit beside the others follow in a further table,
-    which has the names of the rows again; names that leave little room beside them stand above their rows.
+    which has the names of the rows again. Where names leave little room beside them, every row is a
+    paragraph: its name, and a line for each of its other columns.
     """
     cells = list(zip(*([cell.text for cell in row] for row in table.rows), strict=True))
-    columns = [Texts(*each) for each in zip(table.columns, cells or [()] * len(table.columns), strict=True)]
-    num_names = next((k for k, each in enumerate(columns) if not each.is_words), 0) or 1
+    columns = [*map(_Column.of, table.columns, cells or [()] * len(table.columns))]
+    num_names = next((k for k, column in enumerate(columns) if not column.is_words), 0) or 1
     names, others = columns[:num_names], columns[num_names:]
-    beside, below = _bands(names, others, width), _bands([], others, width - INDENT)
-    fits = all(_fits([*names, each], width) for each in others)
-    if fits and (len(beside) <= MANY or len(beside) <= len(below)):
-        return "\n\n".join(_drawn(band, width, ()) for band in beside)
-    rows = zip(*(each.cells for each in names), strict=True)
-    above = [_wrapped(" · ".join(filter(None, row)), width) for row in rows]
-    return "\n\n".join(_drawn(band, width - INDENT, above) for band in below)
+    if not all(_fit([*names, column], width) for column in others):
+        return _paragraphs(names, others, width)
+    bands = [names]
+    for column in others:
+        if len(bands[-1]) > len(names) and not _fit([*bands[-1], column], width):
+            bands.append(names)
+        bands[-1] = [*bands[-1], column]
+    if len(bands) > _MANY and 2 * sum(column.narrowest for column in names) > width:
+        return _paragraphs(names, others, width)
+    return "\n\n".join(_draw(band, width) for band in bands)
 
 
 def paragraph(text: str) -> str:
-    """Prose in lines of 80 columns; no name is cut."""
-    return "\n".join(_wrapped(text, 80))
+    """Return prose in lines of 80 columns; no name is cut."""
+    return "\n".join(_wrap(text, 80))
 
 
-def _bands(names: Sequence[Texts], others: Sequence[Texts], width: int) -> list[list[Texts]]:
-    """Columns in as few tables as they fit into, the names in each of them."""
-    bands: list[list[Texts]] = [list(names)]
-    for each in others:
-        if len(bands[-1]) > len(names) and not _fits([*bands[-1], each], width):
-            bands.append(list(names))
-        bands[-1].append(each)
-    return bands
+def _fit(columns: Sequence[_Column], width: int) -> bool:
+    return sum(column.narrowest for column in columns) + _GAP * (len(columns) - 1) <= width
 
 
-def _drawn(columns: Sequence[Texts], width: int, above: Sequence[list[str]]) -> str:
-    """One band of columns, each row below the name that is to stand `above` it, if there is one."""
-    widths = _widths(columns, width)
-    indent = " " * INDENT if above else ""
-
-    def lines(texts: Iterable[str], *, bottom: bool = False) -> list[str]:
-        wrapped = [each.lines(text, size) for each, text, size in zip(columns, texts, widths, strict=True)]
-        height = max(map(len, wrapped), default=0)
-        filled = [
-            [""] * (height - len(each)) + each if bottom else each + [""] * (height - len(each))
-            for each in wrapped
-        ]
-        drawn = (
-            (each.aligned(text, size) for each, text, size in zip(columns, row, widths, strict=True))
-            for row in zip(*filled, strict=True)
-        )
-        return [indent + (" " * GAP).join(row).rstrip() for row in drawn]
-
-    rule = indent + "─" * (sum(widths) + GAP * (len(widths) - 1))
-    written = [*lines((each.heading for each in columns), bottom=True), rule]
-    for place, row in enumerate(zip(*(each.cells for each in columns), strict=True)):
-        written += above[place] if above else []
-        written += lines(row)
-    return "\n".join(written)
-
-
-def _fits(columns: Sequence[Texts], width: int) -> bool:
-    return sum(each.narrowest for each in columns) + GAP * (len(columns) - 1) <= width
-
-
-def _widths(columns: Sequence[Texts], width: int) -> list[int]:
-    """Widths that sum to at most `width` where that is possible; what is left goes to those that want it."""
-    widths = [each.narrowest for each in columns]
-    for _ in range(width - GAP * (len(columns) - 1) - sum(widths)):
-        wanting = [k for k, each in enumerate(columns) if widths[k] < each.widest]
+def _draw(columns: Sequence[_Column], width: int) -> str:
+    """Return lines of at most `width` where that is possible; columns share the rest of it by need."""
+    widths = [column.narrowest for column in columns]
+    for _ in range(width - _GAP * (len(columns) - 1) - sum(widths)):
+        wanting = [k for k, column in enumerate(columns) if widths[k] < column.widest]
         if wanting:
             widths[min(wanting, key=lambda k: widths[k] / columns[k].widest)] += 1
-    return widths
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for column, size in zip(columns, widths, strict=True):
+        justify = "left" if column.is_words else "right"
+        grid.add_column(Text(column.heading), justify=justify, width=size, no_wrap=False)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        grid.add_row(*map(Text, row))
+    file = io.StringIO()
+    Console(file=file, width=max(width, sum(widths) + _GAP * len(widths)), color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _paragraphs(names: Sequence[_Column], others: Sequence[_Column], width: int) -> str:
+    paragraphs = []
+    for place in range(len(names[0].cells)):
+        lines = _wrap(" · ".join(column.cells[place] for column in names if column.cells[place]), width)
+        for column in others:
+            text = column.cells[place]
+            whole = text if column.is_words else text.replace(" ", "\u00a0")
+            lines += [f"  {line}" for line in _wrap(f"{column.heading}: {whole}", width - 2)]
+        paragraphs.append("\n".join(lines).replace("\u00a0", " "))
+    return "\n".join(paragraphs)
+
+
+def _wrap(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
-    from rich.cells import cell_len
-
-    return cell_len(text)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from driftwise.base.arrays import namespace
-from driftwise.base.random import choose
+from driftwise.base.random import choose_index
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan, Spec
 
 
@@ -21,13 +21,8 @@ class Agent(ABC):
     spec: Spec
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Names of what has to be known besides features.
-
-        `"rewards"`, `"measures"`, `"initial"`, `"projection"` and `"positions"` are fields of a
-        `FeatureTable`. `"shared_steps"` asks for transitions that do not depend on the step,
-        `"fixed_transitions"` for those that do not drift, `"continuing"` for a problem without episodes.
-        """
+    def needs(self) -> tuple[type, ...]:
+        """Types of `driftwise.base.knowledge` that the agent needs besides features."""
         return ()
 
     @property
@@ -39,6 +34,16 @@ class Agent(ABC):
     def off_policy(self) -> bool:
         """Whether it may learn from any play, and not only from those that its plan drew."""
         return True
+
+    @property
+    def sees_arms(self) -> bool:
+        """Whether it knows arms by their features alone, so that a bandit may have others in every round."""
+        return True
+
+    @property
+    def takes_counts(self) -> bool:
+        """Whether `update` uses `Episode.counts`: a reward may then be the mean of several."""
+        return False
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -63,9 +68,9 @@ class Agent(ABC):
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         """The action in step `h`, drawn from the plan's policy with a number that is uniform in [0, 1)."""
         probabilities = plan.policy[h][state]
-        return choose(namespace(probabilities).cumulative_sum(probabilities), uniform)
+        return choose_index(namespace(probabilities).cumulative_sum(probabilities), uniform)
 
-    def chances(self, plan: Plan, key: Key) -> Array:
+    def action_probabilities(self, plan: Plan, key: Key) -> Array:
         """Probabilities of a bandit's arms before anything is drawn with the key, on NumPy: `[A]`.
 
         Where no formula sums over the draws they are those of the plan, given what was drawn for it.
@@ -91,7 +96,7 @@ class Forecaster(Agent):
         """The forecasts for what came, before it is learnt from."""
 
     def learn(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> tuple[Forecast, Any]:
-        """Those forecasts, and the state after the episode."""
+        """Return the forecasts for an episode, and the state after it."""
         forecast = self.forecast(state, features, plan, episode)
         return forecast, self.update(state, features, plan, episode)  # which may consume the state
 
@@ -101,7 +106,7 @@ class Forecaster(Agent):
 
     @abstractmethod
     def memory(self, state: Any) -> Array:
-        """How many episodes count: Σω."""
+        """The number of episodes that count: Σω."""
 
 
 class Wrapper(Agent):
@@ -114,7 +119,7 @@ class Wrapper(Agent):
         return self.base.spec
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def needs(self) -> tuple[type, ...]:
         return self.base.needs
 
     @property
@@ -124,6 +129,10 @@ class Wrapper(Agent):
     @property
     def off_policy(self) -> bool:
         return self.base.off_policy
+
+    @property
+    def sees_arms(self) -> bool:
+        return self.base.sees_arms
 
     @property
     def reward_range(self) -> tuple[float, float]:

@@ -7,7 +7,6 @@ added by `driftwise.base.jax_backend`, so that nothing on the NumPy path ever im
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import operator
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.part import at, numbers
+from driftwise.base.part import index_part, numeric_values
 from driftwise.base.types import Array
 
 try:  # what `np.linalg.inv` calls after its checks of the arguments; not public
@@ -33,23 +32,23 @@ class Backend(NamedTuple):
     spd_root: Callable[[Array], Array]
     spd_products: Callable[[Array, Array], Array]
     sandwich: Callable[[Array, Array], Array]
-    sweep_over: Callable[..., Array]
+    map_batched: Callable[..., Array]
     vecdot: Callable[[Array, Array], Array]
-    after: Callable[[Array, Array], Array]
+    order_after: Callable[[Array, Array], Array]
     identity: Callable[[int, Any], Array]
-    repeat_while: Callable[..., Any]
-    over_stacked: Callable[..., Any]
-    over_states: Callable[..., Any]
+    while_loop: Callable[..., Any]
+    map_stacked: Callable[..., Any]
+    map_states: Callable[..., Any]
 
 
 def namespace(array: Array) -> Any:
-    """The array library that `array` belongs to, or `Numbers` for a float."""
+    """Return the array library that `array` belongs to, or scalar functions for a float."""
     if type(array) is np.ndarray:
         return np
-    return Numbers if type(array) is float else array.__array_namespace__()
+    return _FloatNamespace if type(array) is float else array.__array_namespace__()
 
 
-class Numbers:
+class _FloatNamespace:
     """The functions of an array library that formulas use, for Python's numbers."""
 
     log, log1p, sqrt, maximum, minimum = math.log, math.log1p, math.sqrt, max, min
@@ -89,7 +88,7 @@ def spd_products(matrix: Array, vectors: Array) -> Array:
     return _backend(matrix).spd_products(matrix, vectors)
 
 
-def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
+def invert_or_nan(matrix: np.ndarray) -> np.ndarray:
     """The inverse of one small NumPy matrix, NaN if it has none; `np.linalg.inv` takes twice the time."""
     if _umath_linalg is not None:
         return _umath_linalg.inv(matrix)
@@ -99,18 +98,18 @@ def inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
         return np.full_like(matrix, np.nan)
 
 
-def mapped_or_nan(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def solve_rows_or_nan(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """`M⁻¹x` of each row `[n, d]` for one small symmetric NumPy matrix, NaN if it has no inverse."""
     if len(rows) < len(matrix) and _umath_linalg is not None:  # few are faster without the inverse
         return _umath_linalg.solve(matrix, rows.T).T
-    return rows.dot(inverse_or_nan(matrix))
+    return rows.dot(invert_or_nan(matrix))
 
 
-def solution_or_nan(matrices: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def solve_or_nan(matrices: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """`M⁻¹x` of small NumPy matrices `[J, d, d]`, NaN where there is none; faster than `np.linalg.solve`."""
     if _umath_linalg is not None:
         return _umath_linalg.solve1(matrices, vector)
-    return inverse_or_nan(matrices) @ vector
+    return invert_or_nan(matrices) @ vector
 
 
 def cholesky_or_nan(matrices: np.ndarray) -> np.ndarray:
@@ -123,33 +122,33 @@ def cholesky_or_nan(matrices: np.ndarray) -> np.ndarray:
         return np.full_like(matrices, np.nan)
 
 
-def sweep_over(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
+def map_batched(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
     """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
-    return _backend(xs).sweep_over(function, xs, at_once=at_once)
+    return _backend(xs).map_batched(function, xs, at_once=at_once)
 
 
-def repeat_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
+def while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
     """`carry = step(carry)` as long as `keep(carry)`; `carry` is a tuple of arrays."""
-    return _backend(carry[0]).repeat_while(keep, step, carry)
+    return _backend(carry[0]).while_loop(keep, step, carry)
 
 
-def over_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
+def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
     """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`."""
-    return _backend(like).over_stacked(function, stacked, states)
+    return _backend(like).map_stacked(function, stacked, states)
 
 
-def over_states(function: Callable[[Any], Any], states: Any, num: int, like: Array) -> Any:
+def map_states(function: Callable[[Any], Any], states: Any, num: int, like: Array) -> Any:
     """`function(state)` of so many states that are stacked as one; trees `[num, ...]`."""
-    return _backend(like).over_states(function, states, num)
+    return _backend(like).map_states(function, states, num)
 
 
-def after(array: Array, other: Array) -> Array:
+def order_after(array: Array, other: Array) -> Array:
     """`array`, matrices to be factorised, but not before `other` is there (of a shape that broadcasts to it).
 
     On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the
     other, and then they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
     """
-    return _backend(array).after(array, other)
+    return _backend(array).order_after(array, other)
 
 
 def vecdot(first: Array, second: Array) -> Array:
@@ -166,8 +165,8 @@ def map_tree(function: Callable[..., Any], *trees: Any) -> Any:
     """`function` of the arrays at each place of trees that are alike: (named) tuples of arrays and None."""
     first = trees[0]
     if isinstance(first, tuple):
-        made = [map_tree(function, *each) for each in zip(*trees, strict=True)]
-        return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
+        leaves = [map_tree(function, *places) for places in zip(*trees, strict=True)]
+        return type(first)(*leaves) if hasattr(first, "_fields") else tuple(leaves)
     return None if first is None else function(*trees)
 
 
@@ -178,13 +177,13 @@ def where_tree(condition: Array, first: Any, second: Any) -> Any:
     return map_tree(lambda one, other: namespace(other).where(condition, one, other), first, second)
 
 
-def over_rows(leading: Array, arrays: Array) -> Array:
+def expand_like(leading: Array, arrays: Array) -> Array:
     """An array over the first axes of others, with axes of one for the rest of theirs."""
     shape = (*leading.shape, *[1] * (arrays.ndim - leading.ndim))
     return namespace(leading).reshape(leading, shape)
 
 
-def write(buffer: Array, index: Any, value: Array) -> Array:
+def write_at(buffer: Array, index: Any, value: Array) -> Array:
     """`buffer[index] = value`: in place where arrays are mutable, else a new buffer."""
     if hasattr(buffer, "at"):
         return buffer.at[index].set(value)
@@ -197,7 +196,7 @@ def _backend(array: Array) -> Backend:
         return BACKENDS["numpy"]
     name = namespace(array).__name__
     if name == "jax.numpy" and name not in BACKENDS:
-        importlib.import_module("driftwise.base.jax_backend")  # it enters itself
+        import driftwise.base.jax_backend  # noqa: F401 (registers itself)
     return BACKENDS[name]
 
 
@@ -214,7 +213,7 @@ def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tupl
     return carry, np.stack(ys)
 
 
-def _while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
+def _loop_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
     while keep(carry):
         carry = step(carry)
     return carry
@@ -222,9 +221,9 @@ def _while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry:
 
 @functools.cache
 def _identity(size: int, dtype: Any) -> Array:
-    made = np.eye(size, dtype=dtype)
-    made.flags.writeable = False
-    return made
+    identity = np.eye(size, dtype=dtype)
+    identity.flags.writeable = False
+    return identity
 
 
 def _products(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -232,15 +231,15 @@ def _products(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.vecdot(vectors, solved[..., None, :])
 
 
-def _one_by_one(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
-    each = range(len(next(numbers(stacked)).value))
-    made = [function(at(stacked, j), map_tree(operator.itemgetter(j), states)) for j in each]
-    return map_tree(lambda *leaves: np.stack(leaves), *made)
+def _map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
+    num = len(next(numeric_values(stacked)).value)
+    results = [function(index_part(stacked, j), map_tree(operator.itemgetter(j), states)) for j in range(num)]
+    return map_tree(lambda *leaves: np.stack(leaves), *results)
 
 
-def _each_state(function: Callable[[Any], Any], states: Any, num: int) -> Any:
-    made = [function(map_tree(operator.itemgetter(j), states)) for j in range(num)]
-    return map_tree(lambda *leaves: np.stack(leaves), *made)
+def _map_states(function: Callable[[Any], Any], states: Any, num: int) -> Any:
+    results = [function(map_tree(operator.itemgetter(j), states)) for j in range(num)]
+    return map_tree(lambda *leaves: np.stack(leaves), *results)
 
 
 BACKENDS: dict[str, Backend] = {
@@ -251,12 +250,12 @@ BACKENDS: dict[str, Backend] = {
         spd_root=np.linalg.cholesky,
         spd_products=_products,
         sandwich=lambda outer, inner: outer @ inner @ outer,
-        sweep_over=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
+        map_batched=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
         vecdot=np.vecdot,
-        after=lambda array, other: array,
+        order_after=lambda array, other: array,
         identity=_identity,
-        repeat_while=_while_loop,
-        over_stacked=_one_by_one,
-        over_states=_each_state,
+        while_loop=_loop_while,
+        map_stacked=_map_stacked,
+        map_states=_map_states,
     )
 }

@@ -1,14 +1,19 @@
-"""Packages that only some features need."""
+"""Imports that wait until they are needed: of an extra, of upper layers, and of the progress bar."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+ProgressCallback = Callable[..., None]  # episodes done, episodes in all, and what else there is to say
+Purpose = Literal["parts", "result views"]
+_loaders: dict[Purpose, Callable[[], Any]] = {}
 
 
 @contextlib.contextmanager
-def needed_by(feature: str, extra: str) -> Iterator[None]:
-    """Imports of a feature; a package that is missing is told with what installs it."""
+def require_extra(feature: str, extra: str) -> Iterator[None]:
+    """Name the extra that installs a missing package, where a feature's imports fail in here."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -16,3 +21,39 @@ def needed_by(feature: str, extra: str) -> Iterator[None]:
         installed = f"driftwise[{extra}]" if extra else "driftwise"
         text = f"{feature} needs {package}: pip install '{installed}'"
         raise ModuleNotFoundError(text, name=package) from None
+
+
+def register_loader(purpose: Purpose, load: Callable[[], Any]) -> None:
+    """Register the function that imports and returns what a lower layer needs of an upper one."""
+    _loaders[purpose] = load
+
+
+def load_registered(purpose: Purpose) -> Any:
+    """Return what the function registered for a purpose returns."""
+    return _loaders[purpose]()
+
+
+@contextlib.contextmanager
+def report_progress(
+    progress: bool | ProgressCallback, say: Callable[..., str], first: str = ""
+) -> Iterator[ProgressCallback]:
+    """A function to call with progress: the given one, one that does nothing, or for True one with a bar.
+
+    The bar shows what `say` makes of the arguments, and until it is called for the first time `first`.
+    """
+    if callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda *now: None
+    elif progress is True:
+        with require_extra("progress=True", "cli"):
+            from rich.progress import Progress
+        with Progress() as bar:
+            task = bar.add_task(first, total=None)
+            yield lambda done, total, *more: bar.update(
+                task, completed=done, total=total, description=say(done, total, *more)
+            )
+    else:
+        from driftwise.base.validation import ArgumentError  # which needs NumPy
+
+        raise ArgumentError("progress", "be True, False or a function", progress)

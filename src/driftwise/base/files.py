@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
+import json
 import os
 import platform
 import re
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from driftwise.base.extras import require_extra
 
 try:
     import fcntl
@@ -20,9 +24,9 @@ except ImportError:  # Windows has other locks
     fcntl = None
 
 HOST = platform.node().replace(".", "-")
-SECONDS_OF_A_LEFTOVER = 24 * 3600  # after which whoever wrote it is gone
-HANDED_OVER = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")  # what somebody writes to this process
-KINDS = {
+_LEFTOVER_SECONDS = 24 * 3600  # after which whoever wrote it is gone
+_INHERITED = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")  # what somebody writes to this process
+_FILE_TYPES = {
     stat.S_IFREG: "a file",
     stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device",
@@ -32,35 +36,36 @@ KINDS = {
 }
 
 
-def behind_links(path: Path) -> Path:
-    """The place that `path` names, whether or not there is anything."""
+def resolve_links(path: Path) -> Path:
+    """Return the path without links, whether or not anything is there."""
     return Path(os.path.realpath(path))
 
 
-def replaceable(path: Path) -> Path:
-    """The file behind `path`, old or new; an `OSError` if a folder, a device, a pipe or a socket is there."""
+def resolve_file(path: Path) -> Path:
+    """Return the file behind `path`, old or new; refuse a folder, device, pipe or socket by an `OSError`."""
     with contextlib.suppress(FileNotFoundError):
         kind = stat.S_IFMT(path.stat().st_mode)
         if kind != stat.S_IFREG:
             number = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
-            raise OSError(number, f"{path.name or path} is {KINDS.get(kind, 'something else')}, not a file")
-    return behind_links(path)
+            name = _FILE_TYPES.get(kind, "something else")
+            raise OSError(number, f"{path.name or path} is {name}, not a file")
+    return resolve_links(path)
 
 
 def ensure_folder(path: Path) -> None:
-    """Make the folder behind `path`, and its parents, if need be; an `OSError` if something else is there."""
+    """Create the folder behind `path` and its parents; an `OSError` says that something else is there."""
     try:
-        behind_links(path).mkdir(parents=True, exist_ok=True)
+        resolve_links(path).mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        kind = KINDS.get(stat.S_IFMT(path.stat().st_mode), "something else")
+        kind = _FILE_TYPES.get(stat.S_IFMT(path.stat().st_mode), "something else")
         raise NotADirectoryError(errno.ENOTDIR, f"{path.name} is {kind}, not a folder") from None
 
 
-def require_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse, by an `OSError`, what can be opened but need never end: a pipe, a socket, a device."""
+def require_regular_file(path: str | os.PathLike[str]) -> None:
+    """Refuse, by an `OSError`, a pipe, a socket or a device, which need never end."""
     kind = stat.S_IFMT(os.stat(path).st_mode)
-    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not HANDED_OVER.fullmatch(os.fspath(path)):
-        raise OSError(errno.EINVAL, f"it is {KINDS.get(kind, 'something else')}, not a file")
+    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not _INHERITED.fullmatch(os.fspath(path)):
+        raise OSError(errno.EINVAL, f"it is {_FILE_TYPES.get(kind, 'something else')}, not a file")
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:
@@ -69,14 +74,14 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
     Its content may come in pieces. A link stays one, to the new file, which has the mode of the old one. What
     is not a file is not replaced.
     """
-    path = replaceable(path)
+    path = resolve_file(path)
     try:
-        stage(path, *content)
+        write_temporary(path, *content)
         if path.exists():
-            temporary(path).chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(temporary(path), path)
+            temporary_path(path).chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary_path(path), path)
     finally:
-        temporary(path).unlink(missing_ok=True)
+        temporary_path(path).unlink(missing_ok=True)
     if os.name == "posix":  # the new name has to outlive a power cut as well
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -85,30 +90,30 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
             os.close(folder)
 
 
-Mark = tuple[int, ...]  # which tells a file from all that were, or will be, in its place
+FileStamp = tuple[int, ...]  # distinguishes a file from all others at its path
 
 
-def mark(path: Path) -> Mark | None:
-    """The mark of the file behind `path`, None if there is none."""
+def read_stamp(path: Path) -> FileStamp | None:
+    """Return the stamp of the file behind `path`, None if there is none."""
     try:
-        found = path.stat()
+        facts = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
-def replace_seen(path: Path, *content: bytes | memoryview, seen: Mark | None) -> Mark | None:
-    """Replace a file that has one writer, and return the mark of the new one.
+def replace_unchanged(path: Path, *content: bytes | memoryview, seen: FileStamp | None) -> FileStamp | None:
+    """Replace a file that has one writer, and return the stamp of the new one.
 
-    A `FileExistsError` says that somebody else writes to it: now, or since it was `seen` last.
+    A `FileExistsError` says that somebody else writes to it now, or has since the stamp `seen` was read.
     """
-    path = replaceable(path)
+    path = resolve_file(path)
     with _locked(path):
-        if seen is not None and mark(path) not in (None, seen):
+        if seen is not None and read_stamp(path) not in (None, seen):
             raise _shared(path, "has been replaced by somebody else since it was loaded or saved here")
         remove_leftovers(path.parent, path.name)
         replace_file(path, *content)
-        return mark(path)
+        return read_stamp(path)
 
 
 @contextlib.contextmanager
@@ -138,14 +143,14 @@ def remove_leftovers(folder: Path, name: str = "") -> None:
         with contextlib.suppress(OSError, ValueError):  # it is gone already, or none of ours
             _, thread, host, pid, _ = leftover.name.rsplit(".", 4)
             ended = host == HOST and not _writes(int(pid), int(thread, 16))
-            if ended or time.time() - leftover.stat().st_mtime > SECONDS_OF_A_LEFTOVER:
+            if ended or time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
                 leftover.unlink()
 
 
 def _writes(pid: int, thread: int) -> bool:
-    """Whether there is another process of this number, or another thread of this process."""
+    """Return whether there is another process of this number, or another thread of this process."""
     if pid == os.getpid():
-        return thread != threading.get_ident() and any(each.ident == thread for each in threading.enumerate())
+        return thread != threading.get_ident() and thread in [other.ident for other in threading.enumerate()]
     if os.name != "posix":  # there, signal 0 would end it
         return True
     try:
@@ -157,19 +162,91 @@ def _writes(pid: int, thread: int) -> bool:
     return True
 
 
-def stage(path: Path, *content: bytes | memoryview) -> None:
-    """Write what is to become a file under its temporary name, down to the disk."""
+def write_temporary(path: Path, *content: bytes | memoryview) -> None:
+    """Write the content of a file under its temporary name, down to the disk."""
     try:
-        opened = temporary(path).open("wb")
+        file = temporary_path(path).open("wb")
     except OSError as error:  # which names a file that the caller does not know
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    with opened as file:
+    with file:
         for piece in content:
             file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 
 
-def temporary(path: Path) -> Path:
-    """A name next to `path`, on the same file system, that only this thread of this process uses."""
+def temporary_path(path: Path) -> Path:
+    """Return a name next to `path`, on the same file system, that only this thread uses."""
     return path.with_name(f".{path.name}.{threading.get_ident():x}.{HOST}.{os.getpid()}.part")
+
+
+@contextlib.contextmanager
+def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Create the folder and check that the named files can be written; remove new folders after a failure."""
+    place = resolve_links(path)
+    missing = [folder for folder in (place, *place.parents) if not folder.exists()]
+    try:
+        ensure_folder(path)
+        for name in names:
+            target = resolve_file(path / name)
+            temporary_path(target).touch()
+            temporary_path(target).unlink()
+        yield path
+    except BaseException:
+        for folder in missing:
+            with contextlib.suppress(OSError):  # not empty, or never created
+                folder.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does.
+
+    After a failure that leaves nothing else in the folder, the lock's file goes. It goes while it is locked:
+    whoever has opened it finds it locked, or without a name, and then `FileLock` takes a new one.
+    """
+    with require_extra("writing a folder", "cli"):
+        from filelock import FileLock, Timeout
+    lock = FileLock(folder / ".lock")
+    try:
+        held = lock.acquire(timeout=0)
+    except Timeout:
+        raise OSError(errno.EBUSY, "another run is writing to it") from None
+    with held:
+        try:
+            yield
+        except BaseException:
+            if [path.name for path in folder.iterdir()] == [".lock"]:
+                with contextlib.suppress(OSError):  # Windows keeps what is open
+                    (folder / ".lock").unlink()
+            raise
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files that belong together; the last one seals the set.
+
+    All are written under temporary names first: if any of that fails, what was in the folder stays as it
+    was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
+    """
+    paths = [resolve_file(folder / name) for name in contents]
+    try:
+        for path, content in zip(paths, contents.values(), strict=True):
+            write_temporary(path, content)
+        paths[-1].unlink(missing_ok=True)
+        for path in paths:
+            os.replace(temporary_path(path), path)
+    finally:
+        for path in paths:
+            temporary_path(path).unlink(missing_ok=True)
+    return [folder / name for name in contents]
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value as the content of a JSON file."""
+    return f"{json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
+
+
+def compact_json(value: Any) -> str:
+    """Return a value as one line of JSON, the same for equal values."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

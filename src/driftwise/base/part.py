@@ -9,32 +9,32 @@ one representation: a part with a grid in its numbers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
-from driftwise.base.making import make
-from driftwise.base.plugins import load_plugins, require_own_name
+from driftwise.base.extras import load_registered
+from driftwise.base.plugins import load_plugins, require_unique_name
+from driftwise.base.schema import build_from_table
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import (
     ArgumentError,
-    nearest,
     require_choice,
     require_count,
-    require_kind,
+    require_instance,
     require_number,
     require_numeric,
+    suggest_name,
+    to_nested_tuple,
 )
 
 _T = TypeVar("_T", bound=type)
 
-BITS = 62  # of an integer that arrays may be as long as
+MAX_BITS = 62  # of an integer that arrays may be as long as
 PARTS: dict[str, type] = {}
 CONFIGURABLE: dict[str, type] = {"Spec": Spec}  # all that `from_config` can make
-ROOMS = ("driftwise.online", "driftwise.environments")  # that register all of driftwise's own when loaded
 
 
 def number(*, or_part: type | None = None, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
@@ -42,7 +42,7 @@ def number(*, or_part: type | None = None, default: Any = dataclasses.MISSING, *
 
     def check(name: str, value: Any) -> Any:
         if or_part is not None and is_part(value):
-            return require_kind(name, value, or_part)
+            return require_instance(name, value, or_part)
         return require_numeric(name, value, **bounds)
 
     return _checked(check, default, numeric=True)
@@ -53,14 +53,12 @@ def scalar(*, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
     return _checked(partial(require_number, **bounds), default)
 
 
-def count(*, at_least: int = 1, bits: int = 63, default: Any = dataclasses.MISSING) -> Any:
-    """A field of one integer; it is part of the structure."""
-    return _checked(partial(require_count, at_least=at_least, bits=bits), default)
+def count(*, default: Any = dataclasses.MISSING, largest: bool = False, **limits: int) -> Any:
+    """A field of one integer within the limits of `require_count`; it is part of the structure.
 
-
-def reserve(*, default: int) -> Any:
-    """A field of one integer, the room of a buffer; that of stacked parts is the largest of theirs."""
-    return _checked(partial(require_count, at_least=0, bits=BITS), default, largest=True)
+    Where it is the size of a buffer, stacked parts take the `largest` of theirs.
+    """
+    return _checked(partial(require_count, **{"bits": 63, **limits}), default, largest=largest)
 
 
 def choice(*choices: str, default: str) -> Any:
@@ -71,14 +69,12 @@ def choice(*choices: str, default: str) -> Any:
 def member(kind: type, *, stacked: bool = False, default: Any = dataclasses.MISSING) -> Any:
     """A field that takes another part, or anything else of one kind; `stacked`, several of them as one.
 
-    With `default=None` it may be left out.
-
-    Parts that are alike but for their numbers are stacked as one part, all of whose numbers have one axis
-    more, the first: see `stack` and `at`.
+    With `default=None` it may be left out. Parts that are alike but for their numbers are stacked as one,
+    with one more leading axis in its numbers: see `stack_parts` and `index_part`.
     """
 
     def check(name: str, value: Any) -> Any:
-        return None if value is None and default is None else require_kind(name, value, kind)
+        return None if value is None and default is None else require_instance(name, value, kind)
 
     return _checked(check, default, stacked=stacked)
 
@@ -89,7 +85,7 @@ def members(kind: type) -> Any:
     def check(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, (tuple, list)) or not value:
             raise ArgumentError(name, f"list at least one {kind.__name__}", value)
-        return tuple(require_kind(name, each, kind) for each in value)
+        return tuple(require_instance(name, item, kind) for item in value)
 
     return _checked(check)
 
@@ -98,9 +94,7 @@ def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSIN
     return dataclasses.field(default=default, metadata={"check": check, **metadata})
 
 
-@dataclass_transform(
-    frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member, members)
-)
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member, members))
 def record(cls: _T) -> _T:
     """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name.
 
@@ -116,155 +110,141 @@ def record(cls: _T) -> _T:
         if complete is not None:
             complete(self)
 
-    require_own_name("a part", CONFIGURABLE, cls)
+    require_unique_name("a part", CONFIGURABLE, cls)
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    for method in (_repr, _eq, _hash):  # for all: a dataclass would compile its own
-        name = f"__{method.__name__[1:]}__"
-        if cls.__dict__.get(name) is None:  # Python takes the hash of a class with an `__eq__` of its own
+    for name, method in _METHODS.items():  # for all records: a dataclass would compile its own
+        if vars(cls).get(name) is None:  # Python sets the hash of a class with an `__eq__` of its own to None
             setattr(cls, name, method)
-    CONFIGURABLE[cls.__name__] = made = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-    return made
+    CONFIGURABLE[cls.__name__] = frozen = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    return frozen
 
 
-def _values(instance: Any) -> tuple[Any, ...]:
-    return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance))
+def _values(self: Any) -> dict[str, Any]:
+    return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
-def _repr(self: Any) -> str:
-    named = zip(dataclasses.fields(self), _values(self), strict=True)
-    return f"{type(self).__qualname__}({', '.join(f'{field.name}={value!r}' for field, value in named)})"
-
-
-def _eq(self: Any, other: Any) -> bool:
+def _equal(self: Any, other: Any) -> bool:
     return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return hash(tuple(_values(self).values()))
 
 
-@dataclass_transform(
-    frozen_default=True, field_specifiers=(number, scalar, count, reserve, choice, member, members)
-)
+def _represent(self: Any) -> str:
+    named = (f"{name}={value!r}" for name, value in _values(self).items())
+    return f"{type(self).__qualname__}({', '.join(named)})"
+
+
+_METHODS = {"__eq__": _equal, "__hash__": _hash, "__repr__": _represent}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member, members))
 def part(cls: _T) -> _T:
     """Make `cls` a part: a record whose numeric fields may hold grids, known by its name."""
-    PARTS[cls.__name__] = made = record(cls)
-    return made
+    PARTS[cls.__name__] = cls = record(cls)
+    return cls
 
 
 def is_part(value: Any) -> bool:
-    """Whether `value` is an instance of a class made by `part`."""
+    """Return whether `value` is an instance of a class made by `part`."""
     return PARTS.get(type(value).__name__) is type(value)
 
 
-def parts_within(value: Any) -> Iterator[Any]:
+def iterate_parts(value: Any) -> Iterator[Any]:
     """A part and all parts within it."""
     yield value
-    for field in dataclasses.fields(value):
-        inner = getattr(value, field.name)
-        if is_part(inner):
-            yield from parts_within(inner)
+    for inner in filter(is_part, _values(value).values()):
+        yield from iterate_parts(inner)
 
 
-def numeric_fields(cls: type) -> tuple[str, ...]:
-    """Names of the fields that become array leaves."""
-    return tuple(field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata)
-
-
-def stack(parts: Sequence[Any]) -> Any:
-    """Parts that are alike but for their numbers as one part, whose numbers are tuples over them."""
+def stack_parts(parts: Sequence[Any]) -> Any:
+    """Return parts that differ only in numbers as one part, with tuples as its numbers."""
     first = parts[0]
-    if any(type(each) is not type(first) for each in parts):
+    if any(type(part) is not type(first) for part in parts):
         raise ArgumentError("parts", "be of one kind", list(parts))
-    made = {}
+    fields = {}
     for field in dataclasses.fields(first):
-        values = [getattr(each, field.name) for each in parts]
+        values = [getattr(part, field.name) for part in parts]
         if all(is_part(value) for value in values):
-            made[field.name] = stack(values)
+            fields[field.name] = stack_parts(values)
         elif "numeric" in field.metadata and not any(is_part(value) for value in values):
-            made[field.name] = tuple(values)
-        elif "largest" in field.metadata:
-            made[field.name] = max(values)
+            fields[field.name] = tuple(values)
+        elif field.metadata.get("largest", False):
+            fields[field.name] = max(values)
         elif any(value != values[0] for value in values):
             raise ArgumentError("parts", "be alike but for their numbers", values, f"{field.name} {values!r}")
         else:
-            made[field.name] = values[0]
-    return type(first)(**made)
+            fields[field.name] = values[0]
+    return type(first)(**fields)
 
 
-def at(stacked: Any, index: Any) -> Any:
-    """The part at an index of those that were stacked; the index may be unknown to Python yet."""
-    made = object.__new__(type(stacked))  # its numbers were checked, or are tracers
-    for field in dataclasses.fields(stacked):
-        value = getattr(stacked, field.name)
+def index_part(stacked: Any, index: Any) -> Any:
+    """Return the part at an index of those that were stacked; the index may be traced."""
+    return _map_numbers(stacked, lambda value, _: value[int(index) if isinstance(value, tuple) else index])
+
+
+def _map_numbers(part: Any, change: Callable[[Numeric, int], Numeric], num_own: int = 0) -> Any:
+    """The part with its numbers as `change(number, num_own)` returns them, unchecked: they may be tracers."""
+    changed = object.__new__(type(part))
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
         if is_part(value):
-            value = at(value, index)
+            value = _map_numbers(value, change, num_own + field.metadata.get("stacked", False))
         elif "numeric" in field.metadata:
-            value = value[int(index) if isinstance(value, tuple) else index]
-        object.__setattr__(made, field.name, value)
-    return made
+            value = change(value, num_own)
+        object.__setattr__(changed, field.name, value)
+    return changed
 
 
-class Number(NamedTuple):
+class NumericValue(NamedTuple):
     """A numeric field of a part, or of a part within."""
 
     name: str
     value: Numeric
-    num_own: int  # axes, the last ones, that the part keeps for itself: those of stacked members
-
-    @property
-    def grid(self) -> tuple[int, ...]:
-        """The shape of the grid that the field holds; empty for a single value."""
-        shape = np.shape(self.value)
-        return shape[: len(shape) - self.num_own]
+    grid: tuple[int, ...]  # its shape without the last axes, those of stacked members; empty for one value
 
 
-def numbers(value: Any, num_own: int = 0) -> Iterator[Number]:
+def numeric_values(value: Any, num_own: int = 0) -> Iterator[NumericValue]:
     """All numeric fields of a part and of the parts within, in the order of their fields."""
     for field in dataclasses.fields(value):
         inner = getattr(value, field.name)
         if is_part(inner):
-            yield from numbers(inner, num_own + field.metadata.get("stacked", False))
+            yield from numeric_values(inner, num_own + field.metadata.get("stacked", False))
         elif "numeric" in field.metadata:
-            yield Number(field.name, inner, num_own)
+            shape = np.shape(inner)
+            yield NumericValue(field.name, inner, shape[: len(shape) - num_own])
 
 
-def grid_of(value: Any) -> dict[str, Numeric]:
-    """Numbers of a part, and of the parts within, that hold several values, by the names of their fields."""
-    return {each.name: each.value for each in numbers(value) if each.grid}
+def get_grids(value: Any) -> dict[str, Numeric]:
+    """Return the numbers of a part, and of the parts within, that are grids, by the names of their fields."""
+    return {name: number for name, number, grid in numeric_values(value) if grid}
 
 
 def require_single(value: Any) -> None:
     """Refuse a part with a grid in its numbers."""
-    for name, values in grid_of(value).items():
+    for name, values in get_grids(value).items():
         raise ArgumentError(name, "be a single number", values, f"a grid, {np.ravel(values).tolist()}")
 
 
 def grid_shape(value: Any) -> tuple[int, ...]:
-    """The common shape of the grids in a part's numbers; empty where there are none."""
+    """Return the common shape of the grids in a part's numbers; empty where there are none."""
     try:
-        return np.broadcast_shapes(*(each.grid for each in numbers(value)))
+        return np.broadcast_shapes(*(number.grid for number in numeric_values(value)))
     except ValueError:
-        listed = " and ".join(f"{name} {each!r}" for name, each in grid_of(value).items())
+        listed = " and ".join(f"{name} {values!r}" for name, values in get_grids(value).items())
         raise ArgumentError("grids", "have shapes that fit each other", value, listed) from None
 
 
-def points(value: Any) -> tuple[Any, ...]:
-    """A part with a grid in its numbers as single parts, one for each point, the last axis fastest."""
-    shape = grid_shape(value)
-    return tuple(_point(value, shape, index) for index in np.ndindex(shape))
+def expand_grid(value: Any) -> tuple[Any, ...]:
+    """Return a single part for each point of the grid in a part's numbers, the last axis fastest."""
+    grid = grid_shape(value)
 
+    def number_at(index: tuple[int, ...], number: Numeric, num_own: int) -> Numeric:
+        own = np.shape(number)[np.ndim(number) - num_own :]
+        return to_nested_tuple(np.broadcast_to(number, grid + own)[index].tolist())
 
-def _point(value: Any, shape: tuple[int, ...], index: tuple[int, ...], num_own: int = 0) -> Any:
-    changes = {}
-    for field in dataclasses.fields(value):
-        inner = getattr(value, field.name)
-        if is_part(inner):
-            changes[field.name] = _point(inner, shape, index, num_own + field.metadata.get("stacked", False))
-        elif "numeric" in field.metadata and isinstance(inner, tuple):
-            own = np.shape(inner)[len(np.shape(inner)) - num_own :]
-            changes[field.name] = np.broadcast_to(inner, shape + own)[index].tolist()
-    return dataclasses.replace(value, **changes)
+    return tuple(_map_numbers(value, partial(number_at, index)) for index in np.ndindex(grid))
 
 
 def to_config(value: Any) -> Any:
@@ -273,8 +253,7 @@ def to_config(value: Any) -> Any:
     Tuples become lists; so they do in dictionaries.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **fields}
+        return {"type": type(value).__name__, **to_config(_values(value))}
     if isinstance(value, dict):
         return {key: to_config(item) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -288,12 +267,44 @@ def from_config(config: Any) -> Any:
         fields = dict(config)
         name = fields.pop("type", None)
         if name not in CONFIGURABLE:
-            for room in ROOMS:
-                import_module(room)
+            load_registered("parts")
             load_plugins()
         if name not in CONFIGURABLE:
-            raise ArgumentError("type", "name a part", name, f"{name!r}{nearest(name, CONFIGURABLE)}")
-        return make(CONFIGURABLE[name], {key: from_config(value) for key, value in fields.items()})
+            raise ArgumentError("type", "name a part", name, f"{name!r}{suggest_name(name, CONFIGURABLE)}")
+        return build_from_table(CONFIGURABLE[name], {key: from_config(fields[key]) for key in fields})
     if isinstance(config, list):
         return tuple(from_config(item) for item in config)
     return config
+
+
+_SIZES = "Spec"  # type of a table that describes the problem, and not the part
+
+
+def extract_parameters(config: Mapping[str, Any]) -> dict[str, int | float]:
+    """Single numbers of a configuration, by the shortest names that tell them apart.
+
+    `rate`, or `base.rate` where there is another one. Sizes of the problem are left out.
+    """
+    numbers = dict(_numbers(config))
+
+    def shorten(path: tuple[str, ...]) -> tuple[str, ...]:
+        endings = (path[-size:] for size in range(1, len(path)))
+        return next((end for end in endings if sum(key[-len(end) :] == end for key in numbers) == 1), path)
+
+    return {".".join(shorten(path)): value for path, value in numbers.items()}
+
+
+def _numbers(config: Mapping[str, Any], *path: str) -> Iterator[tuple[tuple[str, ...], int | float]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            if value.get("type") != _SIZES:
+                yield from _numbers(value, *path, key)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield (*path, key), value
+
+
+def describe_structure(config: Mapping[str, Any]) -> str:
+    """The kind of a part and of the parts within, as text: `LeastSquares(ExponentialWeights, Ucb)`."""
+    inner = (value for value in config.values() if isinstance(value, Mapping))
+    within = [describe_structure(value) for value in inner if value.get("type") != _SIZES]
+    return str(config.get("type", "")) + (f"({', '.join(within)})" if within else "")

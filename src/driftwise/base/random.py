@@ -47,7 +47,7 @@ def threefry(key: Key, high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def _threefry_of_few(key: list[int], highs: list[int], lows: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """The same with Python's integers, which for a few words are much faster than NumPy."""
+    """Encrypt a few counters with Python's integers, which is much faster than with NumPy."""
     first, second = key
     schedule = (first, second, first ^ second ^ _PARITY)
     words = []
@@ -60,12 +60,12 @@ def _threefry_of_few(key: list[int], highs: list[int], lows: list[int]) -> tuple
             high = high + schedule[(group + 1) % 3] & _WORD
             low = low + schedule[(group + 2) % 3] + group + 1 & _WORD
         words.append((high, low))
-    made = np.array(words, dtype=np.uint32)
-    return made[:, 0], made[:, 1]
+    array = np.array(words, dtype=np.uint32)
+    return array[:, 0], array[:, 1]
 
 
 class LazyKey:
-    """The key at an address below `key`, for NumPy: computed when somebody draws with it."""
+    """The key at an address below `key`, for NumPy: computed when it is first used."""
 
     shape = (2,)
 
@@ -99,14 +99,14 @@ def fold(key: Key, address: Any) -> Key:
     return xp.concat(threefry(key, high, low), axis=-1)
 
 
-def keys_of(run_key: Key, t: Any) -> tuple[Key, Key, Key]:
+def episode_keys(run_key: Key, t: Any) -> tuple[Key, Key, Key]:
     """The keys of an episode: for the environment, the plan and the actions."""
     purposes = namespace(run_key).asarray((ENVIRONMENT, PLANNING, ACTING))
     keys = fold(fold(run_key, purposes), t)
     return keys[0], keys[1], keys[2]
 
 
-def uniform(key: Key, size: int, dtype: Any) -> Array:
+def draw_uniform(key: Key, size: int, dtype: Any) -> Array:
     """`size` numbers in [0, 1), of each key if there are many, with all the bits that `dtype` holds."""
     xp = namespace(key)
     low = xp.arange(size, dtype=xp.uint32)
@@ -117,8 +117,8 @@ def uniform(key: Key, size: int, dtype: Any) -> Array:
     return (high * (1 << 26) + low) * (1.0 / (1 << 53))
 
 
-def coarse(key: Key, size: int, dtype: Any) -> Array:
-    """`size` numbers in [0, 1) that need not be finer than 2⁻³², at half the price of `uniform`."""
+def draw_coarse(key: Key, size: int, dtype: Any) -> Array:
+    """`size` numbers in [0, 1) that need not be finer than 2⁻³², at half the price of `draw_uniform`."""
     xp = namespace(key)
     low = xp.arange((size + 1) // 2, dtype=xp.uint32)
     words = xp.concat(threefry(key, xp.full_like(low, 2), low))[:size]
@@ -127,19 +127,19 @@ def coarse(key: Key, size: int, dtype: Any) -> Array:
     return xp.astype(words, dtype) * (1.0 / (1 << 32))
 
 
-def normal(key: Key, size: int, dtype: Any) -> Array:
+def draw_normal(key: Key, size: int, dtype: Any) -> Array:
     """`size` standard normal numbers, of each key if there are many."""
-    u = uniform(key, 2 * size, dtype)
-    return gaussian(u[..., :size], u[..., size:])
+    u = draw_uniform(key, 2 * size, dtype)
+    return box_muller(u[..., :size], u[..., size:])
 
 
-def gaussian(first: Array, second: Array) -> Array:
+def box_muller(first: Array, second: Array) -> Array:
     """Box and Muller's transform of two uniform numbers into a standard normal one."""
     xp = namespace(first)
     return xp.sqrt(-2.0 * xp.log(1.0 - first)) * xp.cos(2.0 * math.pi * second)
 
 
-def choose(cumulative: Array, u: Array) -> Array:
+def choose_index(cumulative: Array, u: Array) -> Array:
     """Inverse-CDF draw: the first index whose cumulative mass exceeds `u` times the total, as int32."""
     xp = namespace(cumulative)
     below = xp.astype(cumulative <= xp.asarray(u)[..., None] * cumulative[..., -1:], xp.int32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from driftwise.base.validation import require_count
 
 Array = Any  # a NumPy or a JAX array; the parts use only what both offer
 Numeric = Any  # a number, or nested tuples of numbers: a grid of hyper-parameters
+_Extra = TypeVar("_Extra")
 Key = Any  # uint32 array of two words, see driftwise.base.random
 
 
@@ -98,24 +99,37 @@ class Catalogue(NamedTuple):
 class FeatureTable(NamedTuple):
     """All state-action pairs of an episode, flattened state by state to `N = S·A` rows.
 
-    The five fields from `rewards` on are there for agents that name them in `needs`.
+    `extras` holds what else is known, at most one of a type: what an agent `needs` of
+    `driftwise.base.knowledge`, and what makes computations faster (`Blocks`, `Catalogue` and others).
     """
 
     values: Array  # [N, d]
-    pairs: Array | None = None  # [N, d(d+1)/2] products φ_i φ_j, i ≤ j (off-diagonal twice), if not too large
     present: Array | None = None  # [N] whether the action can be taken; None if all can
-    rewards: Array | None = None  # [H, N] the mean rewards of this episode
-    measures: Array | None = None  # [J, H, d, S] the anchors' measures μ of successors
-    initial: Array | None = None  # [S] the distribution of the first state
-    projection: Array | None = None  # [S, S] onto the span of known features of successors
-    positions: Array | None = None  # [N, 2] where the state and the action lie in [0, 1]
-    blocks: Any = None  # `Blocks` of the rows, for agents that make use of them
-    design: Array | None = None  # [N] chances that are G-optimal, where the rows are always these
-    catalogue: Catalogue | None = None  # None where rows are new in every episode
+    extras: tuple[Any, ...] = ()
+
+    def find(self, kind: type[_Extra]) -> _Extra | None:
+        """Return the extra of a type, None if there is none."""
+        return next((extra for extra in self.extras if isinstance(extra, kind)), None)
+
+    def get(self, kind: type[_Extra]) -> _Extra:
+        """Return the extra of a type; its absence is an error."""
+        extra = self.find(kind)
+        if extra is None:
+            raise LookupError(f"the table of features must have {kind.__name__}, which the agent needs")
+        return extra
+
+    def with_extras(self, *extras: Any) -> FeatureTable:
+        """Return the table with these extras, in the place of others of their types."""
+        kinds = tuple(type(extra) for extra in extras)
+        return self._replace(extras=(*self.without(*kinds).extras, *extras))
+
+    def without(self, *kinds: type) -> FeatureTable:
+        """Return the table without the extras of some types."""
+        return self._replace(extras=tuple(extra for extra in self.extras if not isinstance(extra, kinds)))
 
 
 class Source(NamedTuple):
-    """What samples are made of, where that is less than they have."""
+    """The arrays that samples are computed from, where these are fewer than the samples have."""
 
     origin: Any  # a tree of arrays
     make: Callable[[Any], Sample]
@@ -135,7 +149,7 @@ class Sample(NamedTuple):
     source: Source | None = None  # None if it is made of nothing else
 
     @classmethod
-    def made_of(cls, origin: Any, make: Callable[[Any], Sample]) -> Sample:
+    def from_origin(cls, origin: Any, make: Callable[[Any], Sample]) -> Sample:
         """The sample that is made of these arrays."""
         return make(origin)._replace(source=Source(origin, make))
 
@@ -144,7 +158,7 @@ class Sample(NamedTuple):
         """The arrays that it is made of."""
         return self if self.source is None else self.source.origin
 
-    def another(self, origin: Any) -> Sample:
+    def rebuild(self, origin: Any) -> Sample:
         """The sample of another origin."""
         return origin if self.source is None else self.source.make(origin)
 
@@ -174,7 +188,7 @@ class Moments(NamedTuple):
     noise: Any = None  # sums of squared errors, where the noise is learnt
 
 
-def values_ahead(values: Array, successors: Array) -> Array:
+def successor_values(values: Array, successors: Array) -> Array:
     """Values `[H, S]` of step h+1 at the state that followed step h, 0 after the last: `[H]`."""
     xp = values.__array_namespace__()
     reached = values[xp.arange(1, len(successors)), successors[:-1]]
@@ -192,7 +206,7 @@ class Forecast(NamedTuple):
         """`e²/(1+v)`, whose mean is the noise's variance."""
         return self.error**2 / (1 + self.variance)
 
-    def of_means(self, counts: Array) -> Forecast:
+    def scale_by_counts(self, counts: Array) -> Forecast:
         """The forecasts of √n times the mean of n rewards each, whose noise is that of one reward."""
         return Forecast(counts.__array_namespace__().sqrt(counts) * self.error, counts * self.variance)
 
@@ -213,21 +227,21 @@ class Plan(NamedTuple):
         return self.values[0]
 
     @property
-    def ahead(self) -> Array:
+    def next_values(self) -> Array:
         """`V_{h+1}` of each step h, 0 after the last: `[H, S]`."""
         xp = self.values.__array_namespace__()
         return xp.concat([self.values[1:], xp.zeros_like(self.values[:1])])
 
-    def values_ahead(self, successors: Array) -> Array:
+    def successor_values(self, successors: Array) -> Array:
         """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""
-        return values_ahead(self.values, successors)
+        return successor_values(self.values, successors)
 
     def residuals(self, episode: Episode) -> tuple[Array, Array]:
         """Errors `r + V_{h+1}(s') − (Q − bonus)` of prediction in an episode, and its bonuses: `[H]` each."""
         xp = self.values.__array_namespace__()
         at = xp.arange(len(episode.actions)), episode.states, episode.actions
         bonus = self.bonus[at]
-        return episode.rewards + self.values_ahead(episode.successors) - (self.q[at] - bonus), bonus
+        return episode.rewards + self.successor_values(episode.successors) - (self.q[at] - bonus), bonus
 
 
 class Episode(NamedTuple):

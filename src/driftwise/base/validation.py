@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 200  # characters of a value in a message
-FEW = 6  # names that a message lists before it says which one was given
+_LONGEST = 200  # characters of a value in a message
+_FEW = 6  # names that a message lists before it says which one was given
 
 
 class ArgumentError(ValueError):
@@ -24,24 +24,24 @@ class ArgumentError(ValueError):
     def __init__(self, argument: str, expected: str, value: Any, got: str | None = None) -> None:
         self.args = argument, expected, value, got  # so that it can be pickled
         self.argument, self.expected, self.value = argument, expected, value
-        self.got = in_one_line(value) if got is None else got
+        self.got = format_value(value) if got is None else got
 
     def __str__(self) -> str:
         return f"{self.argument} must {self.expected}, got {self.got}"
 
     def under(self, path: str) -> ArgumentError:
-        """The same error of an argument that stands at a path, as `environment.drift` in a file."""
+        """Return the error for an argument at a path of a file, such as `environment.drift`."""
         return ArgumentError(f"{path}.{self.argument}", self.expected, self.value, self.got)
 
 
-def in_one_line(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as Python writes it, cut short where that is long, and on one line."""
     text = repr(value)
-    return text if len(text) <= LONGEST and "\n" not in text else f"{' '.join(text.split())[:LONGEST]}…"
+    return text if len(text) <= _LONGEST and "\n" not in text else f"{' '.join(text.split())[:_LONGEST]}…"
 
 
 @contextlib.contextmanager
-def computable(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
+def overflow_errors(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
     """Numbers `given` that cannot be computed with in here are a `ValueError` of their owner.
 
     Arrays that overflow are let through: they are found not to be finite where they are checked.
@@ -50,10 +50,10 @@ def computable(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
     except ArithmeticError as error:
-        told = [f"{name} = {value!r}" for name, value in given.items() if isinstance(value, numbers.Real)]
+        sizes = [f"{name} = {value!r}" for name, value in given.items() if isinstance(value, numbers.Real)]
         why = f"({error.args[-1]})" if error.args else ""
         raise ValueError(
-            f"{owner}: its numbers are too large or too small to compute with {why}, got {', '.join(told)}"
+            f"{owner}: its numbers are too large or too small to compute with {why}, got {', '.join(sizes)}"
         ) from None
 
 
@@ -76,13 +76,13 @@ def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def choice_error(name: str, value: Any, choices: Sequence[str], besides: str = "") -> ArgumentError:
     """The error of a word that is not among the choices; a long list of them comes last."""
-    listed, got = ", ".join(choices), f"{in_one_line(value)}{nearest(value, choices)}"
-    if len(choices) <= FEW:
+    listed, got = ", ".join(choices), f"{format_value(value)}{suggest_name(value, choices)}"
+    if len(choices) <= _FEW:
         return ArgumentError(name, f"be one of {listed}{besides}", value, got)
     return ArgumentError(name, f"be one of {len(choices)} names{besides}", value, f"{got}; they are {listed}")
 
 
-def nearest(value: Any, choices: Iterable[str]) -> str:
+def suggest_name(value: Any, choices: Iterable[str]) -> str:
     """` (did you mean 'x'?)`, or nothing where no choice is close."""
     close = difflib.get_close_matches(str(value), list(choices), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
@@ -116,7 +116,7 @@ def require_numeric(
         bad |= ~(array <= at_most)
     if bad.any():
         raise ArgumentError(name, expected, array[bad].flat[0].item())
-    return _nested_tuple(array.tolist() if integer else array.astype(float).tolist())
+    return to_nested_tuple(array.tolist() if integer else array.astype(float).tolist())
 
 
 def require_number(name: str, value: Any, **bounds: Any) -> Any:
@@ -127,10 +127,10 @@ def require_number(name: str, value: Any, **bounds: Any) -> Any:
     return number
 
 
-def require_kind(name: str, value: Any, kind: type) -> Any:
+def require_instance(name: str, value: Any, kind: type) -> Any:
     """An instance of a class or protocol (and not the class itself)."""
     if isinstance(value, type) or not isinstance(value, kind):
-        raise ArgumentError(name, f"be {article(kind.__name__)}", value)
+        raise ArgumentError(name, f"be {add_article(kind.__name__)}", value)
     return value
 
 
@@ -146,10 +146,8 @@ def require_array(name: str, value: Any, shape: Sequence[int | None]) -> np.ndar
     if array.dtype.kind not in "iuf":
         raise ArgumentError(name, "be an array of numbers", value)
     array = array.astype(np.float64)
-    fits = array.ndim == len(shape) and all(
-        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
+    pairs = zip(shape, array.shape, strict=False)
+    if array.ndim != len(shape) or any(want not in (None, have) for want, have in pairs):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         raise ArgumentError(name, f"have shape ({wanted})", value, str(array.shape))
     if not np.isfinite(array).all():
@@ -166,7 +164,7 @@ def as_array(value: Any) -> np.ndarray:
         return np.array(value, dtype=object)
 
 
-def article(noun: str) -> str:
+def add_article(noun: str) -> str:
     """A noun with its article."""
     return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"
 
@@ -183,5 +181,6 @@ def _describe(above: float | None, at_least: float | None, at_most: float | None
     return f"a finite {kind.split()[1]}"
 
 
-def _nested_tuple(value: Any) -> Any:
-    return tuple(_nested_tuple(item) for item in value) if isinstance(value, list) else value
+def to_nested_tuple(value: Any) -> Any:
+    """Nested lists as tuples."""
+    return tuple(to_nested_tuple(item) for item in value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Contracts: what every agent, environment and part keeps, for your own tests of your own.
+"""Contract checks for agents, environments and parts, also for those of your own.
 
 ```python
 import driftwise as dw
@@ -9,18 +9,16 @@ dw.checks.check_forgetting(my_forgetting)
 dw.checks.check_agent(my_agent, my_environment)
 ```
 
-A broken contract is a `ContractError` that says which, in one sentence.
+A violated contract raises a `ContractError` with one sentence.
 """
 
 from __future__ import annotations
 
-from driftwise.checks.agents import check_agent
+from driftwise.checks.agent_contract import check_agent
 from driftwise.checks.contract import ContractError
-from driftwise.checks.detectors import check_detector
-from driftwise.checks.drifts import check_drift
-from driftwise.checks.environments import check_environment
-from driftwise.checks.exploration import check_exploration
-from driftwise.checks.forgetting import check_forgetting
+from driftwise.checks.environment_contract import check_drift, check_environment
+from driftwise.checks.forgetting_contract import check_forgetting
+from driftwise.checks.part_contracts import check_detector, check_exploration
 
 __all__ = [
     "ContractError",

@@ -1,11 +1,13 @@
-"""What all contracts share: how a broken one is told, and what every part keeps."""
+"""Shared by all contracts: their error, and checks of every part."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,31 +17,31 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
 from driftwise.base.validation import ArgumentError
 from driftwise.environments import Environment
-from driftwise.environments.environment import Played
+from driftwise.environments.environment import PlayedEpisode
 from driftwise.simulation.play import play
 from driftwise.simulation.program import call_compiled
 
-TOLERANCE = 1e-9
+CONTRACT_TOLERANCE = 1e-9
 
 
 class ContractError(AssertionError):
-    """Something does not keep its word; the text says which, in one sentence."""
+    """A contract is violated; the message is one sentence."""
 
 
-def require(kept: bool, sentence: str) -> None:
-    """Raise a `ContractError` unless a contract is kept."""
-    if not kept:
+def require(condition: bool, sentence: str) -> None:
+    """Raise a `ContractError` with the sentence unless the condition holds."""
+    if not condition:
         raise ContractError(sentence)
 
 
-def check_described(name: str, part: Any, kind: type) -> None:
-    """A part is of its kind, prints its own name and all that tells it from others, and round-trips."""
+def check_config(name: str, part: Any, kind: type) -> None:
+    """Check that a part has its type, prints all its fields, and survives a round trip through a config."""
     article = "an" if kind.__name__[0] in "AEIOU" else "a"
     of_kind = isinstance(part, kind) and not isinstance(part, type)
     require(of_kind, f"{name} must be {article} {kind.__name__}, got {part!r}")
     require(dataclasses.is_dataclass(part), f"{name} must be made by @part or @record, got {part!r}")
     try:
-        again = from_config(plain(to_config(part)))
+        again = from_config(json_round_trip(to_config(part)))
     except (ValueError, TypeError) as error:
         raise ContractError(f"{name} must survive the way to_config and back, got {error}") from None
     require(again == part, f"{name} must survive the way to_config and back")
@@ -49,33 +51,54 @@ def check_described(name: str, part: Any, kind: type) -> None:
 
 
 def check_compiled(name: str, function: Callable[..., Any], part: Any, *arrays: Any) -> None:
-    """A function of a part and arrays gives the same on NumPy as compiled, where no number is known."""
-    expected = leaves(function(part, *arrays))
+    """Check that a function of a part and arrays gives the same with NumPy as when compiled."""
+    expected = array_leaves(function(part, *arrays))
     try:
-        compiled = leaves(call_compiled(function, part, *arrays))
+        compiled = array_leaves(call_compiled(function, part, *arrays))
     except Exception as error:
         told = str(error).partition("\n")[0]
         raise ContractError(f"{name} must compile, got {type(error).__name__}: {told}") from error
     require(len(compiled) == len(expected), f"{name} must give the same arrays compiled as on NumPy")
     for here, there in zip(expected, compiled, strict=True):
-        near = here.shape == there.shape and np.allclose(here, there, rtol=TOLERANCE, atol=TOLERANCE)
+        alike = functools.partial(np.allclose, rtol=CONTRACT_TOLERANCE, atol=CONTRACT_TOLERANCE)
+        near = here.shape == there.shape and alike(here, there)
         require(near, f"{name} must give the same compiled as on NumPy, got {there} where that gives {here}")
 
 
-def leaves(tree: Any) -> list[np.ndarray]:
-    """All arrays of nested tuples."""
-    found: list[np.ndarray] = []
-    map_tree(lambda leaf: found.append(np.asarray(leaf)), tree)
-    return found
+def array_leaves(tree: Any) -> list[np.ndarray]:
+    """Return all arrays of nested tuples."""
+    leaves: list[np.ndarray] = []
+    map_tree(lambda leaf: leaves.append(np.asarray(leaf)), tree)
+    return leaves
 
 
-def plain(value: Any) -> Any:
-    """A value as it comes back from JSON."""
+def layout_of(tree: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
+    """Return the shapes and types of all arrays of nested tuples."""
+    return [(leaf.shape, leaf.dtype) for leaf in array_leaves(tree)]
+
+
+def on_simplex(weights: np.ndarray) -> np.ndarray:
+    """Return, for each row, whether its weights are not negative and sum to 1."""
+    return (weights >= -CONTRACT_TOLERANCE).all(axis=-1) & (np.abs(weights.sum(-1) - 1) <= CONTRACT_TOLERANCE)
+
+
+def check_changes(changes: Sequence[int], num_episodes: int, moves: Callable[[int], bool]) -> None:
+    """Check that changes are increasing episodes of a run in which something moves."""
+    increasing = all(0 < a < b for a, b in itertools.pairwise((*changes, num_episodes)))
+    require(increasing, f"changes must be increasing episodes of the run, got {changes}")
+    for change in changes:
+        require(moves(change), f"changes must be moves, but nothing moves at {change}")
+
+
+def json_round_trip(value: Any) -> Any:
+    """Return a value written as JSON and read again."""
     return json.loads(json.dumps(value))
 
 
-def played_run(agent: Agent, environment: Environment, num_episodes: int, **address: Any) -> Iterator[Played]:
-    """A run, episode by episode; a plan that is none is a broken contract."""
+def play_run(
+    agent: Agent, environment: Environment, num_episodes: int, **address: Any
+) -> Iterator[PlayedEpisode]:
+    """Play a run episode by episode; an invalid plan is a violated contract."""
     try:
         yield from play(agent, environment, num_episodes, **address)
     except ArgumentError as error:

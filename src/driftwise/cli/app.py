@@ -1,31 +1,21 @@
-"""The parser that commands are added to, their errors, and how they print and write."""
+"""The parser that commands are added to, its errors, and the options that several commands have."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
-import math
 import os
-import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import typer
 
 from driftwise import __version__
 from driftwise.base.plugins import load_plugins
-from driftwise.base.validation import ArgumentError
+from driftwise.base.validation import ArgumentError, require_count, require_number
 
-if TYPE_CHECKING:
-    from driftwise.analysis.table import Table
-
-WIDTH_OF_A_FILE = 400  # where the output is no terminal and COLUMNS is not set: no line is folded
-
-EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   driftwise run quickstart
   driftwise report results/quickstart
@@ -35,11 +25,11 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 class InputError(Exception):
-    """Something that the user gave cannot be used; the text is the line they see."""
+    """Input that cannot be used; the text is the line that the user sees."""
 
 
 def check(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """The value of a call; its `ValueError` is the user's mistake."""
+    """Return the value of a call, whose `ValueError` is a mistake in the input."""
     try:
         return require(*values, **options)
     except ValueError as error:
@@ -47,7 +37,7 @@ def check(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
 
 
 def check_options(require: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """`check` for keywords that are options of the same names, which errors about them begin with."""
+    """Return the value of a call whose keywords are options of the same names, which errors then name."""
     try:
         return require(*values, **options)
     except ArgumentError as error:
@@ -59,27 +49,104 @@ def check_options(require: Callable[..., Any], *values: Any, **options: Any) -> 
         raise InputError(str(error)) from None
 
 
+@contextlib.contextmanager
+def print_warnings() -> Iterator[None]:
+    """Print the warnings of a block as lines on the error stream."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        print(f"driftwise: warning: {warning.message}", file=sys.stderr)
+
+
+def int_option(name: str, text: str, *, at_least: int = 1, bits: int = 32, default: int | None = None) -> Any:
+    """Return an option of one integer, checked as the library checks it."""
+
+    def parse(word: str) -> int:
+        try:
+            value: Any = int(word)
+        except ValueError:
+            value = word
+        return check(require_count, name, value, at_least=at_least, bits=bits)
+
+    return typer.Option(default, name, metavar="N", parser=parse, help=text)
+
+
+def float_option(name: str, text: str, *, metavar: str = "X", **bounds: Any) -> Any:
+    """Return an option of one number within the bounds of `require_number`."""
+
+    def parse(word: str) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            raise InputError(f"{name} must be a number, got {word!r}") from None
+        return check(require_number, name, value, **bounds)
+
+    return typer.Option(None, name, metavar=metavar, parser=parse, help=text)
+
+
+def option(metavar: str, text: str, *names: str, default: str | None = None) -> Any:
+    """Return an option of one word, named after its parameter unless there are names."""
+    return typer.Option(default, *names, metavar=metavar, help=text)
+
+
+def flag(name: str, text: str) -> Any:
+    return typer.Option(False, name, help=text)
+
+
+def argument(
+    metavar: str, text: str, complete: Callable[[], list[str]] | None = None, *, default: Any = ...
+) -> Any:
+    """Return an argument, required unless it has a default; `complete` lists values for shells."""
+    return typer.Argument(default, metavar=metavar, help=text, show_default=False, autocompletion=complete)
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words between the commas of an option."""
+    return tuple(filter(None, (word.strip() for word in text.split(","))))
+
+
+def complete_experiments() -> list[str]:
+    """Return the names of built-in experiments; shells complete files themselves."""
+    from driftwise.experiments import EXPERIMENTS
+
+    return list(EXPERIMENTS)
+
+
+FOLDER_OR_CURVES = "A folder written by 'driftwise run', or a CSV or Parquet file of curves."
+_FROM_EXPERIMENT = "  [default: the experiment's]"
+_EXPERIMENT = "An experiment: a TOML file, or a name from 'driftwise list'."
+_SEED = f"Seed: the same seed gives the same numbers.{_FROM_EXPERIMENT}"
+_ENGINE = (
+    "Where to run: processes (this machine) or ray (a Ray cluster, of the address in RAY_ADDRESS, else a "
+    "running one, else a new one here)."
+)
+
+FILE_OR_NAME = argument("FILE|NAME", _EXPERIMENT, complete_experiments)
+EPISODES = int_option("--episodes", f"Episodes in a run.{_FROM_EXPERIMENT}")
+RUNS = int_option("--runs", f"Runs of each agent.{_FROM_EXPERIMENT}")
+SEED = int_option("--seed", _SEED, at_least=0, bits=64)
+JSON = flag("--json", "Print JSON instead of text.")
+ENGINE = option("ENGINE", _ENGINE, default="processes")
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"driftwise {__version__}")
         raise typer.Exit
 
 
-@app.callback(epilog=EXAMPLES)
+@app.callback(epilog=_EXAMPLES)
 def _driftwise(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
-    ] = False,
-    imports: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            help="Load a module with algorithms, environments or parts of your own. May stand anywhere, and "
-            "be given again.",
-        ),
-    ] = None,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+    ),
+    imports: list[str] | None = option(
+        "MODULE",
+        "Load a module with algorithms, environments or parts of your own. May stand anywhere, and be given "
+        "again.",
+        "--import",
+    ),
 ) -> None:
     """Bandits and reinforcement learning in a world that drifts.
 
@@ -89,112 +156,5 @@ def _driftwise(
     Exit codes: 0 for success, 1 for a failed check or a failed run, 2 for input that cannot be used, 130
     after Ctrl-C.
     """
-    with said_warnings():  # of installed plugins that cannot be imported
+    with print_warnings():  # of installed plugins that cannot be imported
         check(load_plugins, imports or (), [os.getcwd()], name="--import")
-
-
-@contextlib.contextmanager
-def said_warnings() -> Iterator[None]:
-    """Warnings in here become lines on the error stream."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in told:
-        print(f"driftwise: warning: {warning.message}", file=sys.stderr)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 run`, `2000 runs`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def print_table(table: Table) -> None:
-    """Print a table below its title, as wide as the terminal is."""
-    from driftwise.analysis.terminal import terminal_text
-
-    if table.title:
-        print(table.title)
-    print(f"{terminal_text(table, width_of_output())}\n")
-
-
-def width_of_output() -> int:
-    """Columns of the terminal, or of a file."""
-    return shutil.get_terminal_size((WIDTH_OF_A_FILE, 24)).columns
-
-
-def plain(value: Any) -> Any:
-    """A value of lists, tables by name, and numbers that are finite or `None`: JSON has no infinity."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return plain(value._asdict())  # pyright: ignore[reportAttributeAccessIssue]
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def json_text(value: Any) -> str:
-    """A value as indented JSON."""
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-@contextlib.contextmanager
-def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal; it goes when all is done."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def say_skipped(skipped: int, rows: int) -> None:
-    """A line on the error stream if rows of a log could not be used."""
-    if skipped:
-        lost = f"skipped {skipped:,} of {rows + skipped:,} rows"
-        print(f"driftwise: {lost}: a value is missing or not finite", file=sys.stderr)
-
-
-@contextlib.contextmanager
-def page_folder(out: str | None, name: str) -> Iterator[Path | None]:
-    """The folder of `--out`, found ready for a page before any work is done for it; None if there is none."""
-    from driftwise.simulation.files import output_folder
-
-    with contextlib.ExitStack() as stack:
-        folder = None
-        if out is not None:
-            with blaming_out(out):
-                folder = stack.enter_context(output_folder(Path(out), page_files(name)))
-        yield folder
-
-
-@contextlib.contextmanager
-def blaming_out(out: str) -> Iterator[None]:
-    """Files that cannot be written in here are the fault of `--out`."""
-    try:
-        if not out:
-            raise NotADirectoryError(None, "the name is empty")
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
-
-
-def page_files(name: str) -> tuple[str, str]:
-    """Names of the files of a page: its data, and itself."""
-    return f"{name}.json", f"{name}.html"
-
-
-def write_page(folder: Path, name: str, data: str, page: str) -> None:
-    """Write data, as JSON, and a page about them; their paths go to the error stream."""
-    from driftwise.simulation.files import write_files
-
-    with blaming_out(str(folder)):
-        contents = f"{data}\n".encode(), page.encode()
-        paths = write_files(folder, dict(zip(page_files(name), contents, strict=True)))
-    for path in paths:
-        print(path, file=sys.stderr)

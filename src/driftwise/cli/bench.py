@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
 import typer
 
-from driftwise.base.cores import num_cores
+from driftwise.base.resources import num_cores
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import (
-    InputError,
-    app,
-    blaming_out,
-    check,
-    json_text,
-    page_files,
-    print_table,
-    progress_bar,
-    write_page,
-)
-from driftwise.cli.options import Address, Engines, Json, integer, listed, require_engine, word
-from driftwise.cli.stopping import held_signals
+from driftwise.cli.app import ENGINE, JSON, InputError, app, check, int_option, option, split_words
+from driftwise.cli.output import as_out_errors, json_text, page_files, print_table, progress_bar, write_page
+from driftwise.cli.run import engine_errors, make_engine
+from driftwise.cli.stopping import hold_signals
 
-if TYPE_CHECKING:
-    from driftwise.analysis.bench.places import Place
+_ALL = "all"  # of --agents
+_CLAIM = "suite.json"  # of a folder: the sizes of its suite
 
-ALL = "all"  # of --agents
-
-EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   driftwise bench
   driftwise bench --with gradual --agents adaptive_lin_ucb --out results/bench
@@ -37,22 +26,19 @@ Examples:
   driftwise bench --suite full --engine ray --out results/full"""
 
 
-@app.command("bench", epilog=EXAMPLES)
+@app.command("bench", epilog=_EXAMPLES)
 def _bench(
-    suite: Annotated[str, word("SIZE", "The sizes: small or full.")] = "small",
-    agents: Annotated[
-        str | None, word("A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]")
-    ] = None,
-    having: Annotated[
-        str | None, word("A,B", "Only scenarios whose name has all of these.", "--with")
-    ] = None,
-    workers: Annotated[int | None, integer("--workers", "Processes.  [default: one for each core]")] = None,
-    engine: Engines = "processes",
-    address: Address = None,
-    out: Annotated[
-        str, word("DIR", "A folder for bench.json, bench.html and what was played.")
-    ] = "results/bench",
-    as_json: Json = False,
+    suite: str = option("SIZE", "The sizes: small or full.", default="small"),
+    agents: str | None = option(
+        "A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]"
+    ),
+    having: str | None = option("A,B", "Only scenarios whose name has all of these.", "--with"),
+    workers: int | None = int_option("--workers", "Processes.  [default: one for each core]"),
+    engine: str = ENGINE,
+    out: str = option(
+        "DIR", "A folder for bench.json, bench.html and what was played.", default="results/bench"
+    ),
+    as_json: bool = JSON,
 ) -> None:
     """Play policies in scenarios of bandits and MDPs, and judge them.
 
@@ -61,62 +47,85 @@ def _bench(
     A module of --import adds its own by driftwise.scenarios.register_policy. The exit code is 1 if a policy
     fails a verdict. What the folder has is not played again, unless driftwise or its module has changed.
     """
-    from driftwise.analysis.bench.cells import FILE, play_cells
-    from driftwise.analysis.bench.page import html_page, lead, tables
-    from driftwise.analysis.bench.verdicts import bench_of
-    from driftwise.scenarios.contestants import FIELDS
+    from driftwise.analysis.bench.bench_page import bench_lead, bench_page, bench_tables
+    from driftwise.analysis.bench.verdicts import bench_of, run_scores
+    from driftwise.base.files import lock_folder, output_folder
+    from driftwise.scenarios.contestants import POLICY_SETS
+    from driftwise.scenarios.playing import ScenarioTask
     from driftwise.scenarios.scenario import SUITES
     from driftwise.scenarios.scenario import suite as scenarios_of
-    from driftwise.simulation.files import locked, output_folder
+    from driftwise.simulation.running import run_tasks
 
     check(require_choice, "--suite", suite, list(SUITES))
-    known = [*dict.fromkeys(name for field in FIELDS.values() for name in field.contestants)]
-    first = [name for name in known if any(name in field.policies for field in FIELDS.values())]
-    chosen = {None: first, ALL: known}.get(agents) or [*dict.fromkeys(listed(agents or ""))]
-    for each in chosen:
-        check(require_choice, "--agents", each, known)
+    sets = POLICY_SETS.values()
+    known = [*dict.fromkeys(name for own in sets for name in own.contestants)]
+    defaults = [name for name in known if any(name in own.policies for own in sets)]
+    chosen = {None: defaults, _ALL: known}.get(agents) or [*dict.fromkeys(split_words(agents or ""))]
+    for name in chosen:
+        check(require_choice, "--agents", name, known)
     if not chosen:
         raise InputError(f"--agents must name at least one of {', '.join(known)}, got {agents!r}")
+    matching = {
+        name: scenario
+        for name, scenario in scenarios_of(suite).items()
+        if all(part in name for part in split_words(having or ""))
+    }
     players, names = {}, {}  # by kind
-    for kind, field in FIELDS.items():
-        own = [each for each in chosen if each in (field.policies if agents is None else field.contestants)]
-        found = [name for name, each in scenarios_of(suite).items() if each.kind == kind]
-        found = [name for name in found if all(each in name for each in listed(having or ""))]
-        if own and found:
-            players[kind], names[kind] = [*field.yardsticks, *own], found
+    for kind, own in POLICY_SETS.items():
+        playable = own.policies if agents is None else own.contestants
+        those = [name for name, scenario in matching.items() if scenario.kind == kind]
+        if those and (playing := [name for name in chosen if name in playable]):
+            players[kind], names[kind] = [*own.yardsticks, *playing], those
     if not names:
         raise InputError(f"--with must be part of a name in suite {suite} that --agents play, got {having!r}")
     pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
-    place = _place(engine, workers, address)
+    where = make_engine(engine, workers or num_cores() if engine == "processes" else workers)
+    tasks = [check(ScenarioTask.of, agent, matching[name], run_scores) for agent, name in pairs]
     with ExitStack() as stack:
-        with blaming_out(out):
-            folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), FILE)))
-            stack.enter_context(locked(folder))
-        with held_signals(goes_on=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
+        with as_out_errors(out):
+            folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), _CLAIM)))
+            stack.enter_context(lock_folder(folder))
+            _claim(folder, {"suite": suite, **SUITES[suite]._asdict()})
+        with hold_signals(can_resume=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
+            finished: set[int] = set()
 
-            def after_a_cell(done: int, total: int) -> None:
-                progress(done, total)
-                stop_if_asked()
+            def report(number: int, done: int, total: int) -> None:
+                if done == total:
+                    finished.add(number)
+                    progress(len(finished), len(tasks))
 
-            cells = check(play_cells, pairs, suite, folder, place=place, progress=after_a_cell)
-        benches = [bench_of(kind, suite, players[kind], names[kind], cells) for kind in names]
-        text = json_text({each.kind: each for each in benches})
+            options: dict[str, Any] = dict(progress=report, poll=stop_if_asked, recompute=True)
+            with as_out_errors(out), engine_errors():
+                results = run_tasks(tasks, folder / "tasks", engine=where, **options)
+        outcomes = dict(zip(pairs, results, strict=True))
+        benches = [bench_of(kind, suite, players[kind], names[kind], outcomes) for kind in names]
+        text = json_text({bench.kind: bench for bench in benches})
         if as_json:
             print(text)
         for bench in benches:
             if not as_json:
-                for table in tables(bench):
+                for table in bench_tables(bench):
                     print_table(table)
-                print(lead(bench))
+                print(bench_lead(bench))
             for agent, error in bench.errors.items():
                 typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)
-        write_page(folder, "bench", text, html_page(benches))
+        write_page(folder, "bench", text, bench_page(benches))
     if any(bench.failed for bench in benches):
         raise typer.Exit(1)
 
 
-def _place(engine: str, workers: int | None, address: str | None) -> Place:
-    from driftwise.analysis.bench.places import in_processes, on_ray
+def _claim(folder: Path, sizes: dict[str, Any]) -> None:
+    """Let a folder belong to a suite of these sizes, or refuse one that belongs to another."""
+    from driftwise.base.files import json_bytes, replace_file, require_regular_file
 
-    require_engine(engine, workers, address)
-    return check(on_ray, address) if engine == "ray" else in_processes(workers or num_cores())
+    if (folder / "cells.jsonl").exists():
+        raise InputError(f"--out must be a new folder, got {str(folder)!r} of an older version of driftwise")
+    claim, wanted = folder / _CLAIM, json_bytes(sizes)
+    if not claim.exists():
+        replace_file(claim, wanted)
+        return
+    require_regular_file(claim)
+    if (content := claim.read_bytes()) != wanted:
+        begun = " ".join(content.decode(errors="replace").split())
+        expected = f"be new, or have been begun with {' '.join(wanted.decode().split())}"
+        raise InputError(f"--out must {expected}, got {str(folder)!r} with {begun}")

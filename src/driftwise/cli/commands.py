@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli import run, report, compare, tune, audit, bench, replay, experiments, catalogue  # noqa: F401
+from driftwise.cli import run, report, compare, tune, audit, bench, replay, experiments, listing  # noqa: F401
 from driftwise.cli.app import InputError, app, check
 from driftwise.cli.stopping import Stopped
 

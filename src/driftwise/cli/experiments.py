@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from driftwise.cli.app import InputError, app, check, counted, print_table
-from driftwise.cli.options import FileOrName
+from driftwise.cli.app import FILE_OR_NAME, InputError, app, check
+from driftwise.cli.output import print_table
 
 INIT_EXAMPLES = """\b
 Examples:
@@ -23,14 +22,12 @@ Examples:
 
 
 @app.command("init", epilog=INIT_EXAMPLES)
-def _init(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="File to write.")] = "experiment.toml",
-) -> None:
+def _init(path: str = typer.Argument("experiment.toml", metavar="PATH", help="File to write.")) -> None:
     """Write a commented experiment file to start from.
 
     A file that exists is never overwritten.
     """
-    from driftwise.experiments.files import write_starter
+    from driftwise.experiments.experiment import write_starter
 
     try:
         write_starter(Path(path))
@@ -41,16 +38,17 @@ def _init(
 
 
 @app.command("validate", epilog=VALIDATE_EXAMPLES)
-def _validate(file_or_name: FileOrName) -> None:
+def _validate(file_or_name: str = FILE_OR_NAME) -> None:
     """Check an experiment file and show its numbers.
 
     It shows sizes, variation, and the parameters that agents get. It also checks that the run fits into
     memory. Nothing is run.
     """
-    from driftwise.analysis.numbers import NOTE
-    from driftwise.analysis.studies import agents_table, environments_table
-    from driftwise.experiments.files import find_study
-    from driftwise.experiments.running import fitting_tasks
+    from driftwise.analysis.agent_numbers import NUMBERS_NOTE
+    from driftwise.analysis.statistics.formatting import format_count
+    from driftwise.analysis.studies import agents_table, study_environments_table
+    from driftwise.experiments.outcomes import fitting_tasks
+    from driftwise.experiments.study import find_study
 
     study = check(find_study, file_or_name)
     try:
@@ -58,13 +56,13 @@ def _validate(file_or_name: FileOrName) -> None:
     except ValueError as error:
         raise InputError(f"{file_or_name}: {error}") from None
     counts = (
-        counted(len(study.environments), "environment"),
-        counted(len(study.experiment.agents), "agent"),
-        counted(len({point for group in study.groups for point in group.points}), "parameter point"),
-        f"{counted(study.num_episodes, 'episode')} × {counted(study.num_runs, 'run')}",
+        format_count(len(study.environments), "environment"),
+        format_count(len(study.experiment.agents), "agent"),
+        format_count(len({point for group in study.groups for point in group.points}), "parameter point"),
+        f"{format_count(study.num_episodes, 'episode')} × {format_count(study.num_runs, 'run')}",
     )
     print(f"{file_or_name}: valid: {', '.join(counts)}")
-    print_table(environments_table(study))
+    print_table(study_environments_table(study))
     agents = agents_table(study, study.environments)
     print_table(agents.without("environment") if len(study.environments) == 1 else agents)
-    print(textwrap.fill(NOTE, 80))
+    print(textwrap.fill(NUMBERS_NOTE, 80))

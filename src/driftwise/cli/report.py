@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from driftwise.cli.app import InputError, app, check_options, said_warnings
-from driftwise.cli.options import FOLDER_OR_CURVES, argument, number, word
+from driftwise.cli.app import (
+    FOLDER_OR_CURVES,
+    InputError,
+    app,
+    argument,
+    check_options,
+    float_option,
+    option,
+    print_warnings,
+)
 
-EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   driftwise report results/quickstart
   driftwise report results/quickstart --format latex --out table.tex
@@ -16,24 +23,18 @@ Examples:
   driftwise report curves.csv"""
 
 
-@app.command("report", epilog=EXAMPLES)
+@app.command("report", epilog=_EXAMPLES)
 def _report(
-    folder: Annotated[str, argument("DIR", FOLDER_OR_CURVES)],
-    format: Annotated[str, word("FORMAT", "What to write: html, svg, pdf, png, csv or latex.")] = "html",
-    out: Annotated[str | None, word("FILE", "File to write.  [default: a file in DIR]")] = None,
-    width: Annotated[
-        float | None, number("--width", "Width of a figure in inches.  [default: 11]", metavar="INCHES")
-    ] = None,
-    font: Annotated[
-        str | None, word("NAME", "Font of a figure, such as serif.  [default: DejaVu Sans]")
-    ] = None,
-    font_size: Annotated[
-        float | None,
-        number("--font-size", "Font size of a figure.  [default: by the width]", metavar="POINTS"),
-    ] = None,
-    title: Annotated[
-        str | None, word("TEXT", "Title of a figure; '' for none.  [default: the experiment's summary]")
-    ] = None,
+    folder: str = argument("DIR", FOLDER_OR_CURVES),
+    format: str = option("FORMAT", "What to write: html, svg, pdf, png, csv or latex.", default="html"),
+    out: str | None = option("FILE", "File to write.  [default: a file in DIR]"),
+    width: float | None = float_option(
+        "--width", "Width of a figure in inches.  [default: 11]", metavar="INCHES"
+    ),
+    font: str | None = option("NAME", "Font of a figure, such as serif.  [default: DejaVu Sans]"),
+    title: str | None = option(
+        "TEXT", "Title of a figure; '' for none.  [default: the experiment's summary]"
+    ),
 ) -> None:
     """Write a report on a finished run.
 
@@ -42,10 +43,10 @@ def _report(
     from driftwise.analysis.report import write_report
 
     try:
-        look = dict(width=width, font=font, font_size=font_size, title=title)
+        style = dict(width=width, font=font, title=title)
         target = None if out is None else Path(out)
-        with said_warnings():  # of environments that cannot be made
-            written = check_options(write_report, Path(folder), format=format, out=target, **look)
+        with print_warnings():  # of environments that cannot be made
+            written = check_options(write_report, Path(folder), format=format, out=target, **style)
         print(written)
     except OSError as error:
         where = "" if out is None else f" {out!r}"

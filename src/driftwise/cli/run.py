@@ -7,29 +7,31 @@ import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, blaming_out, check, check_options, counted, print_table
-from driftwise.cli.options import (
-    Address,
-    Engines,
-    Episodes,
-    FileOrName,
-    Runs,
-    Seed,
+from driftwise.cli.app import (
+    ENGINE,
+    EPISODES,
+    FILE_OR_NAME,
+    RUNS,
+    SEED,
+    InputError,
+    app,
+    check,
+    check_options,
     flag,
-    integer,
-    require_engine,
-    word,
+    int_option,
+    option,
 )
-from driftwise.cli.stopping import held_signals
+from driftwise.cli.output import as_out_errors, print_table
+from driftwise.cli.stopping import hold_signals
 
 if TYPE_CHECKING:
     from driftwise.analysis.finished import FinishedStudy
     from driftwise.simulation.engines import Engine
 
-EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   driftwise run quickstart
   driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere
@@ -37,90 +39,100 @@ Examples:
   driftwise run mine.toml --engine ray --device gpu"""
 
 
-@app.command("run", epilog=EXAMPLES)
+@app.command("run", epilog=_EXAMPLES)
 def _run(
-    file_or_name: FileOrName,
-    episodes: Episodes = None,
-    runs: Runs = None,
-    seed: Seed = None,
-    out: Annotated[
-        str | None,
-        word("DIR", "Folder for the results. A run that was stopped there goes on.  [default: results/NAME]"),
-    ] = None,
-    workers: Annotated[int | None, integer("--workers", "Number of processes.  [default: 1]")] = None,
-    engine: Engines = "processes",
-    address: Address = None,
-    device: Annotated[str | None, word("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]")] = None,
-    recompute: Annotated[
-        bool, flag("--recompute", "Compute again what another version of the code left in the folder.")
-    ] = False,
-    quiet: Annotated[bool, flag("--quiet", "Print only the paths of the files.")] = False,
+    file_or_name: str = FILE_OR_NAME,
+    episodes: int | None = EPISODES,
+    runs: int | None = RUNS,
+    seed: int | None = SEED,
+    out: str | None = option(
+        "DIR", "Folder for the results. A run that was stopped there goes on.  [default: results/NAME]"
+    ),
+    workers: int | None = int_option("--workers", "Number of processes.  [default: 1]"),
+    engine: str = ENGINE,
+    device: str | None = option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
+    recompute: bool = flag(
+        "--recompute", "Compute again what another version of the code left in the folder."
+    ),
+    quiet: bool = flag("--quiet", "Print only the paths of the files."),
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure.
 
     Ctrl-C stops it in good order, and the same command goes on from there. With more runs, episodes, agents
     or environments it plays only what is new.
     """
-    from driftwise.experiments.files import find_study
-    from driftwise.experiments.growing import CLAIM, grown
-    from driftwise.experiments.progress import shown_progress
-    from driftwise.experiments.running import fitting_tasks, run_study
-    from driftwise.experiments.saving import FILES, claimed, drop_shorter, has_checkpoints, is_saved
+    from driftwise.experiments.folder_growth import merge_with_folder
+    from driftwise.experiments.outcomes import fitting_tasks, run_study
+    from driftwise.experiments.progress_bars import show_progress
+    from driftwise.experiments.results_folder import CLAIM
+    from driftwise.experiments.saved_results import (
+        RESULT_FILES,
+        claim_folder,
+        drop_shorter_checkpoints,
+        has_checkpoints,
+        is_saved,
+    )
+    from driftwise.experiments.study import find_study
 
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     if out is None:
         out = f"results/{study.experiment.name}"
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
-        look = stack.enter_context(held_signals(functools.partial(has_checkpoints, Path(out))))
-        chosen = _engine(engine, workers, address, device)
-        from driftwise.analysis.finished import FinishedStudy
-        from driftwise.base.files import remove_leftovers
-        from driftwise.simulation.files import locked, output_folder
+        poll = stack.enter_context(hold_signals(functools.partial(has_checkpoints, Path(out))))
+        chosen = make_engine(engine, workers)
+        from driftwise.simulation.devices import find_devices
 
-        with blaming_out(out):
-            study = check(grown, Path(out), study)
+        if device is not None:
+            check(require_choice, "--device", device, ("cpu", "gpu"))
+        if engine != "ray":  # whose nodes have the device, and perhaps not this machine
+            check_options(find_devices, device=device)  # after what an engine sets for it
+        from driftwise.analysis.finished import FinishedStudy
+        from driftwise.base.files import lock_folder, output_folder, remove_leftovers
+
+        with as_out_errors(out):
+            study = check(merge_with_folder, Path(out), study)
         tasks = check(fitting_tasks, study, engine=chosen, device=device)
-        look()
-        with blaming_out(out):
-            folder = stack.enter_context(output_folder(Path(out), (*FILES, CLAIM)))
-            stack.enter_context(locked(folder))
+        poll()
+        with as_out_errors(out):
+            folder = stack.enter_context(output_folder(Path(out), (*RESULT_FILES, CLAIM)))
+            stack.enter_context(lock_folder(folder))
             remove_leftovers(folder)
-            kept = check(stack.enter_context, claimed(folder, study))
-        options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, look=look, recompute=recompute)
-        with shown_progress(quiet) as progress, blaming_out(out), _blaming_what_ran():
+            kept = check(stack.enter_context, claim_folder(folder, study))
+        options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, poll=poll, recompute=recompute)
+        with show_progress(quiet) as progress, as_out_errors(out), engine_errors():
             outcomes = run_study(study, tasks=tasks, **options, progress=progress)
-        with blaming_out(out):
-            finished, saved = FinishedStudy.of(study, outcomes), is_saved(folder, study, outcomes)
+        with as_out_errors(out):
+            finished = FinishedStudy.of(study, outcomes)
+            saved = is_saved(folder, finished.manifest)
             if not saved:
                 finished.write(folder)
-                drop_shorter(kept, study, tasks)
-        look()
+                drop_shorter_checkpoints(kept, study, tasks)
+        poll()
     if not quiet:
         _print_tables(finished)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
-    for name in FILES:
+    for name in RESULT_FILES:
         print(folder / name)
 
 
-def _engine(name: str, workers: int | None, address: str | None, device: str | None) -> Engine | None:
-    from driftwise.simulation.devices import find_devices
+def make_engine(name: str, workers: int | None) -> Engine | None:
+    """Return the engine of these options; None for this process."""
     from driftwise.simulation.engines import Processes, RayCluster
 
-    require_engine(name, workers, address)
-    if device is not None:
-        check(require_choice, "--device", device, ("cpu", "gpu"))
+    check(require_choice, "--engine", name, ("processes", "ray"))
     if name == "ray":
-        return check(RayCluster, address)  # its nodes have the device, and perhaps not this machine
-    chosen = Processes(workers) if workers is not None and workers > 1 else None
-    check_options(find_devices, device=device)  # after what an engine sets for it
-    return chosen
+        if workers is not None:
+            raise InputError(f"--workers is for --engine processes, got {workers} with --engine ray")
+        return RayCluster()
+    return Processes(workers) if workers is not None and workers > 1 else None
 
 
 @contextlib.contextmanager
-def _blaming_what_ran() -> Iterator[None]:
+def engine_errors() -> Iterator[None]:
+    """Turn the errors of tasks and engines into an `InputError`."""
     from driftwise.simulation.checkpoints import CheckpointError
-    from driftwise.simulation.running import EngineError
+    from driftwise.simulation.tasks import EngineError
 
     try:
         yield
@@ -130,21 +142,22 @@ def _blaming_what_ran() -> Iterator[None]:
 
 def _print_tables(study: FinishedStudy) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
-    from driftwise.analysis.report.panels.common import manifest_text
-    from driftwise.analysis.report.panels.final_table import ON_A_TERMINAL, final_table
-    from driftwise.analysis.report.panels.rates import rates_table, sweeps, verdicts
+    from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
+    from driftwise.analysis.report.origin import manifest_text
+    from driftwise.analysis.report.rates import exponents_legend, exponents_table, find_sweeps
+    from driftwise.analysis.statistics.formatting import format_count
     from driftwise.analysis.terminal import paragraph
 
     report, facts = study.data, study.manifest
-    sizes = f"{counted(facts['num_episodes'], 'episode')}, {counted(facts['num_runs'], 'run')}"
+    sizes = f"{format_count(facts['num_episodes'], 'episode')}, {format_count(facts['num_runs'], 'run')}"
     device = manifest_text(facts["device"])
     print(paragraph(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}"))
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
     for note in dict.fromkeys(note for data in report.values() for note in data.grid_notes):
         print(f"{paragraph(note)}\n")
-    found = sweeps(report) if "environments" in facts["config"] else ()
-    for sweep in found:
+    sweeps = find_sweeps(report) if "environments" in facts["config"] else ()
+    for sweep in sweeps:
         print(sweep.title)
-        print_table(rates_table([sweep]).without("sweep"))
-    if found:
-        print(f"{paragraph(verdicts(rates_table(found)))}\n")
+        print_table(exponents_table([sweep]).without("sweep"))
+    if sweeps:
+        print(f"{paragraph(exponents_legend(exponents_table(sweeps)))}\n")

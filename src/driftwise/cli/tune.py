@@ -1,101 +1,75 @@
-"""`driftwise tune`."""
+"""`driftwise tune`: by theory's bounds, or by the scores of memories on a log."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from driftwise.base.validation import require_choice
-from driftwise.cli import completion
-from driftwise.cli.app import InputError, app, check
-from driftwise.cli.options import Json, argument, flag, integer, number, word
+from driftwise.base.validation import require_number
+from driftwise.cli.app import (
+    JSON,
+    InputError,
+    app,
+    argument,
+    check,
+    complete_experiments,
+    float_option,
+    int_option,
+    option,
+    split_words,
+)
+from driftwise.cli.logs import LOG_KEYS, open_log, read_options, warn_of_skipped
+from driftwise.cli.output import json_text, open_page, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from driftwise.theory.bounds.bound import Problem
+    from driftwise.theory.bounds.advice import Advice
+    from driftwise.theory.bounds.bound import ProblemClass
 
-EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   driftwise tune mine.toml
   driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
-  driftwise tune --problem bandit --dim 2 --episodes 6000 --variation 5 --json
+  driftwise tune --dim 2 --episodes 6000 --variation 5 --json
   driftwise tune --log clicks.csv --action article --reward click \\
-    --features age,hour --windows 100,1000 --out tuned
+    --features age,hour --options tune.toml --out tuned
   driftwise tune --log decisions.jsonl"""
 
-PROBLEMS: dict[str, Problem] = {"mdp": "linear MDP", "bandit": "linear bandit"}
-NOISE, NORM_BOUND, DELTA = 0.5, 1.0, 0.05  # σ, S and δ, unless given
-WITH_A_LOG = "With a log: "
-NOTHING = (
+_LOG_OPTIONS = {name: kind for name, kind in LOG_KEYS.items() if name not in ("propensity", "time")}
+_LOG_OPTIONS |= {"memories": list, "windows": list, "ridge": object, "noise_scale": object}
+_BOUND_OPTIONS: dict[str, type] = dict.fromkeys(("delta", "ridge", "noise_scale", "norm_bound"), object)
+_NOTHING = (
     "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, --horizon, --episodes, "
     "--variation), got none of them"
 )
 
 
-@app.command("tune", epilog=EXAMPLES)
+@app.command("tune", epilog=_EXAMPLES)
 def _tune(
-    file_or_name: Annotated[
-        str | None, argument("FILE|NAME", "An experiment whose sizes to take.", completion.experiments)
-    ] = None,
-    dim: Annotated[int | None, integer("--dim", "Number of features, d.", bits=62)] = None,
-    episodes: Annotated[
-        int | None, integer("--episodes", "Number of episodes or rounds, K.", bits=62)
-    ] = None,
-    variation: Annotated[
-        float | None, number("--variation", "How far the world moves over the whole run, Δ.", at_least=0)
-    ] = None,
-    horizon: Annotated[
-        int | None, integer("--horizon", "Steps in an episode, H. A bandit has one.", bits=62)
-    ] = None,
-    problem: Annotated[str | None, word("PROBLEM", "Kind of problem: mdp or bandit.  [default: mdp]")] = None,
-    delta: Annotated[
-        float | None,
-        number(
-            "--delta",
-            f"Probability with which bounds may fail, δ.  [default: {DELTA:g}]",
-            above=0,
-            at_most=1,
-        ),
-    ] = None,
-    ridge: Annotated[
-        float | None,
-        number("--ridge", "Ridge of a bandit, λ.  [default: the tuning's, 1 or d; with a log 0.1]", above=0),
-    ] = None,
-    noise: Annotated[
-        float | None,
-        number(
-            "--noise",
-            f"Standard deviation of a bandit's rewards, σ.  [default: {NOISE:g}; with a log the likeliest]",
-            at_least=0,
-        ),
-    ] = None,
-    norm_bound: Annotated[
-        float | None,
-        number("--norm-bound", f"Bound on the norm of a bandit's θ, S.  [default: {NORM_BOUND:g}]", above=0),
-    ] = None,
-    log: Annotated[
-        str | None,
-        word(
-            "FILE",
-            "Log to score memories on: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog.",
-        ),
-    ] = None,
-    action: Annotated[
-        str | None, word("COL", f"{WITH_A_LOG}column with the action.  [default: one action]")
-    ] = None,
-    reward: Annotated[str | None, word("COL", f"{WITH_A_LOG}column with the reward.")] = None,
-    features: Annotated[str | None, word("COL,…", f"{WITH_A_LOG}columns with the features.")] = None,
-    shared: Annotated[
-        bool,
-        flag(
-            "--shared",
-            f"{WITH_A_LOG}actions share weights and differ only by a constant.",
-        ),
-    ] = False,
-    memories: Annotated[
-        str | None, word("N,…", f"{WITH_A_LOG}memories to score.  [default: 8, 16, …, 4096]")
-    ] = None,
-    windows: Annotated[str | None, word("N,…", f"{WITH_A_LOG}sliding windows to score as well.")] = None,
-    out: Annotated[str | None, word("DIR", f"{WITH_A_LOG}folder for tune.json and tune.html.")] = None,
-    as_json: Json = False,
+    file_or_name: str | None = argument(
+        "FILE|NAME", "An experiment whose sizes to take.", complete_experiments, default=None
+    ),
+    dim: int | None = int_option("--dim", "Number of features, d.", bits=62),
+    episodes: int | None = int_option("--episodes", "Number of episodes or rounds, K.", bits=62),
+    variation: float | None = float_option(
+        "--variation", "How far the model moves over the whole run, Δ.", at_least=0
+    ),
+    horizon: int | None = int_option(
+        "--horizon", "Steps in an episode of an MDP, H.  [default: a bandit]", bits=62
+    ),
+    log: str | None = option(
+        "FILE", "Log to score memories on: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."
+    ),
+    action: str | None = option("COL", "With a log: column with the action.  [default: one action]"),
+    reward: str | None = option("COL", "With a log: column with the reward."),
+    features: str | None = option("COL,…", "With a log: columns with the features."),
+    options_file: str | None = option(
+        "FILE",
+        "TOML file of further options. With a log: action, reward, features, encoder, shared, memories, "
+        "windows, ridge, noise_scale. Else: delta, ridge, noise_scale, norm_bound.",
+        "--options",
+    ),
+    out: str | None = option("DIR", "With a log: folder for tune.json and tune.html."),
+    as_json: bool = JSON,
 ) -> None:
     """Say how fast to forget, by theory's bounds or by a log.
 
@@ -103,58 +77,133 @@ def _tune(
     memory is scored by how well it predicts the next row.
     """
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
-    assumed = {"--horizon": horizon, "--problem": problem, "--delta": delta, "--norm-bound": norm_bound}
-    columns = {"--reward": reward, "--features": features}
-    besides = {"--action": action, "--memories": memories, "--windows": windows, "--out": out}
+    words = None if features is None else split_words(features)
+    columns = {"action": action, "reward": reward, "features": words}
     if log is not None:
-        from driftwise.cli.backtest import backtest_log
-
-        _given({}, sizes | assumed | {"FILE|NAME": file_or_name}, "with --log")
-        options: dict[str, Any] = dict(
-            shared=shared, memories=memories, windows=windows, ridge=ridge, noise=noise
-        )
-        backtest_log(log, action, reward, features, **options, out=out, as_json=as_json)
+        _refuse({**sizes, "--horizon": horizon, "FILE|NAME": file_or_name}, "with --log")
+        named = {name: value for name, value in columns.items() if value is not None}
+        _tune_log(log, read_options(options_file, _LOG_OPTIONS) | named, out=out, as_json=as_json)
         return
-    from driftwise.cli.bounds import tune_experiment, tune_sizes
-
-    of_a_log = columns | besides | {"--shared": shared or None}
+    log_only = {f"--{name}": value for name, value in columns.items()} | {"--out": out}
+    settings = read_options(options_file, _BOUND_OPTIONS)
+    if "norm_bound" in settings:
+        check(require_number, "norm_bound", settings["norm_bound"], above=0)
     if file_or_name is not None:
-        taken = {"--dim": dim, "--variation": variation, "--horizon": horizon, "--problem": problem}
-        _given({}, of_a_log | taken, "with an experiment")
-        given = dict(delta=delta, ridge=ridge, noise_scale=noise, norm_bound=norm_bound)
-        given = {name: value for name, value in given.items() if value is not None}
-        tune_experiment(file_or_name, episodes, given, as_json=as_json)
+        taken = {"--dim": dim, "--variation": variation, "--horizon": horizon}
+        _refuse(log_only | taken, "with an experiment")
+        _tune_experiment(file_or_name, episodes, settings, as_json=as_json)
         return
-    _given({}, of_a_log, "without --log")
+    _refuse(log_only, "without --log")
     if all(value is None for value in sizes.values()):
-        raise InputError(NOTHING)
-    known = _given(sizes, {}, "where there is no experiment and no log")
-    kind = PROBLEMS[check(require_choice, "--problem", "mdp" if problem is None else problem, list(PROBLEMS))]
-    if horizon is None and kind == "linear MDP":
-        raise InputError("--horizon must be a positive integer for an MDP, got none")
-    if horizon not in (None, 1) and kind == "linear bandit":
-        raise InputError(f"--horizon must be 1 for a bandit, got {horizon}")
-    for name, value in (("--ridge", ridge), ("--noise", noise), ("--norm-bound", norm_bound)):
-        if value is not None and kind == "linear MDP":
-            raise InputError(f"{name} must be left out for an MDP, got {value:g}")
-    tune_sizes(
-        kind,
-        *known,
-        horizon=horizon or 1,
-        delta=DELTA if delta is None else delta,
-        ridge=ridge,
-        noise_scale=NOISE if noise is None else noise,
-        norm_bound=NORM_BOUND if norm_bound is None else norm_bound,
-        as_json=as_json,
-    )
+        raise InputError(_NOTHING)
+    for name, value in sizes.items():
+        if value is None:
+            raise InputError(f"{name} must be given where there is no experiment and no log, got none")
+    for name, value in settings.items():
+        if horizon is not None and name != "delta":
+            raise InputError(f"{name} must be left out for an MDP, got {value!r}")
+    known = dict(dim=dim, num_episodes=episodes, variation=variation, horizon=horizon or 1)
+    _tune_sizes("linear bandit" if horizon is None else "linear MDP", known | settings, as_json=as_json)
 
 
-def _given(needed: dict[str, Any], unwanted: dict[str, Any], when: str) -> list[Any]:
-    """The values of the options that are needed, if none of the unwanted ones is there."""
-    for name, value in unwanted.items():
+def _refuse(values: Mapping[str, Any], when: str) -> None:
+    """Raise an `InputError` if any of the values is given."""
+    for name, value in values.items():
         if value is not None:
             raise InputError(f"{name} must be left out {when}, got {value!r}")
-    for name, value in needed.items():
-        if value is None:
-            raise InputError(f"{name} must be given {when}, got none")
-    return [*needed.values()]
+
+
+def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
+    """Score memories on a log, and print or write the scores."""
+    from driftwise.analysis.backtest_report import (
+        LIMITS_NOTE,
+        SCORES_NOTE,
+        backtest_page,
+        backtest_sentences,
+        scores_table,
+    )
+    from driftwise.analysis.terminal import paragraph
+    from driftwise.online import DecisionLog, backtest
+    from driftwise.online.replay import read_samples
+
+    columns = {name: settings.pop(name) for name in LOG_KEYS if name in settings}
+    shared = columns.pop("shared", False)
+    log = open_log(file, needed=("reward",), **columns)
+    if shared and isinstance(log, DecisionLog):
+        raise InputError("shared must be left out for a decision log, whose arms have features of their own")
+    with open_page("tune", out) as write_page:
+        samples = check(read_samples, log, shared=shared)
+        with progress_bar("tune") as progress:
+            result = check(backtest, samples.features, samples.rewards, **settings, progress=progress)
+        source = {name: columns.get(name) for name in ("action", "reward", "features")} | {"shared": shared}
+        facts = {"log": str(log.path), **source, "actions": samples.actions, "skipped": samples.skipped}
+        text = json_text(facts | result.to_json() | {"advice": backtest_sentences(result)})
+        warn_of_skipped(samples.skipped, result.rows)
+        if as_json:
+            print(text)
+        else:
+            print_table(scores_table(result, f"Forecasts one row ahead: {log.path}"))
+            print(f"{paragraph(f'{SCORES_NOTE} {LIMITS_NOTE}')}\n")
+            for sentence in backtest_sentences(result):
+                print(paragraph(sentence))
+        write_page(text, lambda: backtest_page(result, str(log.path)))
+
+
+def _tune_sizes(problem: ProblemClass, sizes: dict[str, Any], *, as_json: bool) -> None:
+    """Print tunings, bounds and a recommendation for these sizes."""
+    from driftwise.analysis import bounds
+    from driftwise.analysis.terminal import paragraph
+    from driftwise.theory.bounds.advice import advise, require_possible_variation
+    from driftwise.theory.bounds.bound import Setting
+
+    setting = check(Setting, **sizes)
+    check(require_possible_variation, "--variation", setting, problem)
+    advice = check(advise, setting, problem)
+    if as_json:
+        print(json_text(bounds.bounds_json(setting, problem, advice)))
+        return
+    for make_table in (bounds.tunings_table, bounds.bounds_table, bounds.bound_rates_table):
+        print_table(make_table(setting, problem))
+    print(f"{paragraph(bounds.legend(setting, problem))}\n")
+    print(f"If the variation is not known, {bounds.choosers(setting, problem)}.\n")
+    print(f"{paragraph(bounds.caution(problem))}\n")
+    _print_advice(advice)
+
+
+def _tune_experiment(
+    file_or_name: str, episodes: int | None, settings: dict[str, Any], *, as_json: bool
+) -> None:
+    """Print the same for every environment of an experiment, beside the parameters of its agents."""
+    from driftwise.analysis import bounds
+    from driftwise.analysis.studies import agents_table, setting_of
+    from driftwise.analysis.terminal import paragraph
+    from driftwise.experiments.study import find_study
+    from driftwise.theory.bounds.advice import advise
+
+    study, results = check(find_study, file_or_name, num_episodes=episodes), {}
+    for label, environment in study.environments.items():
+        try:
+            problem, setting = setting_of(environment, study.lengths[label], **settings)
+            results[label] = setting, problem, advise(setting, problem)
+        except ValueError as error:
+            raise InputError(f"{file_or_name}: {label}: {error}") from None
+    if as_json:
+        print(json_text({label: bounds.bounds_json(*result) for label, result in results.items()}))
+        return
+    for label, (setting, problem, advice) in results.items():
+        sizes = f"d = {setting.dim}, H = {setting.horizon}, K = {setting.num_episodes:,}"
+        print(f"{label}: {problem}, {sizes}, Δ = {setting.variation:.4g}\n\nThe agents of the experiment")
+        print_table(agents_table(study, [label]).without("environment"))
+        print_table(bounds.tunings_table(setting, problem))
+        print_table(bounds.bounds_table(setting, problem))
+        _print_advice(advice)
+        print()
+    for problem, setting in {problem: setting for setting, problem, _ in results.values()}.items():
+        print(f"{paragraph(bounds.legend(setting, problem))}\n")
+        print(paragraph(bounds.caution(problem)))
+
+
+def _print_advice(advice: Advice) -> None:
+    from driftwise.analysis.terminal import paragraph
+
+    print(paragraph(f"Recommendation. {' '.join(advice.sentences)}"))

@@ -5,18 +5,16 @@ Every module of this package is imported, and makers that they register are attr
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import Any
 
-from driftwise.environments.environment import Environment
+from driftwise.base.plugins import import_modules
+from driftwise.environments.environment import ENVIRONMENTS, Environment, PlayedEpisode, build_environment
+from driftwise.environments.environment import register_environment as register
 from driftwise.environments.models.continuing_mdp import ContinuingMdp, continuing_mdp
 from driftwise.environments.models.linear_bandit import LinearBandit
 from driftwise.environments.models.linear_mdp import LinearMdp
-from driftwise.environments.registry import ENVIRONMENTS, register
 
-for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
-    importlib.import_module(_module.name)
+import_modules(__path__, __name__)
 globals().update(ENVIRONMENTS)
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -25,6 +23,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Environment",
     "LinearBandit",
     "LinearMdp",
+    "PlayedEpisode",
+    "build_environment",
     "continuing_mdp",
     "register",
     *ENVIRONMENTS,
@@ -36,6 +36,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ENVIRONMENTS:  # what plugins register later
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return ENVIRONMENTS[name]
+    return ENVIRONMENTS.attribute(__name__, name)

@@ -11,15 +11,16 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from driftwise.base.arrays import namespace
-from driftwise.base.memory import require_room, size_of
+from driftwise.base.knowledge import OptimalDesign
 from driftwise.base.part import choice, count, record
-from driftwise.base.random import choose, coarse, fold, normal, uniform
+from driftwise.base.random import choose_index, draw_coarse, draw_normal, draw_uniform, fold
+from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Array, Catalogue, FeatureTable, Key, Numeric
 from driftwise.base.validation import ArgumentError, require_array, require_count
-from driftwise.parts.design import g_optimal_design
+from driftwise.parts.designs import g_optimal_design
 
-MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
-MAX_DESIGN = 1_000_000  # products in a step towards a design: tens of them take tenths of a second
+_MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
+_MAX_DESIGN = 1_000_000  # products in a step towards a design: tens of them take tenths of a second
 
 
 class Sampler(Protocol):
@@ -56,7 +57,7 @@ class FreshArms:
 
     `shape`: `"cube"` draws coordinates from U[−1, 1] and pulls what is longer than one back to length one (as
     Russac et al. 2019 do); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it. With `fewest` the
-    number of arms is drawn anew too, from `fewest` to `num_arms`.
+    number of arms is drawn in every round too, from `fewest` to `num_arms`.
     """
 
     num_arms: int = count()
@@ -83,7 +84,7 @@ class FreshArms:
 
 @record
 class FixedArms:
-    """The same arms in every round: features `[A, d]`."""
+    """Fixed arms, with features `[A, d]`."""
 
     features: Numeric  # kept as nested tuples
 
@@ -105,7 +106,7 @@ class FixedArms:
 
     def sampler(self, dtype: Any) -> Sampler:
         features, design = self.all_features, None
-        if features.size * self.dim <= MAX_DESIGN:
+        if features.size * self.dim <= _MAX_DESIGN:
             design = g_optimal_design(features, np.full(len(features), 1 / len(features))).astype(dtype)
         return FixedSampler(features.astype(dtype), design)
 
@@ -131,8 +132,8 @@ class ContextArms:
         if not features.any(axis=(1, 2)).all():
             raise ArgumentError("features", "offer an arm in every context", features, "one with none")
         alike = np.full(len(features), 1 / len(features))
-        given = self.probabilities if np.size(self.probabilities) else alike
-        probabilities = require_array("probabilities", given, (len(features),))
+        weights = self.probabilities if np.size(self.probabilities) else alike
+        probabilities = require_array("probabilities", weights, (len(features),))
         if probabilities.min() < 0 or abs(probabilities.sum() - 1) > 1e-8:
             raise ArgumentError("probabilities", "be at least 0 and sum to 1", self.probabilities)
         nested = tuple(tuple(tuple(map(float, arm)) for arm in arms) for arms in features)
@@ -166,7 +167,8 @@ class FixedSampler(NamedTuple):
     def draw(self, key: Key) -> FeatureTable:
         xp = namespace(self.features)
         every = xp.arange(len(self.features), dtype=xp.int32)
-        return FeatureTable(self.features, design=self.design, catalogue=Catalogue(self.features, every))
+        design = () if self.design is None else (OptimalDesign(self.design),)
+        return FeatureTable(self.features).with_extras(*design, Catalogue(self.features, every))
 
 
 class ContextSampler(NamedTuple):
@@ -175,79 +177,70 @@ class ContextSampler(NamedTuple):
     cumulative: Array  # [C]
 
     def draw(self, key: Key) -> FeatureTable:
-        context = choose(self.cumulative, uniform(key, 1, self.cumulative.dtype)[..., 0])
+        context = choose_index(self.cumulative, draw_uniform(key, 1, self.cumulative.dtype)[..., 0])
         xp, (num_arms, dim) = namespace(self.features), self.features.shape[1:]
         first = context[..., None] * num_arms
-        return FeatureTable(
-            self.features[context],
-            present=None if self.present is None else self.present[context],
-            catalogue=Catalogue(
-                xp.reshape(self.features, (-1, dim)), first + xp.arange(num_arms, dtype=xp.int32)
-            ),
-        )
+        rows = xp.reshape(self.features, (-1, dim))
+        present = None if self.present is None else self.present[context]
+        catalogue = Catalogue(rows, first + xp.arange(num_arms, dtype=xp.int32))
+        return FeatureTable(self.features[context], present, (catalogue,))
 
 
-class _FreshSampler(NamedTuple):
+class SphereSampler(NamedTuple):
     like: Array  # [A, d], for its shape and type
     always: Array | None  # [A] which arms every round has; None if all
 
-
-class CubeSampler(_FreshSampler):
     def draw(self, key: Key) -> FeatureTable:
-        xp = namespace(self.like)
-        points = 2 * xp.reshape(coarse(key, self.like.size, self.like.dtype), self.like.shape) - 1
-        return _some(points / xp.maximum(_norms(points), xp.ones_like(points[:, :1])), self.always, key)
+        """All arms, or the first few of them: those of every round and a number of others drawn by chance."""
+        features = self.points(key)
+        if self.always is None:
+            return FeatureTable(features)
+        xp, others = namespace(features), ~self.always
+        choices = xp.sum(xp.astype(others, features.dtype)) + 1
+        extra = xp.astype(xp.floor(draw_uniform(fold(key, 2), 1, features.dtype)[0] * choices), xp.int32)
+        order = xp.cumulative_sum(xp.astype(others, xp.int32))
+        return FeatureTable(features, present=self.always | (order <= extra))
+
+    def points(self, key: Key) -> Array:
+        """Features `[A, d]`."""
+        xp, like = namespace(self.like), self.like
+        points = xp.reshape(draw_normal(key, like.size, like.dtype), like.shape)
+        smallest = xp.finfo(like.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
+        return points / xp.maximum(_norms(points), smallest)
 
 
-class SphereSampler(_FreshSampler):
-    def draw(self, key: Key) -> FeatureTable:
-        return _some(_directions(key, self.like), self.always, key)
-
-
-class BallSampler(_FreshSampler):
-    def draw(self, key: Key) -> FeatureTable:
+class BallSampler(SphereSampler):
+    def points(self, key: Key) -> Array:
         num_arms, dim = self.like.shape
-        lengths = uniform(fold(key, 1), num_arms, self.like.dtype) ** (1 / dim)
-        return _some(_directions(key, self.like) * lengths[:, None], self.always, key)
+        lengths = draw_uniform(fold(key, 1), num_arms, self.like.dtype) ** (1 / dim)
+        return super().points(key) * lengths[:, None]
+
+
+class CubeSampler(SphereSampler):
+    def points(self, key: Key) -> Array:
+        xp = namespace(self.like)
+        points = 2 * xp.reshape(draw_coarse(key, self.like.size, self.like.dtype), self.like.shape) - 1
+        return points / xp.maximum(_norms(points), xp.ones_like(points[:, :1]))
 
 
 _SHAPES = {"cube": CubeSampler, "ball": BallSampler, "sphere": SphereSampler}
 
 
-def _directions(key: Key, like: Array) -> Array:
-    points = namespace(like).reshape(normal(key, like.size, like.dtype), like.shape)
-    smallest = namespace(like).finfo(like.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
-    return points / namespace(like).maximum(_norms(points), smallest)
-
-
 def _norms(points: Array) -> Array:
-    xp = namespace(points)
-    return xp.sqrt(xp.sum(points * points, axis=-1, keepdims=True))
-
-
-def _some(features: Array, always: Array | None, key: Key) -> FeatureTable:
-    """All arms, or the first few of them: those of every round and a number of others drawn by chance."""
-    if always is None:
-        return FeatureTable(features)
-    xp = namespace(features)
-    choices = xp.sum(xp.astype(~always, features.dtype)) + 1
-    extra = xp.astype(xp.floor(uniform(fold(key, 2), 1, features.dtype)[0] * choices), xp.int32)
-    order = xp.cumulative_sum(xp.astype(~always, xp.int32))
-    return FeatureTable(features, present=always | (order <= extra))
+    return namespace(points).sqrt(namespace(points).sum(points * points, axis=-1, keepdims=True))
 
 
 def require_arms(*shape: int) -> None:
     """Room for features of this shape: as arrays, and as numbers of Python, which take four times as much."""
-    require_room("arms", 5 * size_of(shape), f"features of shape {shape}")
+    require_memory("arms", 5 * count_bytes(shape), f"features of shape {shape}")
 
 
 def _checked_features(given: Numeric, shape: tuple[None, ...]) -> np.ndarray:
     features = require_array("features", given, shape)
     if features.size == 0:
-        raise ArgumentError(
-            "features", "offer an arm and have a dimension", features.shape, f"the shape {features.shape}"
-        )
+        got = f"the shape {features.shape}"
+        raise ArgumentError("features", "offer an arm and have a dimension", features.shape, got)
     longest = float(np.linalg.norm(features, axis=-1).max())
-    if longest > MAX_NORM:
+    if longest > _MAX_NORM:
         raise ArgumentError("features", "have norms of at most 1", longest, f"one of {longest:.6g}")
     return features

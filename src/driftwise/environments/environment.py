@@ -1,16 +1,24 @@
-"""Environments: all that engines, experiments and reports ask of one, and the world that it is as arrays."""
+"""Environments: what engines, experiments and reports ask of one, its form as arrays, and their registry."""
 
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
 from driftwise.base.agent import Agent
+from driftwise.base.part import from_config, to_config
+from driftwise.base.plugins import Registry
+from driftwise.base.resources import count_bytes, require_memory
+from driftwise.base.schema import apply_checks, bind_arguments, build_from_table, get_checks
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Spec, Variation
+from driftwise.base.validation import overflow_errors, require_count
+from driftwise.environments.drift import Drift
 
 
 class Record(NamedTuple):
@@ -25,11 +33,11 @@ class Carry(NamedTuple):
     """The state of a run between two episodes."""
 
     state: Any  # the agent's
-    position: Array | None = None  # where the world itself stands, if it remembers anything
+    position: Array | None = None  # the environment's own state, if it has one
 
 
-class Played(NamedTuple):
-    """One episode as it was played, in full."""
+class PlayedEpisode(NamedTuple):
+    """An episode in full, with the agent's states around it."""
 
     before: Any  # the agent's state before it
     features: FeatureTable  # what was known to the agent
@@ -39,7 +47,7 @@ class Played(NamedTuple):
     carry: Carry  # into the next episode
 
 
-class World(Protocol):
+class EnvironmentArrays(Protocol):
     """An environment as a named tuple of arrays, of one library and one precision."""
 
     @property
@@ -55,7 +63,7 @@ class World(Protocol):
         """Inputs that all runs share, for each episode of the path `[T, …]`: leaves `[T, …]`."""
         ...
 
-    def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> Played:
+    def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> PlayedEpisode:
         """Episode `t` with its own `inputs`: plan, act, learn; and evaluate the plan's policy exactly."""
         ...
 
@@ -72,8 +80,8 @@ class Environment(ABC):
     def spec(self) -> Spec:
         """The sizes of the problem."""
 
-    def described(self, name: str, config: Mapping[str, Any]) -> Self:
-        """The same environment under another name, made as `config` says."""
+    def with_description(self, name: str, config: Mapping[str, Any]) -> Self:
+        """Return a copy of this environment with another name and configuration."""
         twin = copy.copy(self)
         object.__setattr__(twin, "name", name)
         object.__setattr__(twin, "config", config)
@@ -81,7 +89,7 @@ class Environment(ABC):
 
     @abstractmethod
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """The path of the models at the episodes `[T]`, checked: `[T, ...]`, for `World.inputs`."""
+        """Return the path of the models at the episodes `[T]`, checked: `[T, ...]`."""
 
     @abstractmethod
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -92,9 +100,68 @@ class Environment(ABC):
         """The variation of the model in the first `num_episodes` episodes."""
 
     @abstractmethod
-    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> World:
+    def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> EnvironmentArrays:
         """The environment as arrays, with what an agent `needs` in its tables; refused if it is not known."""
 
     @abstractmethod
     def digest(self) -> str:
         """A text that tells it from other environments, whatever their names."""
+
+
+_P = ParamSpec("_P")
+_E = TypeVar("_E", bound=Environment)
+
+ENVIRONMENTS: Registry[Callable[..., Environment]] = Registry("environment")
+
+
+def build_environment(name: str, **parameters: Any) -> Environment:
+    """Return an environment by its maker's name; parts may be given as `to_config` describes them."""
+    return build_from_table(
+        ENVIRONMENTS.find(name), {key: from_config(value) for key, value in parameters.items()}
+    )
+
+
+def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
+    """Register a maker of environments; its arguments are checked, and are the `config` of what it makes.
+
+    Makers take keywords only. Their annotations say what is checked: see `driftwise.base.schema`.
+    """
+    signature, checks = inspect.signature(maker), get_checks(maker)
+
+    @functools.wraps(maker)
+    def make_described(*args: _P.args, **kwargs: _P.kwargs) -> _E:
+        bound = bind_arguments(maker.__name__, signature, *args, **kwargs)
+        with overflow_errors(maker.__name__, bound.arguments):
+            environment = maker(**apply_checks(checks, bound.arguments))  # pyright: ignore[reportCallIssue]
+        bound.apply_defaults()
+        config = {name: to_config(value) for name, value in bound.arguments.items()}
+        return environment.with_description(maker.__name__, config)
+
+    ENVIRONMENTS.add(make_described)
+    return make_described
+
+
+def require_models(
+    sizes: tuple[int, int, int, int], drift: Drift, *, steps: int = 1, **arguments: int
+) -> None:
+    """Room for linear MDPs of S states, A actions, d features and H steps, at the peak of their making.
+
+    Features are made, copied to be kept, and squared to be checked. The maker's measures, of as many `steps`
+    as differ, come in three copies before those of all H. The `arguments` are what the sizes follow from.
+    """
+    num_states, num_actions, dim, horizon = sizes
+    features, measures = (num_states, num_actions, dim), (dim, num_states)
+    rewards, kept = (drift.num_anchors, horizon, num_states, num_actions), (drift.num_anchors, horizon)
+    at_peak = count_bytes(features, features, features, (*kept, *measures), (*kept, dim), rewards)
+    at_peak += at_peak // 4  # masks of what is not finite, or out of bounds
+    copies = 3 * count_bytes((drift.num_anchors, steps, *measures))
+    named = ", ".join(f"{name} = {value}" for name, value in arguments.items())
+    anchors = f"{drift.num_anchors} anchor{'s' * (drift.num_anchors > 1)}"
+    require_memory("models", at_peak + copies, f"{named} and {anchors}")
+
+
+def require_path(num_episodes: int, width: int) -> int:
+    """The number of episodes, if memory suffices for `width` numbers of each."""
+    num_episodes = require_count("num_episodes", num_episodes)
+    require_memory("paths", count_bytes((num_episodes, width)), f"num_episodes = {num_episodes}")
+    return num_episodes

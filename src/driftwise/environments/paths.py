@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftwise.base.memory import require_room, size_of
 from driftwise.base.part import count, record, scalar
+from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Numeric
 from driftwise.base.validation import require_array
-from driftwise.environments.drift import Abrupt, Constant, Drift, checked_drift
-from driftwise.environments.jumps import jumps
+from driftwise.environments.drift import Abrupt, Constant, Drift, require_drift
+from driftwise.environments.drift.curves import find_jumps
 
 
 class ParameterPath(ABC):
@@ -29,7 +29,7 @@ class ParameterPath(ABC):
 
     def changes(self, num_rounds: int) -> tuple[int, ...]:
         """Rounds before `num_rounds` at which the parameter jumps; found, unless a path knows them."""
-        return jumps(self.theta, num_rounds)
+        return find_jumps(self.theta, num_rounds)
 
 
 @record
@@ -42,7 +42,7 @@ class Mixture(ParameterPath):
     drift: Drift
 
     def __post_init__(self) -> None:
-        drift = checked_drift(self.drift)
+        drift = require_drift(self.drift)
         anchors = require_array("anchors", self.anchors, (drift.num_anchors, None))
         object.__setattr__(self, "anchors", tuple(tuple(map(float, anchor)) for anchor in anchors))
 
@@ -64,7 +64,7 @@ def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
 
 @record
 class Rotation(ParameterPath):
-    """A turn on a circle of the first two coordinates: from one angle to another, then at rest.
+    """A turn on a circle of the first two coordinates: from one angle to another, then constant.
 
     Angles are in radians; `end` may be several turns away.
     """
@@ -133,7 +133,7 @@ class SphereWalk(ParameterPath):
 
 @functools.lru_cache(maxsize=2)
 def _sphere_walk(walk: SphereWalk, length: int) -> np.ndarray:
-    require_room("path", 3 * size_of((length, walk.dim)), f"{length} rounds of {walk}")
+    require_memory("path", 3 * count_bytes((length, walk.dim)), f"{length} rounds of {walk}")
     steps = np.random.default_rng(walk.seed).normal(size=(length, walk.dim))
     steps[1:] *= walk.scale / walk.radius
     path = np.empty_like(steps)

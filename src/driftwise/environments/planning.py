@@ -1,6 +1,7 @@
-"""Exact planning through Φ, θ and μ; the kernel `P = Φμ` is never built.
+"""Exact planning: values of linear MDPs, and gains and diameters of finite MDPs without episodes.
 
-`Q_h(s, a) = φ(s, a)ᵀ x` with the d-vector `x = θ_h + μ_h V_{h+1}`: `O(dS + SAd)` for one step.
+Values are computed through Φ, θ and μ; the kernel `P = Φμ` is never built: `Q_h(s, a) = φ(s, a)ᵀ x` with the
+d-vector `x = θ_h + μ_h V_{h+1}`, `O(dS + SAd)` for one step.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import numpy as np
 
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.types import Array, Model, Variation
-from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.environments.models.sizes import require_path
+from driftwise.base.validation import ArgumentError, require_array, require_choice, require_number
+from driftwise.environments.environment import require_path
+from driftwise.parts.extended_value_iteration import best_kernel
 
 if TYPE_CHECKING:
     from driftwise.environments.models.linear_mdp import LinearMdp
 
-MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
-LEAST_SHARE = 0.002  # of them that tell how many all will be
+_MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
+_LEAST_SHARE = 0.002  # of them that tell how many all will be
 
 
 def optimal_values(features: Array, model: Model) -> Array:
@@ -50,9 +52,8 @@ def check_policy(policy: np.ndarray, num_actions: int) -> None:
         expected = "probabilities that sum to 1"
     if bad.any():
         h, state = (int(i) for i in np.argwhere(bad)[0])
-        raise ArgumentError(
-            "policy", f"hold {expected}", policy[h, state], f"{policy[h, state]} at step {h}, state {state}"
-        )
+        got = f"{policy[h, state]} at step {h}, state {state}"
+        raise ArgumentError("policy", f"hold {expected}", policy[h, state], got)
 
 
 def action_values(features: Array, model: Model, values: Array) -> Array:
@@ -106,7 +107,7 @@ def variation(
     chunk = max(1, int(4_000_000 // size))
     num_moved = 0
     for start in range(0, num_episodes - 1, chunk):
-        if num_moved * size > max(start / num_episodes, LEAST_SHARE) * MOST_NUMBERS:
+        if num_moved * size > max(start / num_episodes, _LEAST_SHARE) * _MOST_NUMBERS:
             expected = "be fewer, as the drift moves in too many for their variation to be summed"
             raise ArgumentError("num_episodes", expected, num_episodes)
         stop = min(start + chunk, num_episodes - 1)
@@ -125,3 +126,121 @@ def variation(
         reward[start + moving] = np.sqrt(np.square(theta).sum(-1)).sum(-1)
         transition[start + moving] = np.sqrt(np.square(per_coordinate).sum(-1)).sum(-1)
     return Variation(reward, transition)
+
+
+_TOLERANCE = 1e-12  # relative: an action is better only by more than that, which may be rounding
+_POSSIBLE = 1e-15  # what is less probable is taken for rounding, and no way
+_SQUARINGS = 64  # the limit is taken after 2^64 steps
+_MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round where states hardly communicate
+
+
+def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """The best mean reward of a step in the long run from each state: `[..., S]`.
+
+    Policy iteration for any finite MDP (Howard 1960; Puterman 1994, section 9.2): of the actions that lead
+    to the highest gain, that of the highest bias. If all states communicate, all gains are equal. What is
+    returned are the best gains of the policies met.
+    """
+    policy = np.argmax(reward, axis=-1)
+    best, identity = np.full(policy.shape, -np.inf), np.eye(kernel.shape[-1])
+    for _ in range(_MAX_POLICIES):
+        taken = np.take_along_axis(kernel, policy[..., None, None], axis=-2)[..., 0, :]
+        earned = np.take_along_axis(reward, policy[..., None], axis=-1)
+        limit = (identity + taken) / 2  # the lazy chain has the same limit matrix `P*`, and no period
+        for _ in range(_SQUARINGS):
+            limit = limit @ limit
+            limit = limit / limit.sum(axis=-1, keepdims=True)
+        earnings = limit @ earned  # the gain `P*r`, and the bias `(I − P + P*)⁻¹(r − P*r)`
+        bias = np.linalg.solve(identity - taken + limit, earned - earnings)[..., 0]
+        gains = earnings[..., 0]
+        best = np.maximum(best, gains)
+        reached = _expected(kernel, gains)
+        lasting = reached >= reached.max(axis=-1, keepdims=True) - _TOLERANCE
+        new = _improved(policy, np.where(lasting, reward + _expected(kernel, bias), -np.inf))
+        if np.array_equal(new, policy):
+            break
+        policy = new
+    return best
+
+
+def is_communicating(kernel: np.ndarray) -> bool:
+    """Whether every state can be reached from every other: of `[S, A, S]`."""
+    return find_unreachable(_checked(kernel)) is None
+
+
+def find_unreachable(kernel: np.ndarray) -> tuple[int, int] | None:
+    """Two states, such that there is no way from the first to the second; None if there are none."""
+    reach = (kernel >= _POSSIBLE).any(axis=1) | np.eye(len(kernel), dtype=bool)
+    for _ in range(len(kernel).bit_length()):
+        reach = reach @ reach
+    missing = np.argwhere(~reach)
+    return (int(missing[0, 0]), int(missing[0, 1])) if len(missing) else None
+
+
+def diameter(kernel: np.ndarray, *, slack: float = 0.0) -> float:
+    """`max_{s,s'} min_π E[steps from s to s']` of a kernel `[S, A, S]`; infinite if there is no way.
+
+    With `slack`, of the MDP that is best for the purpose among those within that L1 distance of each row.
+    """
+    kernel, slack = _checked(kernel), require_number("slack", slack, at_least=0)
+    if slack == 0 and not is_communicating(kernel):
+        return np.inf
+    return max(float(_steps_to(kernel, target, slack).max()) for target in range(len(kernel)))
+
+
+def _steps_to(kernel: np.ndarray, target: int, slack: float) -> np.ndarray:
+    """Expected steps to a state by the fastest policy, `[S]`: policy iteration from one that arrives.
+
+    Chances to leave a state are summed, not one less the chance to stay, which rounding may make zero.
+    """
+    others = np.arange(len(kernel)) != target
+    ones = np.ones(others.sum())
+
+    def towards(values: np.ndarray) -> np.ndarray:
+        return best_kernel(kernel, np.full(kernel.shape[:2], slack), values) if slack else kernel
+
+    def duration(rows: np.ndarray, policy: np.ndarray) -> np.ndarray:
+        taken = np.take_along_axis(rows, policy[:, None, None], axis=1)[:, 0]
+        away = taken * ~np.eye(len(kernel), dtype=bool)
+        steps = np.zeros(len(kernel))
+        try:
+            solution = np.linalg.solve((np.diag(away.sum(axis=1)) - away)[np.ix_(others, others)], ones)
+        except np.linalg.LinAlgError:
+            solution = np.inf * ones
+        steps[others] = np.where(np.isfinite(solution) & (solution >= 0), solution, np.inf)
+        return steps
+
+    possible = (kernel >= _POSSIBLE).any(axis=1)
+    moves = np.where(others, len(kernel), 0)  # the least number of possible ones; S if there is no way
+    for _ in range(len(kernel)):
+        moves = np.minimum(moves, 1 + np.where(possible, moves, len(kernel)).min(axis=1))
+    rows = towards(-moves.astype(float))
+    nearer = (moves[None, :] < moves[:, None]).astype(float)
+    policy = (rows @ nearer[..., None])[..., 0].argmax(axis=-1)  # what leads nearer arrives in the end
+    steps = duration(rows, policy)
+    for _ in range(_MAX_POLICIES):
+        if np.isinf(steps).any():
+            break
+        rows = towards(-steps)
+        policy = _improved(policy, -_expected(rows, steps))
+        new = duration(rows, policy)
+        if (new >= steps * (1 - _TOLERANCE)).all():
+            break
+        steps = np.minimum(new, steps)
+    return steps
+
+
+def _checked(kernel: np.ndarray) -> np.ndarray:
+    kernel = require_array("kernel", kernel, (None, None, None))
+    return require_array("kernel", kernel, (*kernel.shape[:2], len(kernel)))
+
+
+def _expected(kernel: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return (kernel @ values[..., None, :, None])[..., 0]
+
+
+def _improved(policy: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The best action of each state, or the one it has if that is as good."""
+    kept = np.take_along_axis(q, policy[..., None], axis=-1)[..., 0]
+    best = q.max(axis=-1)
+    return np.where(kept >= best - _TOLERANCE * np.maximum(1, np.abs(best)), policy, q.argmax(axis=-1))

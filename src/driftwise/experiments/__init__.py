@@ -1,20 +1,21 @@
-"""Experiments: environments, agents and sizes as data, each in a file of its own."""
+"""Experiments: environments, agents and sizes as data, one file each, and folders of their results."""
 
 from __future__ import annotations
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 
-with needed_by("experiments", "cli"):
-    from driftwise.experiments.experiment import Experiment
-    from driftwise.experiments.files import EXPERIMENTS, find_experiment, load_experiment
-    from driftwise.experiments.running import Outcome, run_experiment, run_study
-    from driftwise.experiments.study import Study, prepare
+with require_extra("experiments", "cli"):
+    from driftwise.experiments.experiment import EXPERIMENTS, Experiment, experiment_of, find_experiment
+    from driftwise.experiments.outcomes import AgentOutcome, Progress, run_experiment, run_study
+    from driftwise.experiments.study import Study, load_experiment, prepare
 
 __all__ = [
     "EXPERIMENTS",
+    "AgentOutcome",
     "Experiment",
-    "Outcome",
+    "Progress",
     "Study",
+    "experiment_of",
     "find_experiment",
     "load_experiment",
     "prepare",

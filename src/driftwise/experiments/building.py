@@ -1,4 +1,4 @@
-"""From the tables of an experiment file to environments and agents, each held against a signature.
+"""Make environments and agents of the tables of an experiment file, checked against signatures.
 
 Every mistake is a `ValueError` that starts with the key it is about.
 """
@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
 
 from driftwise.algorithms import ALGORITHMS
-from driftwise.algorithms.registry import RUN, Algorithm
-from driftwise.base.making import make
+from driftwise.algorithms.algorithm import RUN, Algorithm
 from driftwise.base.part import CONFIGURABLE
+from driftwise.base.schema import build_from_table
 from driftwise.base.types import Forgetting, Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_number
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.environments.corruption import Corruption
 from driftwise.environments.drift import Drift
+from driftwise.environments.models.linear_bandit import Corruption
 from driftwise.environments.paths import ParameterPath
 from driftwise.experiments.experiment import require_table
 from driftwise.experiments.grids import Built, combinations, lists_in
-from driftwise.experiments.places import in_episodes, is_place
-from driftwise.parts.exploration import Exploration
+from driftwise.parts import Exploration
 
-MEMBERS = {
+_MEMBERS = {
     "drift": Drift,
     "path": ParameterPath,
     "arms": "sampler",
@@ -35,66 +37,66 @@ MEMBERS = {
     "exploration": Exploration,
 }  # keys of tables, and their kinds: a class, or the attribute that tells who keeps a protocol
 
-OF_PAIRS = ("tabular MDP", "metric MDP")  # problems in which variation is that of the pair that moves most
+_PAIR_PROBLEMS = ("tabular MDP", "metric MDP")  # whose variation is that of the pair that moves most
+
+_Kind = TypeVar("_Kind")
+_PLACE = re.compile(
+    r"(?P<after>\+)?(?P<share>[0-9]+(\.[0-9]+)?)%(?P<more>[+-][0-9]+)?|\+(?P<distance>[0-9]+)"
+)
+EXPECTED_EPISODES = (
+    "be episodes, or percentages from '0%' to '100%' as '50%' or '50%+1', and after another one '+1'"
+)
 
 
 def make_environment(path: str, table: Mapping[str, Any] | Environment, num_episodes: int) -> Environment:
-    """The environment of a table, for a run of this length; or as it is, if it was made already."""
+    """Return the environment of a table, for a run of this length; one that was made already is returned."""
     if isinstance(table, Environment):
         return table
-    given = dict(table)
-    maker = ENVIRONMENTS[_choice(path, "type", given, "an environment", list(ENVIRONMENTS))]
-    made = _make_members(path, given, num_episodes)
-    return make(maker, made, path=path, known={"num_rounds": lambda: num_episodes})
+    values = dict(table)
+    maker = ENVIRONMENTS[_choice(path, "type", values, "an environment", list(ENVIRONMENTS))]
+    members = _make_members(path, values, num_episodes)
+    return build_from_table(maker, members, path=path, known={"num_rounds": lambda: num_episodes})
 
 
-def _make_members(path: str, given: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
-    """A table with the tables in it made: drifts, also a list of them, paths and arms."""
-    made = dict(given)
-    for key, value in given.items():
-        where = f"{path}.{key}"
-        if key in MEMBERS:
-            made[key] = _make_member(where, key, value, num_episodes)
+def _make_members(path: str, table: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
+    """Return a table in which the tables of drifts, paths and arms are made."""
+    members = dict(table)
+    for key, value in table.items():
+        if key in _MEMBERS:
+            members[key] = _make_member(f"{path}.{key}", key, value, num_episodes)
         elif key == "drifts" and isinstance(value, list):
-            made[key] = [
-                _make_member(f"{where}.{number}", "drift", each, num_episodes)
-                for number, each in enumerate(value)
-            ]
-    return made
+            where = f"{path}.{key}"
+            tables = enumerate(value)
+            members[key] = [_make_member(f"{where}.{k}", "drift", own, num_episodes) for k, own in tables]
+    return members
 
 
 def parts_of(kind: str) -> dict[str, type]:
-    """The registered parts that a table of this key may name, by their names."""
-    told = MEMBERS[kind]
+    """Return the registered parts that a table of this key may name, by their names."""
+    required = _MEMBERS[kind]
     return {
         name: cls
         for name, cls in CONFIGURABLE.items()
-        if (hasattr(cls, told) if isinstance(told, str) else issubclass(cls, told))
+        if (hasattr(cls, required) if isinstance(required, str) else issubclass(cls, required))
     }
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
-    given = dict(require_table(path, value))
+    values = dict(require_table(path, value))
     makers = parts_of(kind)
-    maker = makers[_choice(path, "type", given, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
-    given = _make_members(path, given, num_episodes)
-    resolved = {
-        key: in_episodes(f"{path}.{key}", item, num_episodes) if _in_episodes(maker, key, item) else item
-        for key, item in given.items()
-    }
+    maker = makers[_choice(path, "type", values, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
+    values = _make_members(path, values, num_episodes)
+    resolved = dict(values)
+    if issubclass(maker, (Drift, ParameterPath)):
+        for key, item in values.items():  # those that it names count episodes, or all with percentages
+            if _is_place(item) if maker.episode_fields is None else key in maker.episode_fields:
+                resolved[key] = in_episodes(f"{path}.{key}", item, num_episodes)
     try:
-        return make(maker, resolved, path=path)
+        return build_from_table(maker, resolved, path=path)
     except ValueError as error:
-        if resolved == given:
+        if resolved == values:
             raise
         raise ValueError(f"{error}, of a run of {num_episodes} episodes") from None
-
-
-def _in_episodes(maker: type, key: str, value: Any) -> bool:
-    """Whether a field counts episodes; of a drift or path that names none, each that says so does."""
-    if not issubclass(maker, (Drift, ParameterPath)):
-        return False
-    return is_place(value) if maker.episode_fields is None else key in maker.episode_fields
 
 
 class Facts:
@@ -105,39 +107,29 @@ class Facts:
         self._variation = functools.cache(functools.partial(environment.variation, num_episodes))
 
     def known(self, problem: str, scale: float) -> dict[str, Callable[[], Any]]:
-        """The facts for an algorithm of that problem, as if the world varied `scale` times as much."""
-        of_pairs = problem in OF_PAIRS and isinstance(self.environment, LinearMdp)  # others have but one norm
-        options = {"norm": "pairs"} if of_pairs else {}
+        """Return the facts for an algorithm of that problem, with `scale` times the variation."""
+        environment, linear = self.environment, isinstance(self.environment, LinearMdp)
+        options = {"norm": "pairs"} if problem in _PAIR_PROBLEMS and linear else {}  # others have one norm
+        moves = functools.partial(self._variation, **options)
+
+        def scaled() -> Variation:
+            return Variation(scale * moves().reward, scale * moves().transition)
+
+        def needed(kind: type[_Kind], expected: str) -> _Kind:
+            if not isinstance(environment, kind):
+                raise ArgumentError("environment", f"{expected}, which the agent needs", environment)
+            return environment
+
         return {
-            "spec": lambda: self.environment.spec,
+            "spec": lambda: environment.spec,
             "num_episodes": lambda: self.num_episodes,
-            "variations": lambda: _scaled(self._variation(**options), scale),
-            "variation": lambda: scale * self._variation(**options).total,
-            "changes": lambda: self.environment.changes(self.num_episodes),
-            "diameter": self._diameter,
-            "mu_bound": self._mu_bound,
-            "num_kernels": self._num_kernels,
+            "variations": scaled,
+            "variation": lambda: scale * moves().total,
+            "changes": lambda: environment.changes(self.num_episodes),
+            "diameter": lambda: needed(ContinuingMdp, "be without episodes").diameter(self.num_episodes),
+            "mu_bound": lambda: environment.mu_bound if isinstance(environment, LinearMdp) else None,
+            "num_kernels": lambda: len(needed(LinearMdp, "have kernels of anchors").mu),
         }
-
-    def _diameter(self) -> float:
-        if not isinstance(self.environment, ContinuingMdp):
-            expected = "be without episodes, which the agent needs"
-            raise ArgumentError("environment", expected, self.environment)
-        return self.environment.diameter(self.num_episodes)
-
-    def _mu_bound(self) -> float | None:
-        return self.environment.mu_bound if isinstance(self.environment, LinearMdp) else None
-
-    def _num_kernels(self) -> int:
-        if not isinstance(self.environment, LinearMdp):
-            raise ArgumentError(
-                "environment", "have kernels of anchors, which the agent needs", self.environment
-            )
-        return len(self.environment.mu)
-
-
-def _scaled(variation: Variation, scale: float) -> Variation:
-    return Variation(scale * variation.reward, scale * variation.transition)
 
 
 class AgentTable(NamedTuple):
@@ -148,9 +140,9 @@ class AgentTable(NamedTuple):
     takes_grids: bool  # whether points that differ in numbers run together
 
 
-def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
-    """An agent's table with its algorithm found and the tables in it made."""
-    given = dict(table)
+def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> AgentTable:
+    """Return an agent's table, in which the tables of its parts are made."""
+    given = dict(content)
     algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
     _require_problem(f"{path}.algorithm", algorithm, facts.environment)
     tuned = given.pop("tuned", False)
@@ -162,9 +154,15 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
     unused = RUN["variation"]
     uses_variation = "variations" in parameters or parameters.get("variation", unused) != unused
     variation = None
-    if "base" in given and algorithm.wraps:
-        bases = _make_bases(f"{path}.base", given["base"], facts, arms=algorithm.takes_arms)
-        given["base"] = tuple(each.agent for each in bases) if algorithm.takes_arms else bases[0].agent
+    if "base" in given and algorithm.wraps:  # one agent, or `arms`: all combinations of listed values
+        base_path = f"{path}.base"
+        table = read_agent_table(base_path, require_table(base_path, given["base"]), facts)
+        lists = lists_in(base_path, table.values)
+        for key, values in lists.items():
+            if not algorithm.takes_arms:
+                raise ArgumentError(f"{base_path}.{key}", "be a single value in a base", values)
+        bases = [table.build({**table.values, **chosen}) for chosen in combinations(lists)]
+        given["base"] = tuple(base.agent for base in bases) if algorithm.takes_arms else bases[0].agent
         variation = bases[0].variation
     for kind in ("detector", "forgetting", "exploration"):
         if kind in parameters and isinstance(given.get(kind), dict):
@@ -177,42 +175,66 @@ def read_agent(path: str, table: Mapping[str, Any], facts: Facts) -> AgentTable:
             expected = "go with a form that needs the variation, such as one with tuned = true"
             raise ArgumentError(key, expected, scale, owner)
         known = facts.known(algorithm.problem, scale)
-        agent = make(maker, values, path=path, owner=owner, known=known)
+        agent = build_from_table(maker, values, path=path, owner=owner, known=known)
         return Built(agent, known["variation"]() if uses_variation else variation)
 
     return AgentTable(given, build, algorithm.takes_grids and not tuned)
 
 
 def _require_problem(path: str, algorithm: Algorithm, environment: Environment) -> None:
-    """Refuse an algorithm for bandits in an MDP, and name the one for it that is most alike."""
+    """Refuse an algorithm for bandits in an MDP, and name the most similar one for MDPs."""
     sizes = environment.spec.num_states, environment.spec.horizon
     if algorithm.problem != "linear bandit" or sizes == (1, 1):
         return
     problem = "average reward" if isinstance(environment, ContinuingMdp) else "linear MDP"
     alike = max(
-        (each for each in ALGORITHMS.values() if each.problem == problem),
-        key=lambda each: (
-            each.forgetting == algorithm.forgetting,
-            each.exploration == algorithm.exploration,
-            each.forgetting != "none",
+        (other for other in ALGORITHMS.values() if other.problem == problem),
+        key=lambda other: (
+            other.forgetting == algorithm.forgetting,
+            other.exploration == algorithm.exploration,
+            other.forgetting != "none",
         ),
     )
-    found = f"{algorithm.name!r}, which is for bandits"
-    raise ArgumentError(path, f"be one for MDPs, such as {alike.name!r}", algorithm.name, found)
-
-
-def _make_bases(path: str, value: Any, facts: Facts, *, arms: bool) -> list[Built]:
-    """The agent that another one wraps; or all of them, if what is listed are `arms`, in all combinations."""
-    table = read_agent(path, require_table(path, value), facts)
-    lists = lists_in(path, table.values)
-    for key, values in lists.items():
-        if not arms:
-            raise ArgumentError(f"{path}.{key}", "be a single value in a base", values)
-    return [table.build({**table.values, **chosen}) for chosen in combinations(lists)]
+    got = f"{algorithm.name!r}, which is for bandits"
+    raise ArgumentError(path, f"be one for MDPs, such as {alike.name!r}", algorithm.name, got)
 
 
 def _choice(path: str, key: str, given: dict[str, Any], owner: str, known: list[str]) -> str:
-    """Take the key that says what the rest of a table is about."""
+    """Remove and return the key that names the maker of a table."""
     if key not in given:
         raise ValueError(f"{path}.{key} is missing: {owner} needs it, one of {', '.join(known)}")
     return require_choice(f"{path}.{key}", given.pop(key), known)
+
+
+def in_episodes(path: str, value: Any, num_episodes: int, before: Any = None) -> Any:
+    """Return a field with percentages as episodes, rounded down; above zero they are at least one.
+
+    `"50%+1"` is one episode more. In a list, `"+1"` is one episode after the one `before`, `"+10%"` a share.
+    """
+    if isinstance(value, list):
+        numbers: list[Any] = []
+        for item in value:
+            numbers.append(in_episodes(path, item, num_episodes, numbers[-1] if numbers else None))
+        return numbers
+    if not isinstance(value, str):
+        return value
+    match = _PLACE.fullmatch(value)
+    if match is None or Decimal(match["share"] or 0) > 100:
+        raise ArgumentError(path, EXPECTED_EPISODES, value)
+    start = 0
+    if match["after"] or match["distance"]:
+        if not isinstance(before, (int, float)):
+            raise ArgumentError(path, EXPECTED_EPISODES, value, f"{value!r} after nothing")
+        start = before
+    if match["distance"]:
+        return start + int(match["distance"])
+    share = Decimal(match["share"])
+    rounded_down = max(Fraction(share) * num_episodes // 100, int(share > 0))
+    return start + rounded_down + int(match["more"] or 0)
+
+
+def _is_place(value: Any) -> bool:
+    """Return whether a value has percentages or distances."""
+    if isinstance(value, list):
+        return any(_is_place(item) for item in value)
+    return isinstance(value, str) and _PLACE.fullmatch(value) is not None

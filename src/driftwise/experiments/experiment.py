@@ -1,28 +1,35 @@
-"""An experiment is data: the content of its file, checked at the top level.
+"""Experiments as data: the content of a file, checked at the top level, and the files themselves.
 
-From Python, the environments and agents themselves can take the place of their tables.
-
-The tables of environments and agents are held against signatures where they are made: see `building`.
+From Python, environments and agents can take the place of their tables. Tables are checked against signatures
+where they are made: see `building`. A mistake is one sentence with the file's name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import re
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from driftwise.base.agent import Agent
-from driftwise.base.making import dotted, make
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.files import require_regular_file
+from driftwise.base.schema import build_from_table, join_keys, prefix_errors
+from driftwise.base.validation import ArgumentError, choice_error, require_count
 from driftwise.environments import Environment
+from driftwise.environments.drift.recorded import Recorded, read_weights
 
-Table = dict[str, Any]
+ConfigTable = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Agents that meet the same drifting environments, and the sizes at which they do."""
+    """Agents in the same drifting environments, and the sizes of their runs."""
 
     name: str
     summary: str  # what happens
@@ -32,9 +39,9 @@ class Experiment:
     seed: int = 0
     import_: tuple[str, ...] = ()  # modules whose algorithms, environments and parts it uses
     record_every: int = 1
-    environment: Table | Environment | None = None  # the only one, or
-    environments: Mapping[str, Table | Environment] | None = None  # several, by what tables and figures show
-    agents: Mapping[str, Table | Agent | Callable[[Environment], Agent]]  # likewise
+    environment: ConfigTable | Environment | None = None  # the only one, or
+    environments: Mapping[str, ConfigTable | Environment] | None = None  # several, by their labels
+    agents: Mapping[str, ConfigTable | Agent | Callable[[Environment], Agent]]  # likewise
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"\w[\w.-]*", self.name):  # a folder's name
@@ -60,23 +67,23 @@ class Experiment:
         _require_tables("agents", self.agents, lambda value: isinstance(value, Agent) or callable(value))
 
     @property
-    def config(self) -> Table:
-        """The content of its file: `experiment_of` makes the same experiment of it.
+    def config(self) -> ConfigTable:
+        """The content of its file, from which `experiment_of` makes the same experiment.
 
         Environments and agents that were made in Python, and not from tables, are left out.
         """
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        told = {name: value for name, value in given.items() if value != getattr(Experiment, name, None)}
-        return {name.removesuffix("_"): value for name, value in told.items() if _is_plain(value)}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        chosen = {name: value for name, value in values.items() if value != getattr(Experiment, name, None)}
+        return {name.removesuffix("_"): value for name, value in chosen.items() if _is_plain(value)}
 
 
 def experiment_of(config: Mapping[str, Any]) -> Experiment:
-    """The experiment that a file's content describes; a mistake at the top level is a `ValueError`."""
-    return make(Experiment, config, owner="an experiment")
+    """Return the experiment that a file's content describes; a mistake at the top level is a `ValueError`."""
+    return build_from_table(Experiment, config, owner="an experiment")
 
 
-def require_table(path: str, value: Any) -> Table:
-    """A table of the file."""
+def require_table(path: str, value: Any) -> ConfigTable:
+    """Return a table of the file, or raise an `ArgumentError`."""
     if not isinstance(value, dict):
         raise ArgumentError(path, "be a table", value)
     return value
@@ -88,7 +95,7 @@ def _require_line(path: str, value: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a file could say it."""
+    """Return whether a file can contain the value."""
     if isinstance(value, Mapping):
         return all(map(_is_plain, value.values()))
     return not isinstance(value, (Agent, Environment)) and not callable(value)
@@ -102,4 +109,88 @@ def _require_tables(path: str, value: Any, is_made: Callable[[Any], bool]) -> No
         if label.startswith("_"):  # which keeps a curve's name out of figures
             raise ArgumentError(f"a name in {path}", "not start with '_'", label)
         if not is_made(table):
-            require_table(dotted(path, label), table)
+            require_table(join_keys(path, label), table)
+
+
+_PACKAGE = files("driftwise.experiments")
+
+
+class Experiments(Mapping[str, Experiment]):
+    """The experiments of a folder by the names of their files; a file is read on first use."""
+
+    def __init__(self, folder: Traversable) -> None:
+        paths = sorted(folder.iterdir(), key=lambda path: path.name)
+        self._files = {path.name.removesuffix(".toml"): path for path in paths if path.name.endswith(".toml")}
+        self._read: dict[str, Experiment] = {}
+
+    def __getitem__(self, name: str) -> Experiment:
+        if name not in self._read:
+            self._read[name] = experiment_of(tomllib.loads(self._files[name].read_text(encoding="utf-8")))
+        return self._read[name]
+
+    def summaries(self) -> dict[str, str]:
+        """Return summaries by name; files are parsed only up to their first table."""
+        tops = {name: path.read_text("utf-8").partition("\n[")[0] for name, path in self._files.items()}
+        return {name: tomllib.loads(top)["summary"] for name, top in tops.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+EXPERIMENTS = Experiments(_PACKAGE.joinpath("builtin"))
+
+
+def find_experiment(file_or_name: str) -> Experiment:
+    """Return the built-in experiment of that name, or else the one in that file."""
+    if file_or_name in EXPERIMENTS:
+        return EXPERIMENTS[file_or_name]
+    is_path = file_or_name.endswith(".toml") or os.path.basename(file_or_name) != file_or_name
+    if not is_path and not os.path.exists(file_or_name):
+        raise choice_error("experiment", file_or_name, [*EXPERIMENTS], " or a file (NAME.toml)")
+    return read_experiment(file_or_name)
+
+
+def read_experiment(path: str) -> Experiment:
+    """Return the experiment in a file, of which nothing is made yet."""
+    with prefix_errors(path):
+        try:
+            require_regular_file(path)
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+            return experiment_of(_with_records(content, Path(path).parent))
+        except OSError as error:
+            raise ValueError(f"cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise ValueError(f"not valid TOML: byte {error.start} is not UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"not valid TOML: {error}") from None
+        except RecursionError:
+            raise ValueError("not valid TOML: nested too deeply") from None
+
+
+def _with_records(content: Any, folder: Path) -> Any:
+    """Return a file's content with the rows of recorded drifts in the place of their files' names."""
+    if isinstance(content, list):
+        return [_with_records(item, folder) for item in content]
+    if not isinstance(content, dict):
+        return content
+    table = {key: _with_records(value, folder) for key, value in content.items()}
+    if table.get("type") == Recorded.__name__ and isinstance(table.get("weights"), str):
+        with contextlib.suppress(ArgumentError):  # the drift says so, with its place in the file
+            table["weights"] = read_weights(folder / table["weights"]).tolist()
+    return table
+
+
+def write_starter(path: Path) -> None:
+    """Write a commented experiment to start from, named after its file; no file is overwritten."""
+    text = _PACKAGE.joinpath("starter.toml").read_text(encoding="utf-8")
+    name = re.sub(r"[^\w.-]", "-", path.stem).lstrip(".-") or "experiment"
+    with path.open("x", encoding="utf-8") as file:
+        try:
+            file.write(text.replace('name = "experiment"', f'name = "{name}"', 1))
+            file.flush()
+        except OSError:
+            path.unlink()
+            raise

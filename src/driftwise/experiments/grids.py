@@ -1,4 +1,4 @@
-"""A list in an agent's table is a grid: its points are agents of their own."""
+"""Make agents of the grids in their tables: a list of values is an axis of a grid."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from driftwise.base.agent import Agent
-from driftwise.base.parameters import parameters
-from driftwise.base.part import points, to_config
+from driftwise.base.part import expand_grid, extract_parameters, to_config
 from driftwise.base.validation import ArgumentError
 
 
 class Built(NamedTuple):
-    """An agent, and the variation that it was told; None if it was told nothing."""
+    """An agent, and the variation that its tuning used, if any."""
 
     agent: Agent
     variation: float | None
@@ -24,7 +23,7 @@ class Point(NamedTuple):
 
     agent: Agent
     values: Mapping[str, Any]  # one of each list
-    variation: float | None = None  # that it was told
+    variation: float | None = None  # that its tuning used
 
 
 def grids_of(
@@ -36,46 +35,46 @@ def grids_of(
     together: bool,
     at_most: int,
 ) -> Iterator[tuple[str, dict[str, Point]]]:
-    """All combinations of the listed values, in grids that can run as one program, by their labels.
+    """Yield all combinations of the listed values, in grids that run as one program, by their labels.
 
-    Points that differ in numbers alone are put `together`, `at_most` so many.
+    Points that differ only in numbers are put `together`, `at_most` so many.
     """
     lists = lists_in(path, table)
-    numbers = {key: values for key, values in lists.items() if together and _numeric(values)}
+
+    def numeric(value: Any) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+    numbers = {key: values for key, values in lists.items() if together and all(map(numeric, values))}
     others = {key: values for key, values in lists.items() if key not in numbers}
     for chosen in combinations(others):
         points = [{key: (chosen | point)[key] for key in lists} for point in combinations(numbers)]
         for first in range(0, len(points), at_most):
-            some = {_labelled(label, values): values for values in points[first : first + at_most]}
-            yield (
-                _labelled(label, chosen),
-                {name: _point(build({**table, **values}), values) for name, values in some.items()},
-            )
-
-
-def _point(built: Built, values: Mapping[str, Any]) -> Point:
-    return Point(built.agent, values, built.variation)
+            grid = {}
+            for values in points[first : first + at_most]:
+                built = build({**table, **values})
+                grid[_label(label, values)] = Point(built.agent, values, built.variation)
+            yield _label(label, chosen), grid
 
 
 def grids_of_agent(
     path: str, label: str, agent: Agent, *, at_most: int
 ) -> Iterator[tuple[str, dict[str, Point]]]:
-    """The points of an agent that was made with a grid in its numbers, as `grids_of` has them."""
-    made: dict[str, Point] = {}
-    agents = points(agent)
-    tables = [parameters(to_config(each)) for each in agents]
+    """Yield the points of an agent with a grid in its numbers, as `grids_of` does."""
+    by_label: dict[str, Point] = {}
+    agents = expand_grid(agent)
+    tables = [extract_parameters(to_config(point)) for point in agents]
     varied = [name for name in tables[0] if len({table[name] for table in tables}) > 1]
-    for each, table in zip(agents, tables, strict=True):
+    for point, table in zip(agents, tables, strict=True):
         values = {name: table[name] for name in varied}
-        made[_labelled(label, values)] = Point(each, values)
-    if len(made) < len(agents):
+        by_label[_label(label, values)] = Point(point, values)
+    if len(by_label) < len(agents):
         raise ArgumentError(path, "be a grid of different agents", agent)
-    for first in range(0, len(made), at_most):
-        yield label, dict([*made.items()][first : first + at_most])
+    for first in range(0, len(by_label), at_most):
+        yield label, dict([*by_label.items()][first : first + at_most])
 
 
 def lists_in(path: str, table: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The lists of a table, checked."""
+    """Return the lists of a table, after a check of their values."""
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
     for key, values in lists.items():
         if not values or any(isinstance(value, (list, dict)) for value in values):
@@ -86,15 +85,11 @@ def lists_in(path: str, table: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """One value of each list in all ways, the last list changing fastest."""
+    """Yield all combinations of one value of each list; the last list changes fastest."""
     for values in itertools.product(*lists.values()):
         yield dict(zip(lists, values, strict=True))
 
 
-def _labelled(label: str, chosen: Mapping[str, Any]) -> str:
+def _label(label: str, chosen: Mapping[str, Any]) -> str:
     """`OPT-WLSVI (rate=0.98, radius=0.3)`."""
     return f"{label} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else label
-
-
-def _numeric(values: list[Any]) -> bool:
-    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)

@@ -1,4 +1,4 @@
-"""A grid is one agent: its best point stands for it, chosen by runs that are held back from what is shown."""
+"""Choose the point of a grid that represents its agent, by runs that are held back from reports."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.simulation.results import Result, held_back, in_runs
+from driftwise.simulation.results import Result, select_holdout, select_runs
 
-MARK = "*"  # ends the label of an agent that its best point stands for
+MARK = "*"  # ends the label of a grid
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """An agent as figures and tables show it: by one of its points."""
+    """An agent in figures and tables, represented by one of its points."""
 
-    best: str  # label of the point that stands for it
+    best: str  # label of the point that represents it
     points: Mapping[str, Result]  # of all its points by their labels, in the runs that are shown
 
     @property
@@ -27,21 +27,21 @@ class Shown:
 
     @property
     def others(self) -> dict[str, Result]:
-        """The points that do not stand for it, to be drawn faintly or folded away."""
+        """All other points."""
         return {label: result for label, result in self.points.items() if label != self.best}
 
 
 class Selection(NamedTuple):
-    """The agents of an environment by what to call them, and the numbers of the runs they are shown in."""
+    """The agents of an environment by their labels, and the numbers of the runs they are shown in."""
 
     agents: Mapping[str, Shown]
     runs: np.ndarray
 
 
 def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
-    """Every agent of an environment by one of its points, in the order of their first ones.
+    """Return every agent of an environment with the point that represents it, in the order of first points.
 
-    A grid is called by its name and a mark. Its best point has the lowest mean final regret over the runs
+    The label of a grid is its name and a mark. Its best point has the lowest mean final regret over the runs
     held back, or over all of them where none can be. All agents are shown in the same runs, so that they stay
     paired: where nothing is a grid, that is every run.
 
@@ -53,7 +53,7 @@ def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Sel
     for label, result in points.items():
         agents.setdefault(names[label], {})[label] = result
     num_runs = min(len(result.returns) for result in points.values())
-    choosing = held_back(num_runs) & (len(agents) < len(points))
+    choosing = select_holdout(num_runs) & (len(agents) < len(points))
     shown = {}
     for name, own in agents.items():
         label = f"{name}{MARK}" if len(own) > 1 else next(iter(own))
@@ -61,6 +61,6 @@ def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Sel
             raise ValueError(f"two agents are called {label!r}: rename one of them")
         runs = choosing if choosing.any() else ~choosing
         finals = {point: result.cumulative_regret[runs, -1].mean() for point, result in own.items()}
-        seen = {point: in_runs(result, ~choosing) for point, result in own.items()}
+        seen = {point: select_runs(result, ~choosing) for point, result in own.items()}
         shown[label] = Shown(min(finals, key=finals.__getitem__), seen)
     return Selection(shown, np.flatnonzero(~choosing))

@@ -5,13 +5,12 @@ So it does for those of plugins, and for all that are registered later.
 
 from __future__ import annotations
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 from driftwise.base.plugins import load_plugins
 
-with needed_by("driftwise.gym", "gym"):
+with require_extra("driftwise.gym", "gym"):
     from driftwise.gym.drifting import DriftingParameter, set_cart_pole, set_slipperiness
-    from driftwise.gym.linear_mdp import MAKERS, LinearMdpEnv, make_env, make_vector_env
-    from driftwise.gym.vector import LinearMdpVectorEnv
+    from driftwise.gym.envs import MAKERS, LinearMdpEnv, LinearMdpVectorEnv, make_env, make_vector_env
 
 load_plugins()
 

@@ -8,7 +8,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, nearest, require_array, require_count, require_kind
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_count,
+    require_instance,
+    suggest_name,
+)
 from driftwise.environments.drift import Drift
 
 Setter = Callable[[Any, float], None]
@@ -38,7 +44,7 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         if not callable(self._set):
             raise ArgumentError("parameter", "be the name of an attribute or a function", parameter)
         self._values = require_array("values", values, (None,))
-        self._drift: Drift = require_kind("drift", drift, Drift)
+        self._drift: Drift = require_instance("drift", drift, Drift)
         if self._drift.num_anchors != len(self._values):
             expected = f"mix as many anchors as there are values ({len(self._values)})"
             raise ArgumentError("drift", expected, drift)
@@ -48,23 +54,23 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode: its parameter, then the environment's own reset."""
-        left = dict(options or {})
+        remaining = dict(options or {})
         following = self._episode + 1 if seed is None else 0
-        episode = require_count("episode", left.pop("episode", following), at_least=0)
+        episode = require_count("episode", remaining.pop("episode", following), at_least=0)
         value = float(self._drift.mixture(np.array([episode]))[0] @ self._values)
         self._set(self.env.unwrapped, value)
-        observation, info = self.env.reset(seed=seed, options=left or None)
-        self._episode, self._facts = episode, {"episode_index": episode, "parameter": value}
-        return observation, info | self._facts
+        observation, info = self.env.reset(seed=seed, options=remaining or None)
+        self._episode, self._info = episode, {"episode_index": episode, "parameter": value}
+        return observation, info | self._info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take an action in the world of this episode."""
+        """Take an action in this episode."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, truncated, info | self._facts
+        return observation, reward, terminated, truncated, info | self._info
 
 
 def set_cart_pole(name: str) -> Setter:
-    """A setter of a number of CartPole, as `length` or `masspole`, and of all that depend on it."""
+    """Return a setter of a number of CartPole, as `length` or `masspole`, and of all that depend on it."""
 
     def set_value(env: Any, value: float) -> None:
         _attribute(env, name)(env, value)
@@ -77,7 +83,7 @@ def set_cart_pole(name: str) -> Setter:
 def set_slipperiness(env: Any, value: float) -> None:
     """Set the probability with which a step on FrozenLake goes astray, half of it to either side.
 
-    The lake has to be made with `is_slippery=True`: else its table has no ways to the sides.
+    The lake must be made with `is_slippery=True`, so that its table has transitions to the sides.
     """
     if not 0 <= value <= 1:
         raise ArgumentError("values", "be probabilities for a slippery lake", value, f"{value:g}")
@@ -86,14 +92,15 @@ def set_slipperiness(env: Any, value: float) -> None:
         (actions, action) for actions in env.P.values() for action, ways in actions.items() if len(ways) == 3
     ]
     if not slippery:
-        found = f"{env}, where no step goes astray"
-        raise ArgumentError("env", "be a lake made with is_slippery=True", env, found)
+        got = f"{env}, where no step goes astray"
+        raise ArgumentError("env", "be a lake made with is_slippery=True", env, got)
     for actions, action in slippery:
         actions[action] = [(share, *way[1:]) for share, way in zip(shares, actions[action], strict=True)]
 
 
 def _attribute(env: Any, name: str) -> Setter:
     if not isinstance(getattr(env, name, None), (int, float)):
-        numbers = [each for each, value in vars(env).items() if isinstance(value, (int, float))]
-        raise ArgumentError("parameter", f"be a number of {env}", name, f"{name!r}{nearest(name, numbers)}")
+        numbers = [key for key, value in vars(env).items() if isinstance(value, (int, float))]
+        got = f"{name!r}{suggest_name(name, numbers)}"
+        raise ArgumentError("parameter", f"be a number of {env}", name, got)
     return lambda env, value: setattr(env, name, value)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from driftwise.online import features
+from driftwise.online.agent_files import load
 from driftwise.online.backtesting import Backtest, backtest
-from driftwise.online.bandits.bandit import Bandit
-from driftwise.online.bandits.decision import Decision, NamedDecision
-from driftwise.online.bandits.named import NamedBandit
-from driftwise.online.bandits.pending import Outcome, Waiting
+from driftwise.online.bandit import Bandit
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.decisions import Decision, Outcome, Waiting
 from driftwise.online.encoding import Encoder
-from driftwise.online.episodes.agent import EpisodicAgent
-from driftwise.online.episodes.training import Training, train
-from driftwise.online.files import load
+from driftwise.online.episodes.episodic_agent import EpisodicAgent, Training, train
+from driftwise.online.named_arms import NamedDecision
+from driftwise.online.named_bandit import NamedBandit
 from driftwise.online.summary import EpisodicSummary, Summary
 
 __all__ = [

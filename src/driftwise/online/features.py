@@ -32,7 +32,7 @@ class FeatureMap(Protocol):
     def dim(self) -> int: ...
 
     def __call__(self, state: Any) -> np.ndarray:
-        """`[num_actions, dim]`, with norms of at most one."""
+        """Return features `[num_actions, dim]`, with norms of at most one."""
         ...
 
 
@@ -48,7 +48,7 @@ class Basis(Protocol):
 
 @record
 class PerAction:
-    """A block of the basis for each action: `φ(s, a) = e_a ⊗ f(s)`, so that no action speaks for another."""
+    """A block of the basis for each action: `φ(s, a) = e_a ⊗ f(s)`; actions share no weights."""
 
     basis: Basis = member(Basis)
     num_actions: int = count()
@@ -61,7 +61,7 @@ class PerAction:
         return np.kron(np.eye(self.num_actions), self.basis(state))
 
     def table(self, states: Iterable[Any]) -> np.ndarray:
-        """Features `[S, A, d]` of states that can be counted; an agent with them keeps sums alone."""
+        """Return features `[S, A, d]` of states that can be counted; an agent with them keeps only sums."""
         return np.stack([self(state) for state in states])
 
 
@@ -149,15 +149,15 @@ class RadialBasis:
         return self.per_axis ** len(self.low)
 
     @functools.cached_property
-    def _places(self) -> np.ndarray:
+    def _centres(self) -> np.ndarray:
         if self.centres == "random":
             return np.random.default_rng(self.seed).random((self.dim, len(self.low)))
         return np.array(list(itertools.product(np.linspace(0, 1, self.per_axis), repeat=len(self.low))))
 
     def __call__(self, state: Any) -> np.ndarray:
         assert self.width is not None
-        away = np.square(self._places - _in_box(self, state)).sum(axis=1) / (2 * self.width**2)
-        shares = np.exp(away.min() - away)  # one of them is 1, however far all are
+        distance = np.square(self._centres - _in_box(self, state)).sum(axis=1) / (2 * self.width**2)
+        shares = np.exp(distance.min() - distance)  # the largest is 1, however far all are
         return shares / shares.sum()
 
 
@@ -188,9 +188,9 @@ class Tiles:
         tilings, axes = np.arange(self.num_tilings)[:, None], np.arange(len(self.low))
         shifts = tilings * (2 * axes + 1) / self.num_tilings % 1
         tiles = np.floor(_in_box(self, state) * self.per_axis + shifts).astype(int)  # [T, n]
-        made = np.zeros((self.num_tilings, self.dim // self.num_tilings))
-        made[tilings[:, 0], tiles @ (self.per_axis + 1) ** axes] = 1 / math.sqrt(self.num_tilings)
-        return made.ravel()
+        vector = np.zeros((self.num_tilings, self.dim // self.num_tilings))
+        vector[tilings[:, 0], tiles @ (self.per_axis + 1) ** axes] = 1 / math.sqrt(self.num_tilings)
+        return vector.ravel()
 
 
 @dataclass(frozen=True)
@@ -213,35 +213,35 @@ class Transformed:
 
     @classmethod
     def fitted(cls, transformer: Any, states: Any) -> Transformed:
-        """The features of a transformer that is fitted to `states` `[N, n]` here."""
-        made = _dense(transformer.fit(states).transform(states))
-        return cls(transformer, made.shape[1], float(np.linalg.norm(made, axis=1).max()))
+        """Return the features of a transformer, which is fitted to `states` `[N, n]` here."""
+        rows = _dense(transformer.fit(states).transform(states))
+        return cls(transformer, rows.shape[1], float(np.linalg.norm(rows, axis=1).max()))
 
     def __call__(self, state: Any) -> np.ndarray:
-        made = _dense(self.transformer.transform(np.atleast_2d(state)))
-        vector = require_array("the transformer's output", made, (1, self.dim))[0]
+        rows = _dense(self.transformer.transform(np.atleast_2d(state)))
+        vector = require_array("the transformer's output", rows, (1, self.dim))[0]
         return vector / max(self.scale, float(np.linalg.norm(vector)))
 
 
 def bounds_of(space: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """`low` and `high` of a box of Gymnasium, flattened; bounds that are not finite are refused."""
+    """Return `low` and `high` of a box of Gymnasium, flattened; bounds that are not finite are refused."""
     if not (hasattr(space, "low") and hasattr(space, "high")):
         raise ArgumentError("space", "be a gymnasium.spaces.Box", space)
-    low, high = (np.asarray(each, dtype=np.float64).ravel() for each in (space.low, space.high))
+    low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
     far = np.abs([low, high]).max(axis=0) > 1e30  # float32's largest stands for no bound, too
-    for at in np.flatnonzero(far):
-        found = f"[{low[at]:g}, {high[at]:g}] at {at}: choose them"
-        raise ArgumentError("space", "have finite bounds", space, found)
+    for i in np.flatnonzero(far):
+        got = f"[{low[i]:g}, {high[i]:g}] at {i}: choose them"
+        raise ArgumentError("space", "have finite bounds", space, got)
     return tuple(low.tolist()), tuple(high.tolist())
 
 
 def _check_box(basis: Any) -> None:
-    """Bounds of a box as floats; a basis with too many features is refused."""
+    """Store the bounds of a box as floats; a basis with too many features is refused."""
     low = require_array("low", basis.low, (None,))
     high = require_array("high", basis.high, low.shape)
     if not low.size or (high <= low).any():
-        found = f"{basis.low} and {basis.high}"
-        raise ArgumentError("high", "be above low in every place", basis.high, found)
+        got = f"{basis.low} and {basis.high}"
+        raise ArgumentError("high", "be above low in every place", basis.high, got)
     object.__setattr__(basis, "low", tuple(low.tolist()))
     object.__setattr__(basis, "high", tuple(high.tolist()))
     if basis.dim > MOST_FEATURES:
@@ -249,11 +249,11 @@ def _check_box(basis: Any) -> None:
 
 
 def _in_box(basis: Any, state: Any) -> np.ndarray:
-    """The state in `[0, 1]^n`; one outside of the box counts as on its edge."""
-    place = require_array("state", np.ravel(state), (len(basis.low),))
+    """Return the state in `[0, 1]^n`; one outside of the box is moved to its edge."""
+    vector = require_array("state", np.ravel(state), (len(basis.low),))
     low = np.array(basis.low)
-    return np.clip((place - low) / (np.array(basis.high) - low), 0.0, 1.0)
+    return np.clip((vector - low) / (np.array(basis.high) - low), 0.0, 1.0)
 
 
-def _dense(made: Any) -> np.ndarray:
-    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+def _dense(rows: Any) -> np.ndarray:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)  # sparse ones have it

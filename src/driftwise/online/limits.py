@@ -1,36 +1,40 @@
-"""Limits of the numbers that agents take in, and the error where they give no finite decision."""
+"""Limits of the numbers that agents take in, and the errors where they give no finite decision."""
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple
 
 import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
-from driftwise.base.memory import free_memory, in_words, require_room
+from driftwise.base.resources import format_bytes, free_memory, require_memory
 from driftwise.base.types import FeatureTable, Key
 from driftwise.base.validation import ArgumentError, as_array, require_number
 
+if TYPE_CHECKING:
+    from driftwise.online.summary import Gauge
+
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
-SILENT = contextvars.Context()  # where NumPy warns of nothing
-SILENT.run(np.seterr, all="ignore")
-Args = TypeVarTuple("Args")
-T = TypeVar("T")
+_SILENT = contextvars.Context()  # in which NumPy gives no warnings
+_SILENT.run(np.seterr, all="ignore")
+_Args = TypeVarTuple("_Args")
+_T = TypeVar("_T")
 
 
-def silently(function: Callable[[*Args], T], *args: *Args) -> T:
-    """The function's result, as under `np.errstate(all="ignore")`, which takes ten times as long to enter."""
-    return SILENT.copy().run(function, *args)
+def run_silently(function: Callable[[*_Args], _T], *args: *_Args) -> _T:
+    """Return the function's result as under `np.errstate(all="ignore")`, ten times as fast."""
+    return _SILENT.copy().run(function, *args)
 
 
 def require_reward(reward: Any) -> float:
-    """A single reward within the limits, as a float; booleans are 0 and 1."""
+    """Return a single reward within the limits as a float; booleans are 0 and 1."""
     if type(reward) is float and -LARGEST_REWARD <= reward <= LARGEST_REWARD:  # the usual case
         return reward
     if isinstance(reward, (bool, np.bool_)):
@@ -38,15 +42,59 @@ def require_reward(reward: Any) -> float:
     return float(require_number("reward", reward, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
 
 
+class RewardRange:
+    """The lowest and the highest possible reward, within the limits.
+
+    If neither is known and rewards are to be clipped, a reward too far from its prediction is an outlier: it
+    is clipped to the farthest distance that the gauge of errors accepts.
+    """
+
+    def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
+        low, high = reward_range
+        self._low, self._high = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
+        self._outside = outside
+        self._clips_outliers = outside == "clip" and not any(map(math.isfinite, reward_range))
+
+    def clip(self, reward: float, gauge: Gauge) -> float:
+        """Return the reward to learn from; one outside the range is counted, and refused or clipped."""
+        low, high = self._low, self._high
+        if low <= reward <= high:
+            return reward
+        gauge.outside += 1
+        if self._outside == "refuse":
+            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
+        return min(max(reward, low), high)
+
+    def clip_outlier(self, reward: float, predicted: float, gauge: Gauge) -> float:
+        """Return the reward to learn from; an outlier is counted and clipped where no range is known."""
+        if not self._clips_outliers or abs(reward - predicted) <= (farthest := gauge.farthest):
+            return reward
+        gauge.outside += 1
+        return predicted + math.copysign(farthest, reward - predicted)
+
+
+def require_reward_range(reward_range: Any) -> tuple[float, float]:
+    """Return the lowest and the highest possible reward."""
+    if not isinstance(reward_range, Sequence) or isinstance(reward_range, str) or len(reward_range) != 2:
+        raise ArgumentError("reward_range", "be the lowest and the highest reward", reward_range)
+    low, high = (
+        float(require_number("reward_range", edge, at_least=-LARGEST_REWARD, at_most=LARGEST_REWARD))
+        for edge in reward_range
+    )
+    if not low < high:
+        raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
+    return low, high
+
+
 def as_numbers(values: Any) -> Any:
-    """Values in which booleans are 0 and 1, as `pandas.get_dummies` has them among numbers."""
+    """Return values with booleans as 0 and 1, as `pandas.get_dummies` has them among numbers."""
     array = as_array(values)
-    mixed = array.dtype.kind == "O" and all(isinstance(each, (Real, np.bool_)) for each in array.flat)
+    mixed = array.dtype.kind == "O" and all(isinstance(value, (Real, np.bool_)) for value in array.flat)
     return array.astype(np.float64) if mixed or array.dtype.kind == "b" else values
 
 
 def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:
-    """An array that is not empty, with numbers between ±limit."""
+    """Return the array, which must not be empty and have numbers between ±limit."""
     largest = float(np.abs(values).max())
     if largest > limit:
         raise ArgumentError(name, f"lie between ±{limit:g}", largest, f"one of size {largest:g}")
@@ -55,26 +103,26 @@ def require_within(name: str, values: np.ndarray, limit: float) -> np.ndarray:
 
 @contextlib.contextmanager
 def within_memory(agent: Agent) -> Iterator[None]:
-    """Where an array of an agent does not fit into memory, say so: an `ArgumentError`."""
+    """Raise an `ArgumentError` where an array of an agent does not fit into memory."""
     try:
         yield
     except MemoryError as error:
-        expected = f"fit into the {in_words(free_memory())} of memory that are free"
+        expected = f"fit into the {format_bytes(free_memory())} of memory that are free"
         raise ArgumentError("agent", expected, agent, f"{agent!r}: {error}") from None
 
 
 def first_state(agent: Agent, features: FeatureTable) -> Any:
-    """The agent's first state, if there is memory for what will be written to it."""
+    """Return the agent's first state; an `ArgumentError` if it would not fit into memory once written to."""
     state, sizes = agent.init(features), list[int]()
     map_tree(lambda leaf: sizes.append(np.asarray(leaf).nbytes), state)  # zeros take no memory yet
-    require_room("agent", sum(sizes), repr(agent))
+    require_memory("agent", sum(sizes), repr(agent))
     return state
 
 
 def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> Any:
-    """The agent's plan; a `FloatingPointError` if its numbers are not finite.
+    """Return the agent's plan; a `FloatingPointError` if its numbers are not finite.
 
-    It is called where NumPy warns of nothing.
+    Callers silence the warnings of NumPy, see `run_silently`.
     """
     try:
         plan = agent.plan(state, features, key)
@@ -86,7 +134,7 @@ def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> A
 
 
 def not_finite(agent: Agent) -> FloatingPointError:
-    """The error of a decision that no finite number supports."""
+    """Return the error of a decision whose index is not finite."""
     return FloatingPointError(
         "agent: its index is not finite; the ridge may be too small, or the radius too large, "
         f"for such features and rewards: {agent!r}"

@@ -1,4 +1,4 @@
-"""Numbers to watch in production, with a gauge of drift among them."""
+"""Numbers to watch in production, among them a gauge of drift."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from driftwise.base.agent import Agent
 from driftwise.base.validation import ArgumentError, require_array
 from driftwise.online.limits import LARGEST_REWARD
 
-RECENT, OLDER = 50, 1000  # samples that the two averages remember
-FARTHEST = 10  # standard deviations from the older mean that an error counts for
-FEW = 10  # errors that say nothing about a deviation yet
+_RECENT, _OLDER = 50, 1000  # samples that the two averages remember
+_FARTHEST = 10  # standard deviations from the older mean at which an error is clipped
+_FEW = 10  # errors, too few for a deviation
 
 
 @dataclass(slots=True)
@@ -28,14 +28,14 @@ class Gauge:
 
     $$\text{drift} = \frac{m_1 - m_2}{\sqrt{v_2\,(1/n_1 + 1/n_2)}},$$
 
-    a standard normal number, roughly, while the world stays as it is. Above 4 it rarely gets by chance,
-    unless large errors are rare: with a reward of 1 in a hundred decisions and 0 else, about once in 10,000
-    rewards, and above 8 hardly ever. It falls back when the agent has learnt the new world, or when the old
-    errors are forgotten here too.
+    roughly a standard normal number while nothing drifts. Values above 4 are rare by chance, unless large
+    errors are rare: with a reward of 1 in one of a hundred decisions and 0 otherwise, about once in 10,000
+    rewards, and above 8 hardly ever. It falls back when the agent has adapted, or when the old errors are
+    forgotten here too.
 
-    An error counts as at most `FARTHEST` standard deviations above $m_2$, once there were a `FEW`:
-    else a single one in the wrong unit would make $v_2$ so large that no drift is seen for thousands of
-    rewards. What was cut counts in `outliers`.
+    After ten of them, an error counts as at most 10 standard deviations above $m_2$; otherwise a single one
+    in the wrong unit would make $v_2$ so large that no drift is seen for thousands of rewards. `outliers`
+    counts those that were clipped.
     """
 
     count: float = 0
@@ -48,22 +48,22 @@ class Gauge:
 
     @classmethod
     def from_array(cls, numbers: np.ndarray) -> Gauge:
-        """The gauge that `to_array` wrote; other numbers are a `ValueError`."""
+        """Return the gauge that `to_array` wrote; other numbers are a `ValueError`."""
         gauge = cls(*require_array("gauge", numbers, (7,)).tolist())
         if min(gauge.count, gauge.variance, gauge.outliers, gauge.outside) < 0:
             raise ArgumentError("gauge", "have counts and a variance of at least 0", gauge)
         return gauge
 
     def observe(self, error: float, bonus: float) -> None:
-        """Take in one error of prediction, and the bonus that exploration had added to the prediction."""
+        """Add one prediction error, and the bonus that exploration had added to the prediction."""
         count = self.count = self.count + 1
         size = min(abs(error), LARGEST_REWARD)  # its square has to stay finite
         if size > (farthest := self.farthest):
             size, self.outliers = farthest, self.outliers + 1
-        step = 1 / count if count < RECENT else 1 / RECENT
+        step = 1 / count if count < _RECENT else 1 / _RECENT
         self.recent += step * (size - self.recent)
         self.recent_bonus += step * (bonus - self.recent_bonus)
-        step = 1 / count if count < OLDER else 1 / OLDER
+        step = 1 / count if count < _OLDER else 1 / _OLDER
         gap = size - self.older
         self.older += step * gap
         self.variance = (1 - step) * (self.variance + step * gap * gap)
@@ -71,19 +71,21 @@ class Gauge:
     @property
     def farthest(self) -> float:
         """The largest error that is no outlier."""
-        if self.count <= FEW or self.variance <= 0:
+        if self.count <= _FEW or self.variance <= 0:
             return math.inf
-        return self.older + FARTHEST * math.sqrt(self.variance)
+        return self.older + _FARTHEST * math.sqrt(self.variance)
 
     @property
     def drift(self) -> float:
-        """Recent errors against older ones; 0 until there is a past to compare with."""
-        worth = 1 / min(self.count, 2 * RECENT - 1) + 1 / min(self.count, 2 * OLDER - 1) if self.count else 0
-        deviation = math.sqrt(self.variance * worth)
+        """Recent errors compared with older ones; 0 before there are any."""
+        inverse = (
+            1 / min(self.count, 2 * _RECENT - 1) + 1 / min(self.count, 2 * _OLDER - 1) if self.count else 0
+        )
+        deviation = math.sqrt(self.variance * inverse)
         return (self.recent - self.older) / deviation if deviation > 0 else 0.0
 
     def to_array(self) -> np.ndarray:
-        """All numbers of the gauge, in the order of its fields."""
+        """Return all numbers of the gauge, in the order of its fields."""
         return np.array(dataclasses.astuple(self), dtype=np.float64)
 
 
@@ -91,7 +93,7 @@ class Gauge:
 class Summary:
     """Numbers of a bandit; the first two are of the model that acts, where there are several."""
 
-    effective_samples: float  # (Σω)² / Σω²: rewards of equal weight that would say as much
+    effective_samples: float  # (Σω)² / Σω²: rewards of equal weight with the same information
     condition: float  # largest over smallest eigenvalue of the gram: beyond 1e12 digits are lost
     decisions: int
     rewards: int
@@ -100,7 +102,7 @@ class Summary:
     samples: int  # rewards that were learnt from without a decision
     recent_error: float  # mean |reward − prediction| of the last 50 rewards or so
     recent_bonus: float  # mean exploration in the index, of the same decisions
-    drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed
+    drift: float  # recent errors against older ones: above 4, something has changed; see `Gauge`
     outliers: int  # rewards farther from their predictions than any before them would explain
     outside: int  # rewards outside `reward_range`, which were refused or clipped
 
@@ -110,19 +112,19 @@ class EpisodicSummary:
     """Numbers of an episodic agent; the second and third are None if the model that acts has no gram."""
 
     episodes: int
-    effective_samples: float | None  # (Σω)² / Σω²: episodes of equal weight that would say as much
+    effective_samples: float | None  # (Σω)² / Σω²: episodes of equal weight with the same information
     condition: float | None  # of the worst step: largest over smallest eigenvalue of the gram
     recent_error: float  # mean |r + V(s') − prediction| of a step, over the last 50 episodes or so
     recent_bonus: float  # mean exploration in the index, of the same steps
-    drift: float  # recent errors against older ones: above 4, see `Gauge`, the world has changed
+    drift: float  # recent errors against older ones: above 4, something has changed; see `Gauge`
     outliers: int  # errors larger than any before them would explain
 
 
-def watched(agent: Agent, state: Any, gauge: Gauge, missing: float | None) -> dict[str, Any]:
-    """Numbers that both summaries have, with `missing` in the place of those of an agent without a gram."""
+def summary_fields(agent: Agent, state: Any, gauge: Gauge, missing: float | None) -> dict[str, Any]:
+    """Return the fields that both summaries have, with `missing` where an agent has no gram."""
     effective, condition, moments = missing, missing, agent.moments(state)
     if moments is not None:
-        weight, weight_sq = (float(np.ravel(each)[0]) for each in (moments.weight, moments.weight_sq))
+        weight, weight_sq = (float(np.ravel(total)[0]) for total in (moments.weight, moments.weight_sq))
         effective = weight * weight / weight_sq if weight_sq else 0.0
         eigenvalues = np.linalg.eigvalsh(moments.gram)
         eigenvalues = eigenvalues.reshape(len(eigenvalues), -1)  # of all blocks of a step

@@ -1,4 +1,4 @@
-"""States, plans and arrays of many sizes as tensors with names, and back, checked."""
+"""Tensors of agents' files: states, plans and arrays of many sizes by name, and their checks."""
 
 from __future__ import annotations
 
@@ -9,39 +9,47 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool
+from driftwise.algorithms.unknown_variation.master import Master
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
+from driftwise.algorithms.unknown_variation.restarting import Restarting
+from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree
+from driftwise.base.types import Moments
 from driftwise.base.validation import ArgumentError
-from driftwise.online.soundness import require_sums
+from driftwise.parts import Glr, LeastSquares, SlidingWindow, WeightedLikelihood
+from driftwise.parts.noise import NoiseSums
 
 COUNTED_BITS = 62  # of what agents have counted
+_SLACK = 1e-6  # of its largest number that a matrix may lie below what it can be
 
 Tensors = dict[str, np.ndarray]
 
 
 def to_tensors(name: str, tree: Any) -> Tensors:
-    """Copies of the arrays of a state or a plan, as `name.0`, `name.1`, …"""
-    return {f"{name}.{i}": leaf for i, leaf in enumerate(leaves(tree))}
+    """Return copies of the arrays of a state or a plan, as `name.0`, `name.1`, …"""
+    return {f"{name}.{i}": leaf for i, leaf in enumerate(copy_leaves(tree))}
 
 
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
-    """The tree that `to_tensors` wrote, which is as `like` but for its numbers."""
+    """Return the tree that `to_tensors` wrote, which is as `like` but for its numbers."""
     numbers = count()
-    read = map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
-    require_sums(read)
-    return read
+    tree = map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
+    require_sums(tree)
+    return tree
 
 
 def checked_tensor(tensors: Tensors, name: str, like: Any) -> np.ndarray:
-    """A tensor of the shape and the kind of numbers of `like`, finite, and not below 0 if it counts."""
+    """Return a tensor, which must be finite and have the shape and the kind of numbers of `like`."""
     array, (shape, kind) = tensors[name], (np.shape(like), np.asarray(like).dtype.kind)
     if array.shape != shape or array.dtype.kind != kind:
-        found = f"{array.dtype} {array.shape}"
-        raise ArgumentError(name, f"be of shape {shape} and type {np.asarray(like).dtype}", array, found)
+        expected = f"be of shape {shape} and type {np.asarray(like).dtype}"
+        raise ArgumentError(name, expected, array, f"{array.dtype} {array.shape}")
     return require_sound(name, array)
 
 
 def require_sound(name: str, array: np.ndarray) -> np.ndarray:
-    """An array of finite numbers; integers count, from 0 and with room to count on."""
+    """Return the array, which must be finite; integers are counts below `2 ** COUNTED_BITS`."""
     bad = ~np.isfinite(array) if array.dtype.kind == "f" else (array < 0) | (array >= 1 << COUNTED_BITS)
     if bad.any():
         expected = "be finite" if array.dtype.kind == "f" else f"be a count below 2^{COUNTED_BITS}"
@@ -51,21 +59,21 @@ def require_sound(name: str, array: np.ndarray) -> np.ndarray:
 
 def require_numbers(tensors: Tensors, num: int) -> None:
     """Refuse an agent whose description asks for more numbers than its file has, before they take memory."""
-    found = sum(each.size for each in tensors.values())
-    if num > found:
-        raise ArgumentError("sizes", f"be those of the {found} numbers in the file", num, f"at least {num}")
+    stored = sum(tensor.size for tensor in tensors.values())
+    if num > stored:
+        raise ArgumentError("sizes", f"be those of the {stored} numbers in the file", num, f"at least {num}")
 
 
 def pack(name: str, arrays: Sequence[np.ndarray]) -> Tensors:
-    """Arrays of one type and number of axes, which may differ in size, as two tensors."""
+    """Return arrays of one type and number of axes, which may differ in size, as two tensors."""
     return {
-        f"{name}.shapes": np.array([each.shape for each in arrays], dtype=np.int64),
-        f"{name}.values": np.concatenate([each.ravel() for each in arrays]),
+        f"{name}.shapes": np.array([array.shape for array in arrays], dtype=np.int64),
+        f"{name}.values": np.concatenate([array.ravel() for array in arrays]),
     }
 
 
 def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
-    """The arrays that were packed."""
+    """Return the arrays that were packed."""
     shapes, values = tensors[f"{name}.shapes"], require_sound(name, tensors[f"{name}.values"])
     sizes = [math.prod(shape) for shape in require_sound(f"{name}.shapes", shapes).tolist()]
     if sum(sizes) != values.size:
@@ -74,27 +82,88 @@ def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
     return [part.reshape(shape).copy() for part, shape in zip(parts, shapes.tolist(), strict=True)]
 
 
-def leaves(tree: Any) -> list[np.ndarray]:
-    """Copies of the arrays of a state or a plan, in the order of `map_tree`."""
-    found: list[np.ndarray] = []
-    map_tree(lambda leaf: found.append(np.array(leaf, order="C")), tree)
-    return found
+def copy_leaves(tree: Any) -> list[np.ndarray]:
+    """Return copies of the arrays of a state or a plan, in the order of `map_tree`."""
+    leaves: list[np.ndarray] = []
+    map_tree(lambda leaf: leaves.append(np.array(leaf, order="C")), tree)
+    return leaves
 
 
 def with_leaves(like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> Any:
-    """A tree as `like`, which is of one arm, with arrays that are of `num_arms`."""
-    following = iter(arrays)
+    """Return a tree as `like`, which is of one arm, with arrays that are of `num_arms`."""
+    remaining = iter(arrays)
 
-    def fitting(leaf: Any) -> np.ndarray:
-        array, wanted = next(following), np.asarray(leaf)
-        lengths = zip(array.shape, wanted.shape, strict=True)
-        if array.dtype.kind != wanted.dtype.kind or any(
-            have != want and (have, want) != (num_arms, 1) for have, want in lengths
-        ):
-            found = f"{array.dtype} {array.shape}"
-            raise ArgumentError(
-                "plans", f"be of {num_arms} arms, as {wanted.dtype} {wanted.shape}", array, found
-            )
+    def replacement(leaf: Any) -> np.ndarray:
+        array, wanted = next(remaining), np.asarray(leaf)
+        sizes = zip(array.shape, wanted.shape, strict=True)
+        same = all(size == want or (size, want) == (num_arms, 1) for size, want in sizes)
+        if not same or array.dtype.kind != wanted.dtype.kind:
+            expected = f"be of {num_arms} arms, as {wanted.dtype} {wanted.shape}"
+            raise ArgumentError("plans", expected, array, f"{array.dtype} {array.shape}")
         return array
 
-    return map_tree(fitting, like)
+    return map_tree(replacement, like)
+
+
+def least_numbers(agent: Agent) -> int:
+    """Return how many numbers the state of an agent has at least, before any of its arrays is made."""
+    dim, horizon = agent.spec.dim, agent.spec.horizon
+    gram = dim * dim if (agent.spec.num_states, horizon) == (1, 1) else horizon  # episodes may have blocks
+    match agent:
+        case MixtureOfMemories():
+            return agent.num_memories * least_numbers(agent.base)
+        case Master():
+            return agent.num_orders * least_numbers(agent.base)
+        case ModelPool():
+            return agent.capacity * max(least_numbers(agent.base), agent.ring_length)
+        case Restarting(detector=Glr() as detector):
+            return max(detector.window, least_numbers(agent.base))
+        case Wrapper():
+            return least_numbers(agent.base)
+        case LeastSquares(forgetting=SlidingWindow() as window):
+            return max(window.num_slots * horizon * dim, gram)
+        case WeightedLikelihood():
+            return max(agent.capacity * dim, gram)
+    return gram
+
+
+def require_sums(state: Any) -> None:
+    """Refuse sums that no rewards and features could have produced.
+
+    Grams are symmetric and positive semi-definite, weights and sums of squares are not negative, and the
+    weights of the memories of a mixture sum to 1.
+    """
+    if isinstance(state, MixtureState) and not np.allclose(np.exp(state.log_weights).sum(axis=-1), 1):
+        raise ArgumentError("state: weights of memories", "sum to 1", state.log_weights)
+    if isinstance(state, NoiseSums):
+        _require_positive("a sum of squared errors", state.total)
+        _require_positive("a sum of squared errors", state.moments.cross[..., 0, 0])
+    if isinstance(state, Moments):
+        for name in ("ridge", "weight", "weight_sq"):
+            _require_positive(name, getattr(state, name))
+        for gram in (state.gram, state.gram_sq):
+            if gram is not None:
+                _require_gram(gram)
+    if isinstance(state, tuple):
+        for part in state:
+            require_sums(part)
+
+
+def _require_positive(name: str, numbers: Any) -> None:
+    smallest = float(np.min(numbers))
+    if smallest < -_SLACK * float(np.max(np.abs(numbers))):
+        raise ArgumentError(f"state: {name}", "be at least 0", smallest)
+
+
+def _require_gram(gram: Any) -> None:
+    slack = _SLACK * float(np.abs(gram).max())
+    if not np.allclose(gram, np.swapaxes(gram, -1, -2), rtol=0, atol=slack):
+        raise ArgumentError("state: a gram matrix", "be symmetric", gram, "one that is not")
+    try:
+        np.linalg.cholesky(gram + slack * np.eye(gram.shape[-1]))
+    except np.linalg.LinAlgError:  # eigenvalues take ten times as long
+        smallest = float(np.linalg.eigvalsh(gram)[..., 0].min())
+    else:
+        return
+    if smallest < -slack:
+        raise ArgumentError("state: a gram matrix", "have no eigenvalue below 0", smallest)

@@ -1,4 +1,4 @@
-"""Tests of a change with a promise: where nothing changes, no alarm with probability 1 − δ."""
+"""Tests for a change with a guaranteed false-alarm probability of at most δ."""
 
 from __future__ import annotations
 
@@ -9,73 +9,73 @@ from typing import Any, NamedTuple
 from driftwise.base.arrays import namespace
 from driftwise.base.part import count, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
-from driftwise.parts.cover import covering_rows
+from driftwise.parts.designs import covering_rows
 from driftwise.parts.detectors import GlrState, split_ratios
-from driftwise.theory.detection import means_threshold
+from driftwise.theory.confidence import means_threshold
 
 
-class Finding(NamedTuple):
-    """What a test says of an episode."""
+class TestOutcome(NamedTuple):
+    """Outcome of a test after an episode."""
 
-    alarm: Array  # whether there was a change
-    windows: Array  # [W] whether it shows in each window that the test looks at, from the shortest on
-    over: Array  # [W] whether the window ends with this episode, and another begins
+    alarm: Array  # whether a change was detected
+    windows: Array  # [W] whether it was detected in each window of the test, shortest first
+    ended: Array  # [W] whether the window ends with this episode and another begins
 
 
 class ChangeTest(ABC):
-    """Watches whole episodes, says what should be played to find changes, and when there was one."""
+    """Test for a change from whole episodes, and for which pairs forced exploration is informative."""
 
     @property
     def num_windows(self) -> int:
-        """W."""
+        """Number of windows, W."""
         return 0
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The least and the largest reward that its promise is for."""
+        """Smallest and largest reward for which the guarantee holds."""
         return -math.inf, math.inf
 
     @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:
-        """Before anything was seen, in the array library and the precision of `like`.
+        """Return the initial state, in the array library and precision of `like`.
 
-        `again()` of any state is one after an alarm: nothing seen, and as much of δ left as there is.
+        A state has a method `restart()` for after an alarm: no data, and the rest of δ.
         """
 
     @abstractmethod
-    def worth(self, state: Any, features: FeatureTable) -> Array:
-        """How much every pair has to teach, `[P, H, N]`: by force the best are played, at one of P places."""
+    def priority(self, state: Any, features: FeatureTable) -> Array:
+        """Return the priority of every pair for forced exploration, `[P, H, N]`, for each of P positions."""
 
     @abstractmethod
     def observe(
         self, state: Any, features: FeatureTable, episode: Episode, forced: Array, place: Array
-    ) -> tuple[Any, Finding]:
-        """The state after an episode, and what it shows. What it is given stays as it is."""
+    ) -> tuple[Any, TestOutcome]:
+        """Return the state after an episode and the outcome; the given state is not modified."""
 
 
 class MeansState(NamedTuple):
-    """Sums of rewards of every covering arm, from forced plays."""
+    """Sums of rewards of the covering arms, from forced plays."""
 
     arms: GlrState  # each field with a leading axis of d
     epoch: Array  # from 1
 
-    def again(self) -> MeansState:
-        return MeansState(GlrState(*(0 * each for each in self.arms)), self.epoch + 1)
+    def restart(self) -> MeansState:
+        return MeansState(GlrState(*(0 * sums for sums in self.arms)), self.epoch + 1)
 
 
 @part
 class MeansTest(ChangeTest):
-    r"""The likelihood ratio of a changed mean for each arm of a covering set, of forced plays alone.
+    r"""Likelihood-ratio test of the mean of each arm of a covering set, from forced plays only.
 
     An arm's $n$-th forced play raises an alarm if, for a split after the first $s$ of them,
 
     $$\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2
       \ge \log\frac{\pi^2\,m\,n^2}{3\delta_k}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2d},$$
 
-    with the number $m$ of splits looked at, fewer than `window`, and $k$ the epoch: by a union bound no false
-    alarm is ever raised with probability $1-\delta$. It is for bandits whose arms are always the same. A play
-    counts if the arm that was asked for was taken, and was not the only one, as what somebody else chose is.
-    `driftwise.theory.detection.samples_until_found` says how many plays it takes to find a change within it.
+    with $m$ the number of splits (fewer than `window`) and $k$ the epoch: by a union bound, no false alarm is
+    ever raised with probability $1-\delta$. It requires a fixed set of arms. A play counts if the requested
+    arm was taken and was not the only one. `driftwise.theory.confidence.samples_until_found` gives the number
+    of plays needed to detect a change.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)
@@ -88,36 +88,34 @@ class MeansTest(ChangeTest):
         sums, counts = xp.zeros((spec.dim, self.window), dtype=like.dtype), xp.zeros(spec.dim, dtype=xp.int64)
         return MeansState(GlrState(sums, none, counts), xp.asarray(1, dtype=xp.int64))
 
-    def worth(self, state: MeansState, features: FeatureTable) -> Array:
+    def priority(self, state: MeansState, features: FeatureTable) -> Array:
         xp, rows = namespace(features.values), features.values
         cover = covering_rows(rows, features.present)
         return xp.astype(xp.arange(len(rows)) == cover[:, None, None], rows.dtype)
 
     def observe(
         self, state: MeansState, features: FeatureTable, episode: Episode, forced: Array, place: Array
-    ) -> tuple[MeansState, Finding]:
+    ) -> tuple[MeansState, TestOutcome]:
         xp, dtype, dim = namespace(state.epoch), state.arms.total.dtype, len(state.arms.total)
         num_arms = len(features.values) if features.present is None else xp.sum(features.present)
         asked = covering_rows(features.values, features.present)[place]
         forced = forced & (num_arms > 1) & (episode.actions[0] == asked)
-        before = GlrState(*(each[place] for each in state.arms))
-        seen, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
+        before = GlrState(*(sums[place] for sums in state.arms))
+        updated, usable, ratio = split_ratios(before, episode.rewards[0], self.noise_scale)
         splits, plays, epoch = (
-            xp.astype(each, dtype) for each in (xp.maximum(xp.sum(usable), 1), seen.count, state.epoch)
+            xp.astype(number, dtype) for number in (xp.maximum(xp.sum(usable), 1), updated.count, state.epoch)
         )
         failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - log_of(self.delta, state.arms.total)
         alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
         here = (xp.arange(dim) == place) & forced
-        arms = GlrState(
-            xp.where(here[:, None], seen.sums, state.arms.sums),
-            xp.where(here, seen.total, state.arms.total),
-            xp.where(here, seen.count, state.arms.count),
-        )
+        sums = xp.where(here[:, None], updated.sums, state.arms.sums)
+        total = xp.where(here, updated.total, state.arms.total)
+        arms = GlrState(sums, total, xp.where(here, updated.count, state.arms.count))
         none = xp.zeros(0, dtype=bool)
-        return state._replace(arms=arms), Finding(alarm, none, none)
+        return state._replace(arms=arms), TestOutcome(alarm, none, none)
 
 
 def log_of(value: Numeric, like: Array) -> Array:
-    """The logarithm of a number, in the array library and the precision of `like`."""
+    """Return the logarithm of a number, in the array library and precision of `like`."""
     xp = namespace(like)
     return xp.log(xp.asarray(value, dtype=like.dtype))

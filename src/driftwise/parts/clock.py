@@ -1,4 +1,4 @@
-"""Forgetting by the clock: samples have times, and weigh what their ages have left of them."""
+"""Forgetting by the clock: the weight of a sample depends on its age in seconds."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 from driftwise.base.arrays import identity_like, namespace, spd_inverse
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Sample, WeightFunction
+from driftwise.parts.forgetting import next_moments
 from driftwise.parts.regression import contributions, squared_share
 
-FLOOR = 1e-9  # which a ridge does not decay below: it would round to 0
+_MIN_RIDGE = 1e-9  # a ridge does not decay below it, so that it never rounds to 0
 
 
 @part
 class ClockWeights(WeightFunction):
     r"""A sample's weight halves with every half-life of its age: `ω = 2^(−age/half_life)`, in seconds.
 
-    Moments are those of one moment, which `memory` says. In $s$ seconds $\rho = 2^{-s/h}$ of them is kept:
+    Moments belong to a time, kept in `memory`. After $s$ seconds, with $\rho = 2^{-s/h}$,
 
     $$\Lambda \leftarrow \rho\Lambda + (\lambda' - \rho\lambda)I, \qquad
     \tilde\Lambda \leftarrow \rho^2\tilde\Lambda + (\lambda' - \rho^2\lambda)I, \qquad
     b \leftarrow \rho b + (1-\rho)\lambda\theta_0.$$
 
-    `prior` says what the ridge does meanwhile. `"zero"`: $\lambda' = \lambda$ and $\theta_0 = 0$, so that
-    silence sends the estimate to 0. `"hold"`: $\theta_0 = \Lambda^{-1}b$, the estimate, which then stands
-    still. `"decay"`: $\lambda' = \rho\lambda$ and $\theta_0 = 0$; the estimate stands still too, and the
-    width grows without end. Where a sample has its time, these are sums over ages for `"zero"`, in whatever
-    order samples come: one of an earlier time than the moments' is added with the weight $\omega$ that it has
-    by now, to $\tilde\Lambda$ with $\omega^2$.
+    `prior` chooses the ridge. `"zero"`: $\lambda' = \lambda$ and $\theta_0 = 0$, so that the estimate decays
+    to 0 without samples. `"hold"`: $\theta_0 = \Lambda^{-1}b$, so that the estimate stays. `"decay"`:
+    $\lambda' = \rho\lambda$ and $\theta_0 = 0$; the estimate stays and its width grows without bound. With
+    `"zero"` the order of samples does not matter: a sample earlier than the moments is added with its present
+    weight $\omega$, to $\tilde\Lambda$ with $\omega^2$.
 
-    `absorb` is told the times. `update` is for rounds that are a second apart: then `reference="last"`, the
-    moments at the time of the last sample, is `ExponentialWeights` of the rate $2^{-1/h}$. A decision that is
-    a second later rests on older samples, and `reference="now"` says so.
+    `absorb` takes times. `update` is for rounds one second apart: with `reference="last"`, the moments at the
+    time of the last sample, it is `ExponentialWeights` of rate $2^{-1/h}$; `reference="now"` refers to one
+    second later.
     """
 
     half_life: Numeric = number(above=0)
@@ -41,7 +41,7 @@ class ClockWeights(WeightFunction):
     reference: Literal["now", "last"] = choice("now", "last", default="now")
 
     def kept(self, seconds: Array) -> Array:
-        """The share of a weight that is left after so many seconds."""
+        """Return the share of a weight that remains after `seconds`."""
         return 0.5 ** (seconds / self.half_life)
 
     def weights(self, tick: int) -> np.ndarray:
@@ -53,35 +53,35 @@ class ClockWeights(WeightFunction):
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         if self.reference == "now":
-            return self.later(_added(moments, sample, 1.0), 1.0)
+            return self.advance(_add_sample(moments, sample, 1.0), 1.0)
         return self._after(moments, sample, 1.0 * (moments.tick > 0))
 
     def absorb(self, moments: Moments, sample: Sample, time: Array) -> Moments:
-        """Absorb a sample of that time, which may lie before the moments'; the first sets the clock."""
+        """Return the moments after a sample of any time; the first sample sets the clock."""
         last = last_time(moments, time)
-        learnt = self._after(moments, sample, time - last)
-        return learnt._replace(memory=namespace(moments.gram).maximum(last, time))
+        updated = self._after(moments, sample, time - last)
+        return updated._replace(memory=namespace(moments.gram).maximum(last, time))
 
     def at(self, moments: Moments, time: Array) -> Moments:
-        """The moments that a decision at that time rests on; at an earlier one nothing comes back."""
+        """Return the moments for a decision at the given time; earlier times change nothing."""
         if self.reference == "last":
             return moments
-        return self.later(moments, namespace(moments.gram).maximum(time - last_time(moments, time), 0.0))
+        return self.advance(moments, namespace(moments.gram).maximum(time - last_time(moments, time), 0.0))
 
     def _after(self, moments: Moments, sample: Sample, seconds: Array) -> Moments:
-        """Absorb a sample that came so many seconds after the moments, or before them."""
+        """Return the moments after a sample `seconds` later, or earlier if negative."""
         xp = namespace(moments.gram)
-        late = self.kept(xp.maximum(-seconds, 0.0))
-        return _added(self.later(moments, xp.maximum(seconds, 0.0)), sample, late)
+        weight = self.kept(xp.maximum(-seconds, 0.0))
+        return _add_sample(self.advance(moments, xp.maximum(seconds, 0.0)), sample, weight)
 
-    def later(self, moments: Moments, seconds: Array) -> Moments:
-        """The same moments so many seconds later."""
+    def advance(self, moments: Moments, seconds: Array) -> Moments:
+        """Return the moments after `seconds` more seconds."""
         xp, kept, ridge = namespace(moments.gram), self.kept(seconds), moments.ridge
         cross, gram_sq, identity = kept * moments.cross, moments.gram_sq, identity_like(moments.gram)
         if self.prior == "hold":
             cross = cross + (1 - kept) * ridge * (spd_inverse(moments.gram) @ moments.cross)
         if self.prior == "decay":
-            ridge = xp.maximum(kept * ridge, xp.minimum(ridge, FLOOR))
+            ridge = xp.maximum(kept * ridge, xp.minimum(ridge, _MIN_RIDGE))
         if gram_sq is not None:
             gram_sq = kept * kept * gram_sq + (ridge - kept * kept * moments.ridge) * identity
         return moments._replace(
@@ -96,21 +96,16 @@ class ClockWeights(WeightFunction):
 
 
 def last_time(moments: Moments, time: Array) -> Array:
-    """The time of the moments; before the first sample, whatever time it is."""
+    """Return the time of the moments; before the first sample, the given time."""
     return namespace(moments.gram).where(moments.tick > 0, moments.memory, time)
 
 
-def _added(moments: Moments, sample: Sample, weight: Array) -> Moments:
-    """One sample more, of a weight ω at the time of the moments."""
+def _add_sample(moments: Moments, sample: Sample, weight: Array) -> Moments:
+    """Return the moments with one more sample, of weight ω at their time."""
     gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
     gram_sq = moments.gram_sq
     if gram_sq is not None:
         gram_sq = gram_sq + weight * weight * squared_share(sample, gram)
-    return moments._replace(
-        gram=moments.gram + weight * gram,
-        gram_sq=gram_sq,
-        cross=moments.cross + weight * cross,
-        tick=moments.tick + 1,
-        weight=moments.weight + weight * sample.number,
-        weight_sq=moments.weight_sq + weight * weight * sample.number,
-    )
+    sums = moments.gram + weight * gram, gram_sq, moments.cross + weight * cross
+    weight_sq = moments.weight_sq + weight * weight * sample.number
+    return next_moments(moments, sums, moments.weight + weight * sample.number, weight_sq)

@@ -1,4 +1,4 @@
-"""Detectors that say when to begin anew: tests of a changed mean, and chance."""
+"""Change detectors that trigger a restart: tests of a changed mean, and random restarts."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from driftwise.base.types import Array, Numeric
 
 @runtime_checkable
 class Detector(Protocol):
-    """Watches one number an episode, and says when the past is over."""
+    """Detector of a change in a stream of one number per episode."""
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The names under which results have its alarms."""
+        """Names of the alarm counts in results."""
         ...
 
     def init(self, like: Array) -> Any:
-        """Before anything was seen, in the array library and the precision of `like`."""
+        """Return the initial state, in the array library and precision of `like`."""
         ...
 
     def detect(self, state: Any, observed: Array, chance: Array) -> tuple[Any, Array]:
-        """The state after `observed`, and whether it is an alarm; `chance` is uniform in [0, 1).
+        """Return the state after `observed` and whether there is an alarm; `chance` is uniform in [0, 1).
 
-        What it is given stays as it is: an observation may turn out not to count.
+        The given state is not modified, since an observation may be discarded later.
         """
         ...
 
 
 class GlrState(NamedTuple):
-    """Sums from the beginning up to each of the newest observations."""
+    """Prefix sums up to each of the most recent observations."""
 
     sums: Array  # [window] a ring: the sum of the first n observations is at n modulo the window
     total: Array
@@ -46,7 +46,7 @@ class Glr:
 
     $$\frac{s(n-s)}{2\sigma^2 n}\,(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2 \ge c\,\log\frac{3 n\sqrt n}{\delta}.$$
 
-    Only splits among the newest `window` observations are looked at, which bounds cost and memory; all older
+    Only splits among the last `window` observations are tested, which bounds cost and memory; all older
     observations count in $\hat\mu_{1:s}$. $c$ is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$.
 
     Reference: Besson, Kaufmann, Maillard & Seznec, "Efficient Change-Point Detection for Tackling
@@ -62,37 +62,37 @@ class Glr:
 
     def init(self, like: Array) -> GlrState:
         xp = namespace(like)
-        none = xp.asarray(0, dtype=like.dtype)
-        return GlrState(xp.zeros(self.window, dtype=like.dtype), none, xp.asarray(0, dtype=xp.int64))
+        zero = xp.asarray(0, dtype=like.dtype)
+        return GlrState(xp.zeros(self.window, dtype=like.dtype), zero, xp.asarray(0, dtype=xp.int64))
 
     def detect(self, state: GlrState, observed: Array, chance: Array) -> tuple[GlrState, Array]:
         xp, dtype = namespace(state.sums), state.sums.dtype
-        seen, usable, ratio = split_ratios(state, observed, self.noise_scale)
+        updated, usable, ratio = split_ratios(state, observed, self.noise_scale)
         log_odds = xp.log(xp.asarray(3 / self.delta, dtype=dtype))
-        threshold = self.threshold_scale * (1.5 * xp.log(xp.astype(seen.count, dtype)) + log_odds)
-        return seen, xp.any(usable & (ratio >= threshold))
+        threshold = self.threshold_scale * (1.5 * xp.log(xp.astype(updated.count, dtype)) + log_odds)
+        return updated, xp.any(usable & (ratio >= threshold))
 
 
 def split_ratios(state: GlrState, observed: Array, noise_scale: Numeric) -> tuple[GlrState, Array, Array]:
-    r"""The state after an observation, which splits `[window]` there are, and the likelihood ratio of each.
+    r"""Return the state after an observation, which splits `[window]` exist, and their likelihood ratios.
 
     $\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2$ for a split after the first $s$ of $n$.
     """
     xp, dtype, window = namespace(state.sums), state.sums.dtype, len(state.sums)
     count, total = state.count + 1, state.total + observed
-    places = xp.arange(window)
-    sums = xp.where(places == count % window, total, state.sums)
-    before = count - (count - places) % window  # how many each sum is of
+    slots = xp.arange(window)
+    sums = xp.where(slots == count % window, total, state.sums)
+    before = count - (count - slots) % window  # number of observations in each sum
     usable = (before > 0) & (before < count)
     first = xp.astype(xp.where(usable, before, 1), dtype)
-    all_of_them = xp.astype(count, dtype)
-    second = xp.where(usable, all_of_them - first, 1)
+    number = xp.astype(count, dtype)
+    second = xp.where(usable, number - first, 1)
     gap = sums / first - (total - sums) / second
-    return GlrState(sums, total, count), usable, first * second / (2 * noise_scale**2 * all_of_them) * gap**2
+    return GlrState(sums, total, count), usable, first * second / (2 * noise_scale**2 * number) * gap**2
 
 
 class CusumState(NamedTuple):
-    """The mean to compare with, and what has gone up and down since."""
+    """Reference mean and cumulative sums."""
 
     mean: Array
     count: Array
@@ -102,7 +102,7 @@ class CusumState(NamedTuple):
 
 @part
 class Cusum:
-    r"""Cumulative sums of what exceeds a mean, on either side.
+    r"""Two-sided cumulative sums of deviations from a mean.
 
     The first `warmup` observations give $\hat\mu$; from then on
 
@@ -123,24 +123,24 @@ class Cusum:
 
     def init(self, like: Array) -> CusumState:
         xp = namespace(like)
-        none = xp.asarray(0, dtype=like.dtype)
-        return CusumState(none, xp.asarray(0, dtype=xp.int64), none, none)
+        zero = xp.asarray(0, dtype=like.dtype)
+        return CusumState(zero, xp.asarray(0, dtype=xp.int64), zero, zero)
 
     def detect(self, state: CusumState, observed: Array, chance: Array) -> tuple[CusumState, Array]:
         xp = namespace(observed)
-        count, none = state.count + 1, xp.zeros_like(observed)
+        count, zero = state.count + 1, xp.zeros_like(observed)
         warm, above = state.count < self.warmup, observed - state.mean
         mean = xp.where(warm, state.mean + above / count, state.mean)
-        up = xp.where(warm, none, xp.maximum(none, state.up + above - self.slack))
-        down = xp.where(warm, none, xp.maximum(none, state.down - above - self.slack))
+        up = xp.where(warm, zero, xp.maximum(zero, state.up + above - self.slack))
+        down = xp.where(warm, zero, xp.maximum(zero, state.down - above - self.slack))
         return CusumState(mean, count, up, down), xp.maximum(up, down) >= self.threshold
 
 
 @part
 class RandomRestart:
-    """No detector at all: an alarm in every episode with the same `probability`, whatever is seen.
+    """An alarm in every episode with the same `probability`, independent of the data.
 
-    The honest baseline of all that restart: what they gain over it, they gain by knowing when.
+    The baseline for agents that restart: any gain over it comes from the timing of restarts.
     """
 
     events = ("restarts",)

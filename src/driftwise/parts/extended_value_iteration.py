@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from driftwise.base.arrays import namespace, repeat_while
+from driftwise.base.arrays import namespace, while_loop
 from driftwise.base.types import Array
 
 MAX_ITERATIONS = 1000
@@ -15,17 +15,17 @@ class Optimum(NamedTuple):
 
     q: Array  # [S, A] of the last iteration, computed from the values before it
     values: Array  # [S] relative: the least of them is 0
-    low: Array  # the best gain is at least that, up to rounding
-    high: Array  # and at most that
+    low: Array  # lower bound of the best gain, up to rounding
+    high: Array  # upper bound of it
     iterations: Array
 
 
 def best_kernel(kernel: Array, radius: Array, values: Array) -> Array:
     r"""`argmax_p Σ p(s') v(s')` over distributions with `‖p − p̂‖₁ ≤ radius`: `[..., S]`.
 
-    Half the radius of mass goes to the best state, or as much as is not there already, and is taken from the
-    worst states first. States are ordered by comparing all pairs, so that what lies below each state is a
-    matrix product, which for few states is faster when compiled than a sort and two gathers.
+    Mass of half the radius moves from the worst states to the best one. States are ranked by comparing all
+    pairs, so that the mass below each state is a matrix product: for few states this compiles to faster code
+    than a sort and two gathers.
     """
     xp = namespace(kernel)
     states = xp.arange(kernel.shape[-1])
@@ -45,28 +45,27 @@ def extended_value_iteration(
     radius: Array,
     *,
     tolerance: Array,
-    wanted: Array,
+    active: Array,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Optimum:
     r"""$u_{i+1}(s) = \max_a \{r(s,a) + \max_p \sum_{s'} p(s')u_i(s')\}$, until all change alike.
 
     It stops when `max(u_{i+1} − u_i) − min(u_{i+1} − u_i) < tolerance`: then the policy that is greedy for
     `q` has a gain within the tolerance of the best one, which lies between `low` and `high`. It stops after
-    `max_iterations` in any case; `low` and `high` hold all the same, and the policy is that of the best plan
-    for so many steps, however far its gain is from the best. Where it is not `wanted`, nothing is iterated: a
-    batch takes as long as the slowest of those that want it.
+    `max_iterations` in any case; `low` and `high` still hold, and the policy is the optimal one for that many
+    steps. Without `active` it does not iterate: a batch takes as long as its slowest active element.
     """
     xp = namespace(kernel)
     zero = xp.zeros((), dtype=kernel.dtype)
     start = Optimum(xp.zeros_like(reward), xp.zeros_like(reward[:, 0]), zero, zero + xp.inf, xp.asarray(0))
 
-    def unsettled(now: Optimum) -> Array:
-        return wanted & (now.high - now.low >= tolerance) & (now.iterations < max_iterations)
+    def unfinished(now: Optimum) -> Array:
+        return active & (now.high - now.low >= tolerance) & (now.iterations < max_iterations)
 
-    def improved(now: Optimum) -> Optimum:
+    def improve(now: Optimum) -> Optimum:
         q = reward + best_kernel(kernel, radius, now.values) @ now.values
         values = xp.max(q, axis=-1)
         change = values - now.values
         return Optimum(q, values - xp.min(values), xp.min(change), xp.max(change), now.iterations + 1)
 
-    return repeat_while(unsettled, improved, start)
+    return while_loop(unfinished, improve, start)

@@ -1,12 +1,13 @@
-"""Transitions that are known: where a policy goes, and the inverse covariance of the features it meets."""
+"""Known transitions: occupancies of policies, and the inverse covariance of their features."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse
+from driftwise.base.knowledge import AnchorMeasures, InitialDistribution
 from driftwise.base.part import count, number, part
-from driftwise.base.random import choose, uniform
+from driftwise.base.random import choose_index, draw_uniform
 from driftwise.base.types import Array, FeatureTable, Key, Numeric
 from driftwise.parts.regression import matvec
 
@@ -21,14 +22,14 @@ class KnownModel(NamedTuple):
 
     @classmethod
     def of(cls, features: FeatureTable) -> KnownModel:
-        """The model of an agent that needs `measures`, `initial` and `fixed_transitions`."""
-        assert features.measures is not None
+        """Return the model for an agent that needs the measures and the initial distribution."""
         phi = features.values
         products = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
-        return cls(phi, products, features.measures[0], features.initial)
+        measures, initial = features.get(AnchorMeasures).array[0], features.get(InitialDistribution).array
+        return cls(phi, products, measures, initial)
 
     def occupancy(self, policy: Array) -> Array:
-        """`u_h(s,a)`, the probability to be there under a policy `[H, S, A]`: `[H, S, A]`."""
+        """Return `u_h(s,a)`, the visit probabilities of a policy `[H, S, A]`: `[H, S, A]`."""
 
         def step(reached: Array, x: tuple) -> tuple[Array, Array]:
             policy, measures = x
@@ -38,73 +39,72 @@ class KnownModel(NamedTuple):
         return scan(step, self.initial, (policy, self.measures))[1]
 
     def expected(self, occupancy: Array) -> Array:
-        """`Σ_{s,a} u_h(s,a) φ`, for occupancies `[H, S, A]`: `[H, d]`."""
+        """Return `Σ_{s,a} u_h(s,a) φ`, for occupancies `[H, S, A]`: `[H, d]`."""
         return occupancy.reshape(len(occupancy), -1) @ self.features
 
     def covariance(self, occupancy: Array) -> Array:
-        """`Σ_{s,a} u_h(s,a) φφᵀ`, for occupancies `[H, S, A]`: `[H, d, d]`."""
+        """Return `Σ_{s,a} u_h(s,a) φφᵀ`, for occupancies `[H, S, A]`: `[H, d, d]`."""
         dim = self.features.shape[-1]
         return (occupancy.reshape(len(occupancy), -1) @ self.products).reshape(-1, dim, dim)
 
 
 @runtime_checkable
 class InverseCovariance(Protocol):
-    """An inverse of the covariance of features under a policy that is sometimes uniform."""
+    """An inverse of the feature covariance under a policy mixed with uniform exploration."""
 
     def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
-        """`[H, d, d]`, where all of an episode is uniform with the probability `exploration`."""
+        """Return `[H, d, d]`; with probability `exploration` a whole episode is played uniformly."""
         ...
 
 
 @part
 class ExactInverse:
-    """`(Σ_h + ρI)⁻¹`: with finitely many states the covariance follows from the occupancies."""
+    """`(Σ_h + ρI)⁻¹`, with the covariance computed from the occupancies of finitely many states."""
 
     ridge: Numeric = number(above=0, default=1e-4)
 
     def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
-        even = namespace(policy).ones_like(policy) / policy.shape[-1]
-        occupancy = (1 - exploration) * model.occupancy(policy) + exploration * model.occupancy(even)
-        covariance = model.covariance(occupancy)
+        uniform = model.occupancy(namespace(policy).ones_like(policy) / policy.shape[-1])
+        covariance = model.covariance((1 - exploration) * model.occupancy(policy) + exploration * uniform)
         return spd_inverse(covariance + self.ridge * identity_like(covariance))
 
 
 @part
 class GeometricResampling:
-    """`β Σ_{i=0}^M Π_{j≤i} (I − β φ_jφ_jᵀ)` with β = ½, from M simulated episodes: no inverse is taken.
+    """`β Σ_{i=0}^M Π_{j≤i} (I − β φ_jφ_jᵀ)` with β = ½, from M simulated episodes, without an inversion.
 
-    Its mean is `(I − (I − βΣ)^{M+1}) Σ⁻¹`.
+    Its expectation is `(I − (I − βΣ)^{M+1}) Σ⁻¹`.
     """
 
     num_samples: int = count(default=100)
 
     def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
         xp = namespace(policy)
-        visited = xp.moveaxis(self.simulated(model, policy, exploration, key), 1, 0)  # [M, H, d]
-        one = identity_like(model.covariance(policy)) + xp.zeros_like(visited[0])[..., None]
+        visited = xp.moveaxis(self.simulate_features(model, policy, exploration, key), 1, 0)  # [M, H, d]
+        identity = identity_like(model.covariance(policy)) + xp.zeros_like(visited[0])[..., None]
 
         def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple]:
             (product, total), (phi,) = carry, x
             product = product - 0.5 * matvec(product, phi)[..., None] * phi[..., None, :]
             return (product, total + product), ()
 
-        (_, total), _ = scan(step, (one, one), (visited,))
+        (_, total), _ = scan(step, (identity, identity), (visited,))
         return 0.5 * total
 
-    def simulated(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
-        """Features along episodes of the known model: `[H, M, d]`."""
+    def simulate_features(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
+        """Return features along simulated episodes, `[H, M, d]`."""
         xp = namespace(policy)
         horizon, _, num_actions = policy.shape
-        luck = uniform(key, self.num_samples * (2 * horizon + 2), policy.dtype)
-        luck = luck.reshape(-1, self.num_samples)
-        explores = (luck[0] < exploration)[:, None]
-        start = choose(xp.cumulative_sum(model.initial), luck[1])
+        draws = draw_uniform(key, self.num_samples * (2 * horizon + 2), policy.dtype)
+        draws = draws.reshape(-1, self.num_samples)
+        explores = (draws[0] < exploration)[:, None]
+        start = choose_index(xp.cumulative_sum(model.initial), draws[1])
 
         def step(states: Array, x: tuple) -> tuple[Array, Array]:
             policy, measures, for_action, for_next = x
             chances = xp.where(explores, 1 / num_actions, policy[states])
-            actions = choose(xp.cumulative_sum(chances, axis=-1), for_action)
+            actions = choose_index(xp.cumulative_sum(chances, axis=-1), for_action)
             phi = model.features[states * num_actions + actions]
-            return choose(xp.cumulative_sum(phi @ measures, axis=-1), for_next), phi
+            return choose_index(xp.cumulative_sum(phi @ measures, axis=-1), for_next), phi
 
-        return scan(step, start, (policy, model.measures, luck[2::2], luck[3::2]))[1]
+        return scan(step, start, (policy, model.measures, draws[2::2], draws[3::2]))[1]

@@ -1,4 +1,4 @@
-r"""Link functions: how the mean of a reward follows from $z = x^\top\theta$.
+r"""Link functions: the mean of a reward as a function of $z = x^\top\theta$.
 
 Rewards have a canonical exponential family: mean $\mu(z)$ and variance $g\,\mu'(z)$, with $\mu$ increasing.
 """
@@ -16,31 +16,31 @@ from driftwise.base.types import Array, Numeric
 from driftwise.base.validation import require_choice
 
 LinkName = Literal["identity", "logistic", "log"]
-LARGEST_LOG = 50.0  # a mean of 5e21; beyond it `exp` soon overflows
+_MAX_LOG = 50.0  # a mean of 5e21; `exp` overflows at 709
 
 
 class Link(ABC):
-    """A mean function μ, its derivative, and the constants that theory asks for."""
+    """A mean function μ, its derivative, and the constants in bounds."""
 
     self_concordance: float  # R, with |μ''| ≤ Rμ'
-    reward_range: tuple[float, float]  # the least and the largest reward that there can be
+    reward_range: tuple[float, float]  # smallest and largest possible reward
 
     @abstractmethod
     def mean(self, z: Array) -> Array:
-        """`μ(z)`."""
+        """Return `μ(z)`."""
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """`μ'(z)`."""
+        """Return `μ'(z)`."""
 
     @abstractmethod
     def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        """`c_μ` and `k_μ`: least and largest slope where `|z| ≤ norm_bound`."""
+        """Return `c_μ` and `k_μ`, the smallest and largest slope for `|z| ≤ norm_bound`."""
 
 
 @part
 class Identity(Link):
-    r"""Rewards of any kind: $\mu(z) = z$."""
+    r"""Linear rewards: $\mu(z) = z$."""
 
     self_concordance = 0.0
     reward_range = (-np.inf, np.inf)
@@ -65,7 +65,7 @@ class Logistic(Link):
 
     def mean(self, z: Array) -> Array:
         xp = namespace(z)
-        small = xp.exp(-xp.abs(z))  # which cannot overflow
+        small = xp.exp(-xp.abs(z))  # cannot overflow
         return xp.where(z >= 0, xp.ones_like(z), small) / (1 + small)
 
     def slope(self, z: Array) -> Array:
@@ -79,15 +79,15 @@ class Logistic(Link):
 
 
 @part
-class Log(Link):
-    r"""Counts 0, 1, 2, …, Poisson's: $\mu(z) = e^z$, cut at $e^{50}$."""
+class LogLink(Link):
+    r"""Poisson counts 0, 1, 2, …: $\mu(z) = e^z$, at most $e^{50}$."""
 
     self_concordance = 1.0
     reward_range = (0.0, np.inf)
 
     def mean(self, z: Array) -> Array:
         xp = namespace(z)
-        return xp.exp(xp.minimum(z, xp.full_like(z, LARGEST_LOG)))
+        return xp.exp(xp.minimum(z, xp.full_like(z, _MAX_LOG)))
 
     def slope(self, z: Array) -> Array:
         return self.mean(z)
@@ -97,9 +97,9 @@ class Log(Link):
         return self.mean(-bound), self.mean(bound)
 
 
-LINKS: dict[str, Link] = {"identity": Identity(), "logistic": Logistic(), "log": Log()}
+LINKS: dict[str, Link] = {"identity": Identity(), "logistic": Logistic(), "log": LogLink()}
 
 
-def link_of(name: LinkName) -> Link:
-    """The link of a name."""
+def link_from_name(name: LinkName) -> Link:
+    """Return the link of a name."""
     return LINKS[require_choice("link", name, tuple(LINKS))]

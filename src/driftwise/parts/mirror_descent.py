@@ -1,11 +1,11 @@
-r"""Online mirror descent for generalised linear models: one pass over the data, constant cost a round."""
+"""Online mirror descent for generalised linear models, at constant cost per round."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from driftwise.base.agent import Forecaster
-from driftwise.base.arrays import namespace, repeat_while, spd_inverse
+from driftwise.base.arrays import namespace, spd_inverse, while_loop
 from driftwise.base.part import member, number, part
 from driftwise.base.types import (
     Array,
@@ -21,16 +21,17 @@ from driftwise.base.types import (
     Spec,
 )
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.exploration import Exploration, bandit_plan
+from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.links import Link
+from driftwise.parts.policies import bandit_plan
 from driftwise.parts.regression import empty_moments, linear, matvec
 
-PRECISION, MAX_STEPS = 1e-14, 60  # of Newton's method, which takes about five
+_PRECISION, _MAX_STEPS = 1e-14, 60  # of Newton's method, which takes about five steps
 
 
 @part
-class MirrorDescent(Forecaster):
+class MirrorDescent(ExploringAgent, Forecaster):
     r"""A bandit's parameter by mirror descent through a link, with exponential weights.
 
     With $A = \eta H + (1-\eta)\lambda I$ and $c = A^{-1}\eta H\theta$, a reward $r$ of features $x$ makes
@@ -63,19 +64,15 @@ class MirrorDescent(Forecaster):
 
     @property
     def rate(self) -> Numeric:
-        """η."""
+        """The forgetting rate η."""
         return self.forgetting.rate if isinstance(self.forgetting, ExponentialWeights) else 1.0
-
-    @property
-    def optimistic(self) -> bool:
-        return self.exploration.optimistic
 
     @property
     def reward_range(self) -> tuple[float, float]:
         return self.link.reward_range
 
     def init(self, features: FeatureTable) -> Moments:
-        moments = empty_moments(_nothing(features.values, self.spec.dim), 0, self.ridge, gram_sq=False)
+        moments = empty_moments(_empty_sample(features.values, self.spec.dim), 0, self.ridge, gram_sq=False)
         return moments._replace(memory=namespace(moments.gram).zeros_like(moments.gram[:, 0, 0]))
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
@@ -88,16 +85,16 @@ class MirrorDescent(Forecaster):
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         x, reward = episode.features, episode.rewards  # [1, d] and [1]
-        dispersion, nothing = self.dispersion, _nothing(x, self.spec.dim)
+        dispersion, empty = self.dispersion, _empty_sample(x, self.spec.dim)
         if episode.counts is not None:
-            dispersion, nothing = dispersion / episode.counts, nothing._replace(count=episode.counts)
-        decayed = self.forgetting.update(state, nothing)  # A and ηHθ
+            dispersion, empty = dispersion / episode.counts, empty._replace(count=episode.counts)
+        decayed = self.forgetting.update(state, empty)  # A and ηHθ
         numbers = self.step_size, self.norm_bound, dispersion
-        gram, theta, grown = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
+        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
         return decayed._replace(
             gram=gram,
             cross=matvec(gram, theta)[..., None],
-            memory=self.rate * state.memory + namespace(x).log1p(grown),
+            memory=self.rate * state.memory + namespace(x).log1p(gain),
         )
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
@@ -105,18 +102,9 @@ class MirrorDescent(Forecaster):
         inverse = spd_inverse(state.gram)
         z = xp.sum(x * matvec(inverse, state.cross[..., 0]), axis=-1)
         width = xp.sum(x * matvec(inverse, x), axis=-1)
-        doubt = self.link.slope(z) * width / self.dispersion  # of the mean, in variances gμ' of the reward
-        found = Forecast(episode.rewards - self.link.mean(z), doubt)
-        return found if episode.counts is None else found.of_means(episode.counts)
-
-    def policy(self, q: Array) -> Array:
-        return self.exploration.policy(q)
-
-    def memory(self, state: Moments) -> Array:
-        return state.weight
-
-    def moments(self, state: Moments) -> Moments:
-        return state
+        variance = self.link.slope(z) * width / self.dispersion  # of the mean, in units of gμ'
+        forecast = Forecast(episode.rewards - self.link.mean(z), variance)
+        return forecast if episode.counts is None else forecast.scale_by_counts(episode.counts)
 
 
 def mirror_step(
@@ -139,22 +127,22 @@ def mirror_step(
     curvature = step_size * link.slope(z) / dispersion
     pull = step_size * (link.mean(z) - reward) / dispersion
     moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
-    theta = in_ball(gram + curvature[..., None, None] * outer, moved, norm_bound)
+    theta = project_to_ball(gram + curvature[..., None, None] * outer, moved, norm_bound)
 
     slope = link.slope(xp.sum(x * theta, axis=-1)) / dispersion
     return gram + slope[..., None, None] * outer, theta, slope * width
 
 
 def least_ridge(link: Link, dim: int, norm_bound: Numeric) -> np.ndarray:
-    r"""$\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$ with $g = 1$, which theory asks for; 1 where $R = 0$."""
+    r"""$\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$ for $g = 1$, the least ridge in theory; 1 if $R = 0$."""
     bound, curved = np.asarray(norm_bound, dtype=float), link.self_concordance
     step_size = 1 + curved * bound
     steep = 6 * curved * bound * link.slopes(bound)[1]
     return step_size * np.maximum(14 * dim * curved**2, steep) if curved else np.ones_like(bound)
 
 
-def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:
-    """The `v` with `‖v‖ ≤ bound` nearest to points `[..., d]` in the norm of metrics `[..., d, d]`.
+def project_to_ball(metric: Array, point: Array, bound: Numeric) -> Array:
+    """Return the `v` with `‖v‖ ≤ bound` nearest to points `[..., d]` in the norm of metrics `[..., d, d]`.
 
     Points of the ball stay. For others `v = Q(e q/(e + ρ))` with `M = Q diag(e) Qᵀ`, `q = Qᵀu` and the
     multiplier `ρ > 0` at which `‖v‖ = bound`. Since `1/‖v‖` is concave in ρ, Newton's steps from 0 never go
@@ -177,18 +165,18 @@ def in_ball(metric: Array, point: Array, bound: Numeric) -> Array:
 
         def unfinished(carry: tuple[Array, Array, Array]) -> Array:
             multiplier, change, steps = carry
-            return xp.any(change > PRECISION * multiplier) & (steps < MAX_STEPS)
+            return xp.any(change > _PRECISION * multiplier) & (steps < _MAX_STEPS)
 
         start = 0 * point[..., :1]
-        multiplier, _, _ = repeat_while(unfinished, newton, newton((start, start, xp.asarray(0))))
+        multiplier, _, _ = while_loop(unfinished, newton, newton((start, start, xp.asarray(0))))
         nearest = matvec(vectors, pulled / (values + multiplier))
         return xp.where(outside, nearest, point), xp.zeros_like(outside)
 
-    return repeat_while(lambda carry: xp.any(carry[1]), projected, (point, outside))[0]
+    return while_loop(lambda carry: xp.any(carry[1]), projected, (point, outside))[0]
 
 
-def _nothing(like: Array, dim: int) -> Sample:
-    """A sample without features: what takes it in forgets, counts it, and no more."""
+def _empty_sample(like: Array, dim: int) -> Sample:
+    """A sample with zero features: absorbing it forgets and counts, and changes nothing else."""
     xp = namespace(like)
     zeros = xp.zeros((1, dim), dtype=like.dtype)
     return Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), 1 + zeros[:, 0])

@@ -1,7 +1,8 @@
-"""Radii of confidence sets, as functions of what was seen."""
+"""Radii of confidence sets, as functions of the moments."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from types import SimpleNamespace
@@ -9,13 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.arrays import Numbers, namespace, spd_root
+from driftwise.base.arrays import _FloatNamespace, namespace, spd_root
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Radius, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
-from driftwise.theory.confidence import counted_information, ellipsoid_radius, log_failure
+from driftwise.theory.confidence import counted_information, descent_radius, ellipsoid_radius, log_failure
 
-NUMBERS = ("noise_scale", "norm_bound", "delta", "shares", "samples", "scale", "widening")
+_SETTINGS = ("noise_scale", "norm_bound", "delta", "shares", "samples", "scale", "widening")
+
+
+def as_arrays(like: Array, *values: Any) -> list[Array]:
+    """Return numbers as arrays of the library and the precision of `like`."""
+    return [namespace(like).asarray(value, dtype=like.dtype) for value in values]
+
+
+def field_arrays(part: Any, like: Array) -> list[Array]:
+    """Return the fields of a part of numbers as arrays of the library and the precision of `like`."""
+    return as_arrays(like, *(getattr(part, field.name) for field in dataclasses.fields(part)))
 
 
 @part
@@ -26,8 +37,8 @@ class ConfidenceRadius(Radius):
     `samples` are counted from the start, or $\log(\det\Lambda/\lambda^d)$ for `"determinant"`: smaller, and
     valid where all weights are 0 or 1. $\delta' = \delta/N$ for a known number `shares` of rounds or epochs;
     `shares=0` is a schedule for runs of unknown length, over rounds or epochs as `spread` says. See
-    `driftwise.theory.confidence` for which of them holds when. `scale` is $c$. `widening` is $w$, for
-    what corrupted rewards may have done to the estimate.
+    `driftwise.theory.confidence` for when each is valid. `scale` is $c$. `widening` is $w$, which covers
+    corrupted rewards.
     """
 
     noise_scale: Numeric = number(at_least=0)
@@ -46,28 +57,29 @@ class ConfidenceRadius(Radius):
         if counted and type(current) is int:
             return self.counted(dim, moments.weight_sq, moments.tick, moments.epoch, ridge)
         xp: Any = namespace(gram)
-        seen = moments.weight_sq if counted else _log_determinant(moments)
-        values = [seen, current + 1, ridge, *(getattr(self, name) for name in NUMBERS)]
-        if xp is np and not any(isinstance(each, tuple) or np.ndim(each) for each in values):
-            library, values = Numbers, [float(each) for each in values]
+        samples = moments.weight_sq if counted else _log_determinant(moments)
+        values = [samples, current + 1, ridge, *(getattr(self, name) for name in _SETTINGS)]
+        if xp is np and not any(isinstance(value, tuple) or np.ndim(value) for value in values):
+            library, values = _FloatNamespace, [float(value) for value in values]
         else:
-            library, values = xp, [xp.asarray(each, dtype=gram.dtype) for each in values]
-        seen, current, ridge, *numbers = values
-        told = SimpleNamespace(**dict(zip(NUMBERS, numbers, strict=True)), information=self.information)
-        return xp.asarray(_radius(told, dim, seen, current, ridge, library), dtype=gram.dtype)
+            library, values = xp, as_arrays(gram, *values)
+        samples, current, ridge, *settings = values
+        arrays = SimpleNamespace(**dict(zip(_SETTINGS, settings, strict=True)), information=self.information)
+        return xp.asarray(_radius(arrays, dim, samples, current, ridge, library), dtype=gram.dtype)
 
     def counted(self, dim: int, weight_sq: float, tick: int, epoch: int, ridge: float) -> float:
-        """`at` for `information="count"` by Python's numbers: ten times as fast as arrays."""
+        """Return `at` for `information="count"` from Python numbers, ten times as fast as with arrays."""
         current = tick if self.spread == "rounds" else epoch
-        return _radius(self, dim, weight_sq, current + 1, ridge, Numbers)
+        return _radius(self, dim, weight_sq, current + 1, ridge, _FloatNamespace)
 
 
-def _radius(of: Any, dim: int, seen: Any, current: Any, ridge: Any, xp: Any) -> Any:
-    """The radius of a `ConfidenceRadius`, or of one whose numbers are arrays."""
+def _radius(of: Any, dim: int, samples: Any, current: Any, ridge: Any, xp: Any) -> Any:
+    """Return the radius from the settings of a `ConfidenceRadius`, as numbers or as arrays."""
+    information = samples
     if of.information == "count":
-        seen = counted_information(dim, xp.maximum(seen, of.samples), ridge, xp)
+        information = counted_information(dim, xp.maximum(samples, of.samples), ridge, xp)
     failure = log_failure(of.delta, of.shares, current, xp)
-    width = ellipsoid_radius(seen, failure, of.noise_scale, of.norm_bound, ridge, xp)
+    width = ellipsoid_radius(information, failure, of.noise_scale, of.norm_bound, ridge, xp)
     return of.scale * (of.widening + width)
 
 
@@ -92,11 +104,8 @@ class MixtureRadius(Radius):
     scale: Numeric = number(at_least=0, default=1.0)
 
     def at(self, moments: Moments) -> Array:
-        xp, num_anchors, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
-        horizon, num_episodes, delta, scale = (
-            xp.asarray(value, dtype=dtype)
-            for value in (self.horizon, self.num_episodes, self.delta, self.scale)
-        )
+        xp, num_anchors = namespace(moments.gram), moments.gram.shape[-1]
+        horizon, num_episodes, delta, scale = field_arrays(self, moments.gram)
         failures = num_anchors * num_episodes * horizon / delta
         return scale * horizon * xp.sqrt(num_anchors * xp.log(failures))
 
@@ -118,14 +127,13 @@ class BernsteinRadius(Radius):
     scale: Numeric = number(at_least=0, default=1.0)
 
     def at(self, moments: Moments) -> Array:
-        xp, dim, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
+        xp, dim = namespace(moments.gram), moments.gram.shape[-1]
         root = math.sqrt(dim)
-        deviation, span, spread = dict(
-            values=(root, root, 1), weights=(dim, root, 1), squares=(root, 1.0, dim)
-        )[self.of]
-        current, ridge, horizon, delta, scale = (
-            xp.asarray(value, dtype=dtype)
-            for value in (moments.tick + 1, moments.ridge, self.horizon, self.delta, self.scale)
+        factors = dict(values=(root, root, 1), weights=(dim, root, 1), squares=(root, 1.0, dim))
+        deviation, span, spread = factors[self.of]
+        settings = self.horizon, self.delta, self.scale
+        current, ridge, horizon, delta, scale = as_arrays(
+            moments.gram, moments.tick + 1, moments.ridge, *settings
         )
         failure = xp.log(4 * current**2 * horizon / delta)
         information = xp.log1p(current / (spread * ridge))
@@ -134,11 +142,67 @@ class BernsteinRadius(Radius):
 
 
 @part
-class LocalVariationRadius(Radius):
-    r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch that varies so much.
+class MirrorDescentRadius(Radius):
+    r"""$b\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$, for `MirrorDescent`.
 
-    $B_\theta$ and $B_\mu$ are `reward_variation` and `transition_variation` of the epoch: one entry for each
-    epoch, the last one for all that come later. Zhou, Chen, Varshney & Jagmohan 2020.
+    $D$ is the `memory` of its moments. $\delta' = \delta/N$ for a known number `shares` of rounds;
+    `shares=0` is a schedule for runs of unknown length. `scale` is $b$.
+    """
+
+    norm_bound: Numeric = number(above=0)
+    step_size: Numeric = number(at_least=1)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    shares: Numeric = number(at_least=0, default=0)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def at(self, moments: Moments) -> Array:
+        xp, current = namespace(moments.gram), as_arrays(moments.gram, moments.tick + 1)[0]
+        norm_bound, step_size, delta, shares, scale = field_arrays(self, moments.gram)
+        failure = log_failure(delta, shares, current, xp)
+        return scale * descent_radius(moments.memory, failure, step_size, norm_bound, moments.ridge, xp)
+
+
+@part
+class SelfConcordantRadius(Radius):
+    r"""$\beta/\sqrt{c_\mu}$ of SC-D-GLUCB, for `WeightedLikelihood` whose gram has the ridge $\lambda/c_\mu$.
+
+    $$\rho = \frac{\sqrt\lambda}{2m} + \frac{2m}{\sqrt\lambda}\Bigl(\log\frac T\delta + d\log 2\Bigr)
+      + \frac{dm}{\sqrt\lambda}\log\Bigl(1 + \frac{k_\mu(1-T^{-2})}{d\lambda(1-\eta^2)}\Bigr),$$
+    $\beta = k_\mu\sqrt{1+2S}(\sqrt\lambda S + \rho)$ where $\|\hat\theta\| \le S$; elsewhere
+    $\beta = k_\mu\sqrt\lambda(1 + \bar S + \rho\sqrt{(1+\bar S)/\lambda} + \rho^2/\lambda)^{3/2}$ with
+    $\bar S = S + (2Sk_\mu+m)/(T\lambda(1-\eta))$. Russac, Faury, Cappé & Garivier 2021.
+    """
+
+    norm_bound: Numeric = number(above=0)
+    rate: Numeric = number(above=0, at_most=1)
+    num_episodes: Numeric = number(at_least=1, integer=True)
+    least_slope: Numeric = number(above=0)
+    largest_slope: Numeric = number(above=0)
+    most: Numeric = number(above=0, default=1.0)
+    delta: Numeric = number(above=0, at_most=1, default=0.05)
+    scale: Numeric = number(at_least=0, default=1.0)
+
+    def at(self, moments: Moments) -> Array:
+        xp, dim = namespace(moments.gram), moments.gram.shape[-1]
+        bound, rate, last, least, slope, most, delta, scale = field_arrays(self, moments.gram)
+        ridge = moments.ridge * least
+        root = xp.sqrt(ridge)
+        counted = slope * (1 - last**-2) / (dim * ridge * (1 - rate**2))
+        rho = root / (2 * most) + 2 * most / root * (xp.log(last / delta) + dim * math.log(2))
+        rho = rho + dim * most / root * xp.log1p(counted)
+        longest = bound + (2 * bound * slope + most) / (last * ridge * (1 - rate))  # S̄
+        wide = slope * root * (1 + longest + rho * xp.sqrt((1 + longest) / ridge) + rho**2 / ridge) ** 1.5
+        narrow = slope * xp.sqrt(1 + 2 * bound) * (root * bound + rho)
+        inside = xp.sum(moments.memory.estimate**2) <= bound**2
+        return scale / xp.sqrt(least) * xp.where(inside, narrow, wide)
+
+
+@part
+class LocalVariationRadius(Radius):
+    r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch with these variations.
+
+    $B_\theta$ and $B_\mu$ are `reward_variation` and `transition_variation` of the epoch: one entry per
+    epoch; the last one also holds for all later epochs. Zhou, Chen, Varshney & Jagmohan 2020.
     """
 
     radius: Numeric = number(at_least=0)
@@ -152,18 +216,15 @@ class LocalVariationRadius(Radius):
             if np.ndim(value) != 1:
                 raise ArgumentError(name, "be a list of numbers, one for each epoch", value)
             object.__setattr__(self, name, value)
-        epochs, given = len(self.reward_variation), len(self.transition_variation)
-        if given != epochs:
+        epochs, entries = len(self.reward_variation), len(self.transition_variation)
+        if entries != epochs:
             raise ArgumentError(
-                "transition_variation", f"have as many entries as reward_variation ({epochs})", given
+                "transition_variation", f"have as many entries as reward_variation ({epochs})", entries
             )
 
     def at(self, moments: Moments) -> Array:
-        xp, dim, dtype = namespace(moments.gram), moments.gram.shape[-1], moments.gram.dtype
-        radius, horizon, rewards, transitions = (
-            xp.asarray(value, dtype=dtype)
-            for value in (self.radius, self.horizon, self.reward_variation, self.transition_variation)
-        )
+        xp, dim = namespace(moments.gram), moments.gram.shape[-1]
+        radius, horizon, rewards, transitions = field_arrays(self, moments.gram)
         epoch = xp.minimum(moments.epoch, xp.asarray(len(self.reward_variation) - 1))
         return radius + xp.sqrt(dim * moments.weight) * (rewards[epoch] + horizon * transitions[epoch])
 
@@ -171,7 +232,7 @@ class LocalVariationRadius(Radius):
 def local_variation_radius(
     radius: float, *, period: int, horizon: int, num_episodes: int, variations: Variation
 ) -> LocalVariationRadius:
-    """Radius for epochs of `period` episodes; moves from one epoch to the next do not count."""
+    """Return the radius for epochs of `period` episodes; changes between epochs do not count."""
     if len(variations.reward) < num_episodes - 1:
         raise ArgumentError(
             "variations", f"cover num_episodes = {num_episodes} episodes", len(variations.reward) + 1
@@ -189,7 +250,7 @@ def local_variation_radius(
 
 @part
 class Phases:
-    """A number for each stretch of time: the first holds up to `starts[0]`, the next up to `starts[1]`, …"""
+    """A piecewise constant function of time: `values[i]` holds before `starts[i]`."""
 
     starts: tuple[int, ...]
     values: tuple[float, ...]
@@ -215,8 +276,8 @@ class Phases:
 class CountRadius:
     r"""$b\sqrt{(c + g \log t + l \log\tau)/\max(1, N)} + w$ after N samples, in step t since a restart.
 
-    That was in step τ of the run. `scale` is b, `constant` c, `growth` g, `lateness` l; `widening` is w, or
-    `Phases` of it.
+    The last restart was in step τ of the run. `scale` is b, `constant` c, `growth` g, `lateness` l;
+    `widening` is w, a number or `Phases`.
     """
 
     constant: Numeric = number(at_least=0)
@@ -226,7 +287,7 @@ class CountRadius:
     lateness: Numeric = number(at_least=0, default=0.0)
 
     def at(self, counts: Array, age: Array, tick: Array) -> Array:
-        """Radii `[S, A]` of counts `[S, A]`, with steps since the last restart and since the start."""
+        """Return radii of counts `[S, A]`; `age` is steps since the last restart, `tick` since the start."""
         xp = namespace(counts)
         widening: Any = self.widening.at(tick) if isinstance(self.widening, Phases) else self.widening
         since, start = (xp.log(xp.astype(step + 1, counts.dtype)) for step in (age, tick - age))

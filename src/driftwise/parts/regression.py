@@ -15,16 +15,8 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.arrays import namespace, vecdot
-from driftwise.base.types import (
-    Array,
-    Catalogue,
-    Episode,
-    FeatureTable,
-    Forgetting,
-    Moments,
-    Sample,
-    Spec,
-)
+from driftwise.base.knowledge import RowProducts
+from driftwise.base.types import Array, Catalogue, Episode, FeatureTable, Forgetting, Moments, Sample, Spec
 
 MAX_PAIR_ENTRIES = 10_000_000  # 80 MB of float64
 
@@ -35,15 +27,15 @@ def feature_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable
     values = np.reshape(np.asarray(features, dtype=dtype), (-1, dim))
     rows, cols = np.triu_indices(dim)
     if len(values) * len(rows) > MAX_PAIR_ENTRIES:
-        return FeatureTable(values, None)
+        return FeatureTable(values)
     twice = np.where(rows == cols, 1.0, 2.0).astype(dtype)
-    return FeatureTable(values, values[:, rows] * values[:, cols] * twice)
+    return FeatureTable(values).with_extras(RowProducts(values[:, rows] * values[:, cols] * twice))
 
 
 def fixed_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable:
     """The table of features `[S, A, d]` that all episodes have."""
     table = feature_table(features, dtype)
-    return table._replace(catalogue=Catalogue(table.values, np.arange(len(table.values), dtype=np.int32)))
+    return table.with_extras(Catalogue(table.values, np.arange(len(table.values), dtype=np.int32)))
 
 
 def linear(features: FeatureTable, weights: Array) -> Array:
@@ -53,15 +45,21 @@ def linear(features: FeatureTable, weights: Array) -> Array:
 
 def quadratic(features: FeatureTable, matrix: Array) -> Array:
     """`φᵀMφ` for every row and symmetric M: `[..., d, d]` to `[..., N]`."""
-    if features.pairs is None:
+    products = features.find(RowProducts)
+    if products is None:
         return vecdot(features.values @ matrix, features.values)
     upper = [matrix[..., i, i:] for i in range(matrix.shape[-1])]
-    return namespace(matrix).concat(upper, axis=-1) @ features.pairs.T
+    return namespace(matrix).concat(upper, axis=-1) @ products.array.T
 
 
 def matvec(matrix: Array, vector: Array) -> Array:
     """`Mv` over leading axes."""
     return vecdot(matrix, vector[..., None, :])
+
+
+def step_ceilings(horizon: int, *, tight: bool) -> np.ndarray:
+    """Return the largest value of each step, `H−h+1` if `tight`, else H: `[H]`."""
+    return np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
 
 
 def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: bool) -> Moments:
@@ -97,11 +95,12 @@ def episode_sample(
 ) -> Sample:
     """An episode as one sample of the regressions of its steps, `[H]`; a catalogue has its features."""
     sample = Sample(episode.features, episode.rewards, episode.successors, count, share)
-    if features.catalogue is None:
+    catalogue = features.find(Catalogue)
+    if catalogue is None:
         return sample
-    rows, numbers = features.catalogue
+    rows, numbers = catalogue
     here = numbers[episode.states * spec.num_actions + episode.actions]
-    return Sample.made_of(
+    return Sample.from_origin(
         sample._replace(features=here), lambda kept: kept._replace(features=rows[kept.features])
     )
 
@@ -133,7 +132,7 @@ def visits(spec: Spec, episode: Episode) -> Sample:
             count=one_hot(actions, spec.num_actions, dtype)[:, None, :],
         )
 
-    return Sample.made_of((episode.states, episode.actions, episode.rewards, episode.successors), made)
+    return Sample.from_origin((episode.states, episode.actions, episode.rewards, episode.successors), made)
 
 
 def visited(spec: Spec, episode: Episode) -> Array:

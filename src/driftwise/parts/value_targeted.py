@@ -1,4 +1,8 @@
-"""Value-targeted regression: the agent behind recipes for mixtures of known kernels."""
+"""Value-targeted regression, for mixtures of known kernels.
+
+Transitions are `P_h = Σ_j c_j ψ_{j,h}` with known kernels `ψ_j = φᵀμ_j`, so that `P_h V = Σ_j c_j (ψ_j V)` is
+linear in `c`: the expectation of a value under each kernel is a feature, and `c` the parameter.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, scan, vecdot
+from driftwise.base.arrays import namespace, scan, spd_inverse, vecdot
+from driftwise.base.knowledge import AnchorMeasures, MeanRewards
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import (
     Array,
@@ -23,13 +28,13 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
-from driftwise.parts.exploration import greedy_policy, radius_at, width
-from driftwise.parts.known_kernels import empty_mixture, expected_values, mixture_estimate, value_sample
-from driftwise.parts.regression import linear, matvec
+from driftwise.parts.exploration import radius_at, width
+from driftwise.parts.policies import greedy_policy
+from driftwise.parts.regression import empty_moments, linear, matvec, step_ceilings
 
 
-class Targets(NamedTuple):
-    """The regression of values, and that of their squares where samples are weighted by variances."""
+class ValueMoments(NamedTuple):
+    """Regressions of values, and of their squares if samples are weighted by variance."""
 
     moments: Moments  # gram [H, J, J], cross [H, J, 1]
     squares: Moments | None
@@ -45,14 +50,14 @@ class VarianceWeights:
 
 @part
 class ValueTargeted(Agent):
-    """Optimistic planning with the mixture of known kernels that explains the values met so far.
+    """Optimistic planning with the mixture of known kernels that fits the observed values.
 
-    Values are divided by H and kernels by √J, so that features are no longer than one:
-    `x(s,a)_j = ψ_j V(s,a)/(H√J)`, and `V(s')/H` is regressed on them. The parameter is `√J c` for the mixture
-    c. Old samples keep the V of their own episode. `clip="range"` cuts values to `[0, H]`, `"tight"` those of
-    step h to `[0, H−h+1]`; the policy acts on the index that is not cut.
+    Values are divided by H and kernels by √J, so that features are no longer than one: `x(s,a)_j = ψ_j
+    V(s,a)/(H√J)`, and `V(s')/H` is regressed on them. The parameter is `√J c` for the mixture c. Past samples
+    keep the V of their own episode. `clip="range"` clips values to `[0, H]`, `"tight"` those of step h to
+    `[0, H−h+1]`; the policy acts on the unclipped index.
 
-    `weights` weigh a sample by the inverse of an upper estimate of its value's variance.
+    With `weights`, a sample counts by the inverse of an upper estimate of its value's variance.
     """
 
     spec: Spec = member(Spec)
@@ -63,25 +68,22 @@ class ValueTargeted(Agent):
     weights: VarianceWeights | None = member(VarianceWeights, default=None)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("rewards", "measures")
+    def needs(self) -> tuple[type, ...]:
+        return MeanRewards, AnchorMeasures
 
     @property
     def ceilings(self) -> np.ndarray:
-        """Largest value of each step that `clip` leaves: `[H]`."""
-        horizon = self.spec.horizon
-        return np.arange(horizon, 0, -1) if self.clip == "tight" else np.full(horizon, horizon)
+        """Largest value that `clip` allows in each step, `[H]`."""
+        return step_ceilings(self.spec.horizon, tight=self.clip == "tight")
 
-    def init(self, features: FeatureTable) -> Targets:
+    def init(self, features: FeatureTable) -> ValueMoments:
         if self.weights is None:
-            return Targets(empty_mixture(self.forgetting, features, self.ridge), None)
+            return ValueMoments(empty_mixture(self.forgetting, features, self.ridge), None)
         finer = self.ridge / self.spec.horizon**4  # as squares up to H⁴ would have with the ridge itself
-        return Targets(
-            empty_mixture(self.forgetting, features, self.ridge, shares=True),
-            empty_mixture(self.forgetting, features, finer),
-        )
+        moments = empty_mixture(self.forgetting, features, self.ridge, shares=True)
+        return ValueMoments(moments, empty_mixture(self.forgetting, features, finer))
 
-    def plan(self, state: Targets, features: FeatureTable, key: Key) -> Plan:
+    def plan(self, state: ValueMoments, features: FeatureTable, key: Key) -> Plan:
         moments, (num_states, horizon) = state.moments, (self.spec.num_states, self.spec.horizon)
         xp, dtype = namespace(moments.gram), moments.gram.dtype
         inverse, weights = mixture_estimate(moments)
@@ -96,49 +98,89 @@ class ValueTargeted(Agent):
             value = xp.clip(xp.max(q, axis=-1), 0, ceiling)
             return value, (xp.reshape(bonus, q.shape), q, greedy_policy(q), value)
 
-        measures = xp.moveaxis(scaled(features).measures, 1, 0)  # [H, J, d, S]
+        measures = xp.moveaxis(scale_measures(features).get(AnchorMeasures).array, 1, 0)  # [H, J, d, S]
         ceilings = xp.asarray(self.ceilings, dtype=dtype)
-        xs = (features.rewards, measures, inverse, weights, radius, ceilings)
+        xs = (features.get(MeanRewards).array, measures, inverse, weights, radius, ceilings)
         start = xp.zeros(num_states, dtype=dtype)
         _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)
         return Plan(weights, bonus, q, policy, values)
 
-    def update(self, state: Targets, features: FeatureTable, plan: Plan, episode: Episode) -> Targets:
+    def update(
+        self, state: ValueMoments, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> ValueMoments:
         values = self.sample(features, plan, episode)
         if self.weights is None or state.squares is None:
-            return Targets(self.forgetting.update(state.moments, values), None)
+            return ValueMoments(self.forgetting.update(state.moments, values), None)
         squares = self.sample(features, plan, episode, power=2)
-        estimate, doubt = self.variances(state, values, squares)
+        estimate, error = self.variances(state, values, squares)
         least = 1 / values.features.shape[-1]
-        values = values._replace(share=1 / namespace(estimate).clip(estimate + doubt, least, None))
-        return Targets(
-            self.forgetting.update(state.moments, values), self.forgetting.update(state.squares, squares)
-        )
+        values = values._replace(share=1 / namespace(estimate).clip(estimate + error, least, None))
+        learnt = self.forgetting.update(state.moments, values)
+        return ValueMoments(learnt, self.forgetting.update(state.squares, squares))
 
     def sample(self, features: FeatureTable, plan: Plan, episode: Episode, power: int = 1) -> Sample:
-        """The sample of `V/H` or of a power of it, for each step."""
-        return value_sample(scaled(features), (plan.ahead / self.spec.horizon) ** power, episode)
+        """Return the sample of `(V/H)^power` for each step."""
+        values = (plan.next_values / self.spec.horizon) ** power
+        return value_sample(scale_measures(features), values, episode)
 
-    def variances(self, state: Targets, values: Sample, squares: Sample) -> tuple[Array, Array]:
-        """Estimates of the variances of `V/H`, and how far they may be off: `[H]` each."""
+    def variances(self, state: ValueMoments, values: Sample, squares: Sample) -> tuple[Array, Array]:
+        """Return estimates of the variances of `V/H` and bounds on their errors, `[H]` each."""
         assert self.weights is not None
         assert state.squares is not None
         xp = namespace(values.features)
-        mean, mean_doubt = forecast(state.moments, values, self.weights.values)
-        square, square_doubt = forecast(state.squares, squares, self.weights.squares)
-        doubt = xp.clip(2 * mean_doubt, None, 1) + xp.clip(square_doubt, None, 1)
-        return xp.clip(square, 0, 1) - xp.clip(mean, 0, 1) ** 2, doubt
+        mean, mean_width = forecast_values(state.moments, values, self.weights.values)
+        square, square_width = forecast_values(state.squares, squares, self.weights.squares)
+        error = xp.clip(2 * mean_width, None, 1) + xp.clip(square_width, None, 1)
+        return xp.clip(square, 0, 1) - xp.clip(mean, 0, 1) ** 2, error
 
 
-def scaled(features: FeatureTable) -> FeatureTable:
-    """A table whose J measures are divided by √J."""
-    assert features.measures is not None
-    return features._replace(measures=features.measures / math.sqrt(len(features.measures)))
+def scale_measures(features: FeatureTable) -> FeatureTable:
+    """Divide the J measures of a table by √J."""
+    measures = features.get(AnchorMeasures).array
+    return features.with_extras(AnchorMeasures(measures / math.sqrt(len(measures))))
 
 
-def forecast(moments: Moments, sample: Sample, radius: Numeric | Radius) -> tuple[Array, Array]:
+def forecast_values(moments: Moments, sample: Sample, radius: Numeric | Radius) -> tuple[Array, Array]:
     """Estimates of a sample's targets, and the radius times the widths in its directions: `[H]` each."""
     xp, phi = namespace(moments.gram), sample.features
     inverse, weights = mixture_estimate(moments)
     widths = xp.sqrt(xp.clip(vecdot(phi, matvec(inverse, phi)), 0, None))
     return vecdot(phi, weights), radius_at(radius, moments)[..., 0] * widths
+
+
+def expected_values(features: FeatureTable, measures: Array, value: Array) -> FeatureTable:
+    """`φᵀμ_j V` of one step for every pair and kernel, `[N, J]`, with measures `[J, d, S]`.
+
+    No kernel is built.
+    """
+    return FeatureTable(features.values @ (measures @ value).T)
+
+
+def value_sample(
+    features: FeatureTable, values: Array, episode: Episode, share: Array | None = None
+) -> Sample:
+    """Values `[H, S]` of the states that followed, with what the kernels expected of them, for each step."""
+    measures: Array = features.get(AnchorMeasures).array
+    xp = namespace(values)
+    backed = xp.sum(xp.moveaxis(measures, 1, 0) * values[:, None, None, :], axis=-1)  # [H, J, d]
+    reached = values[xp.arange(len(values)), episode.successors]
+    ones = xp.ones_like(episode.rewards)
+    return Sample(matvec(backed, episode.features), reached, episode.successors, ones, share)
+
+
+def empty_mixture(
+    forgetting: Forgetting, features: FeatureTable, ridge: Numeric, *, shares: bool = False
+) -> Moments:
+    """Moments of no samples: gram `[H, J, J]` and cross `[H, J, 1]`; samples may have `shares`."""
+    measures: Array = features.get(AnchorMeasures).array
+    xp, (num_kernels, horizon) = namespace(measures), measures.shape[:2]
+    steps, states = xp.zeros(horizon, dtype=measures.dtype), xp.zeros(horizon, dtype=xp.int32)
+    phi = xp.zeros((horizon, num_kernels), dtype=measures.dtype)
+    sample = Sample(phi, steps, states, steps, steps if shares else None)
+    return forgetting.init(empty_moments(sample, 0, ridge, gram_sq=False), sample)
+
+
+def mixture_estimate(moments: Moments) -> tuple[Array, Array]:
+    """`Λ⁻¹`, and the estimate `Λ⁻¹b` of the mixture, for each step: `[H, J, J]` and `[H, J]`."""
+    inverse = spd_inverse(moments.gram)
+    return inverse, matvec(inverse, moments.cross[..., 0])

@@ -1,28 +1,36 @@
-r"""Weighted maximum likelihood through a link, from the newest samples."""
+"""Weighted maximum likelihood through a link, from the most recent samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from driftwise.base.agent import Agent
-from driftwise.base.arrays import after, identity_like, namespace, repeat_while, spd_inverse, spd_solve, write
-from driftwise.base.part import choice, member, number, part, reserve
+from driftwise.base.arrays import (
+    identity_like,
+    namespace,
+    order_after,
+    spd_inverse,
+    spd_solve,
+    while_loop,
+    write_at,
+)
+from driftwise.base.part import MAX_BITS, choice, count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
-from driftwise.parts.exploration import Exploration, bandit_plan
+from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.forgetting import ExponentialWeights
 from driftwise.parts.links import Link
-from driftwise.parts.mirror_descent import in_ball
+from driftwise.parts.mirror_descent import project_to_ball
+from driftwise.parts.policies import bandit_plan
 from driftwise.parts.regression import empty_moments, linear
 
-DECREMENT = 1e-7  # of Newton's last step, whose error is the square of it
-MOVE = 1e-11  # of the last step on the sphere, in units of its radius
-ROUNDING = 1 + 1e-10  # a minimum is flat: near it distances say less than steps
-MAX_STEPS = 200  # of either; a few are usual
+_DECREMENT = 1e-7  # Newton's method stops below this decrement; the error is about its square
+_MOVE = 1e-11  # steps on the sphere stop below this length, in units of its radius
+_SLACK = 1 + 1e-10  # factor by which a step may increase the distance: near a minimum it is all rounding
+_MAX_STEPS = 200  # of either iteration; a few are usual
 
 
 class Likelihood(NamedTuple):
-    """The samples that still count, and the estimates."""
+    """Recent samples and the estimates."""
 
     features: Array  # [W, d], a ring
     counts: Array  # [W] rewards that each sample is the mean of
@@ -31,13 +39,13 @@ class Likelihood(NamedTuple):
 
 
 @part
-class WeightedLikelihood(Agent):
+class WeightedLikelihood(ExploringAgent):
     r"""A bandit's parameter by weighted maximum likelihood, kept in or out of a ball.
 
     $\hat\theta$ solves $\kappa\theta + \sum_s \eta^{t-1-s}(\mu(x_s^\top\theta) - r_s)x_s = 0$, by Newton's
     method from the estimate before. The mean of $n$ rewards that came at once counts $n$ times. The sums over
-    $s$ have the newest `capacity` samples. With `within="ball"` an estimate longer than $S$ gives way to the
-    point of the ball nearest to it in $\|G(\hat\theta) - G(\theta)\|_{\Lambda^{-1}}$, where $G(\theta) =
+    $s$ have the newest `capacity` samples. With `within="ball"` an estimate longer than $S$ is replaced by
+    the nearest point of the ball in $\|G(\hat\theta) - G(\theta)\|_{\Lambda^{-1}}$, where $G(\theta) =
     \kappa\theta + \sum_s\eta^{t-1-s}\mu(x_s^\top\theta)x_s$. The index is $\mu(x^\top\theta)$ and the
     perturbation.
 
@@ -52,11 +60,7 @@ class WeightedLikelihood(Agent):
     likelihood_ridge: Numeric = number(above=0)
     norm_bound: Numeric = number(above=0)
     within: Literal["ball", "space"] = choice("ball", "space", default="space")
-    capacity: int = reserve(default=1024)
-
-    @property
-    def optimistic(self) -> bool:
-        return self.exploration.optimistic
+    capacity: int = count(at_least=0, bits=MAX_BITS, default=1024, largest=True)
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -82,7 +86,8 @@ class WeightedLikelihood(Agent):
         count = xp.ones_like(episode.rewards) if episode.counts is None else episode.counts
         learnt = self.forgetting.update(state, Sample(x, episode.rewards, episode.successors, count))
         slot = state.tick % self.capacity
-        ring, counts = write(state.memory.features, slot, x[0]), write(state.memory.counts, slot, count[0])
+        ring = write_at(state.memory.features, slot, x[0])
+        counts = write_at(state.memory.counts, slot, count[0])
         ages = (state.tick - xp.arange(self.capacity)) % self.capacity
         decayed = xp.asarray(self.forgetting.rate, dtype=x.dtype) ** xp.astype(ages, x.dtype)
         weights = counts * xp.where(ages <= state.tick, decayed, xp.zeros_like(decayed))
@@ -94,22 +99,19 @@ class WeightedLikelihood(Agent):
             total = ridge * theta + (weights * self.link.mean(z)) @ ring
             return total, curvature + ridge * identity_like(learnt.gram)
 
-        estimate = maximised(sums, learnt.cross[0, :, 0], state.memory.estimate)
+        estimate = solve_likelihood(sums, learnt.cross[0, :, 0], state.memory.estimate)
         theta = estimate
         if self.within == "ball":
-            inverse = spd_inverse(after(learnt.gram[0], estimate[:, None]))
-            theta = in_ball_of_sums(sums, inverse, estimate, self.norm_bound)
+            inverse = spd_inverse(order_after(learnt.gram[0], estimate[:, None]))
+            theta = project_likelihood(sums, inverse, estimate, self.norm_bound)
         return learnt._replace(memory=Likelihood(ring, counts, estimate, theta))
 
-    def moments(self, state: Moments) -> Moments:
-        return state
+
+GradientSums = Callable[[Array], tuple[Array, Array]]
 
 
-Sums = Callable[[Array], tuple[Array, Array]]
-
-
-def maximised(sums: Sums, aim: Array, start: Array) -> Array:
-    """The θ with `G(θ) = aim`, by Newton's method; steps are damped where the model may be wrong."""
+def solve_likelihood(sums: GradientSums, aim: Array, start: Array) -> Array:
+    """Return the θ with `G(θ) = aim`, by damped Newton steps."""
     xp = namespace(start)
 
     def newton(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -121,16 +123,17 @@ def maximised(sums: Sums, aim: Array, start: Array) -> Array:
         return theta - step / damping, decrement, steps + 1
 
     def unfinished(carry: tuple[Array, Array, Array]) -> Array:
-        return (carry[1] > DECREMENT) & (carry[2] < MAX_STEPS)
+        return (carry[1] > _DECREMENT) & (carry[2] < _MAX_STEPS)
 
-    return repeat_while(unfinished, newton, newton((start, start[0], xp.asarray(0))))[0]
+    return while_loop(unfinished, newton, newton((start, start[0], xp.asarray(0))))[0]
 
 
-def in_ball_of_sums(sums: Sums, inverse: Array, estimate: Array, bound: Numeric) -> Array:
-    """The θ of the ball that minimises `‖G(θ̂) − G(θ)‖` in the norm of a matrix.
+def project_likelihood(sums: GradientSums, inverse: Array, estimate: Array, bound: Numeric) -> Array:
+    """Return the θ of the ball that minimises `‖G(θ̂) − G(θ)‖` in the norm of a matrix.
 
-    G is invertible, so that for an estimate outside it lies on the sphere. Steps are those of Gauss and
-    Newton, whose model is minimised on the ball exactly; one that gains nothing is halved.
+    G is invertible, so that the minimiser lies on the sphere if the estimate is outside. These are
+    Gauss-Newton steps whose quadratic model is minimised exactly on the ball; a step without progress is
+    halved.
     """
     xp = namespace(estimate)
     aim, length = sums(estimate)[0], xp.sqrt(xp.sum(estimate**2))
@@ -145,17 +148,17 @@ def in_ball_of_sums(sums: Sums, inverse: Array, estimate: Array, bound: Numeric)
         theta, size, _, steps = carry
         total, jacobian = sums(theta)
         free = theta + spd_solve(jacobian, aim - total)
-        metric = after(jacobian @ inverse @ jacobian, free[:, None])
-        way = in_ball(metric[None], free[None], bound)[0] - theta
+        metric = order_after(jacobian @ inverse @ jacobian, free[:, None])
+        way = project_to_ball(metric[None], free[None], bound)[0] - theta
         other = on_sphere(theta + size * way)
-        better = distance(sums(other)[0]) <= ROUNDING * distance(total)
-        move = size * xp.sqrt(xp.sum(way**2))
-        return xp.where(better, other, theta), xp.where(better, xp.ones_like(size), size / 2), move, steps + 1
+        improves = distance(sums(other)[0]) <= _SLACK * distance(total)
+        length, size_after = size * xp.sqrt(xp.sum(way**2)), xp.where(improves, xp.ones_like(size), size / 2)
+        return xp.where(improves, other, theta), size_after, length, steps + 1
 
     def unfinished(carry: Any) -> Array:
-        return (carry[2] > MOVE * bound) & (carry[3] < MAX_STEPS)
+        return (carry[2] > _MOVE * bound) & (carry[3] < _MAX_STEPS)
 
     outside = length > bound
     start = xp.where(outside, on_sphere(xp.where(outside, estimate, xp.ones_like(estimate))), estimate)
     first = start, xp.ones_like(length), xp.where(outside, length, 0 * length), xp.asarray(0)
-    return repeat_while(unfinished, step, first)[0]
+    return while_loop(unfinished, step, first)[0]

@@ -1,22 +1,30 @@
-"""Scenarios: worlds that drift in all the usual ways, feedback that is late, lost or wrong, and restarts."""
+"""Scenarios: problems with all usual kinds of drift, feedback that is late, lost or wrong, and restarts."""
 
 from __future__ import annotations
 
 from driftwise.scenarios.contestants import register_policy
-from driftwise.scenarios.playing import Played, play_policy
-from driftwise.scenarios.policies import bandit_policy, mdp_policy
-from driftwise.scenarios.protocols import Context, MdpContext, MdpPolicy, Policy, Reward, Trajectory
+from driftwise.scenarios.playing import ScenarioRun, play_policy
 from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario, suite
+from driftwise.scenarios.scenario_policies import (
+    Context,
+    MdpContext,
+    MdpPolicy,
+    Reward,
+    ScenarioPolicy,
+    Trajectory,
+    bandit_policy,
+    mdp_policy,
+)
 
 __all__ = [
     "SUITES",
     "Context",
     "MdpContext",
     "MdpPolicy",
-    "Played",
-    "Policy",
     "Reward",
     "Scenario",
+    "ScenarioPolicy",
+    "ScenarioRun",
     "Trajectory",
     "bandit_policy",
     "find_scenario",

@@ -1,81 +1,172 @@
-"""Policies by names: those that a benchmark compares, and the yardsticks that it holds them against."""
+"""Policies by name: those that a benchmark compares, and the yardsticks that it compares them with.
+
+All of ours have shared, untuned parameters, and none knows how long a run is: an algorithm that needs the
+number of episodes is given `_HORIZON`. `_NOISE` is the most that rewards between 0 and 1 can have, so that it
+holds for clicks too; `linear_bandit` has less. Radii are those of practice; where theory sets a radius of its
+own, `_THEORY` scales it to about the same. `_PROOF` lowers constants with which no run would learn anything.
+
+`covering_restart` plays outside of its assumption: arms are new in every round here.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.scenarios import ours
-from driftwise.scenarios.policies import bandit_policy, mdp_policy
-from driftwise.scenarios.problems import KINDS
-from driftwise.scenarios.protocols import Make
+from driftwise.parts import Glr
+from driftwise.scenarios.problems import PROBLEM_KINDS
+from driftwise.scenarios.scenario_policies import PolicyMaker, bandit_policy, mdp_policy
 
-CHANCE = "uniform"
-BASELINES = frozenset({CHANCE, "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "random_restart"})
+RANDOM_POLICY = "uniform"
+BASELINES = frozenset({RANDOM_POLICY, "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "random_restart"})
+RADIUS, _NOISE = 0.5, 0.5  # of ellipsoids; of rewards, and so of Thompson's draws
+_HORIZON = 1000
+_LENGTHS, _LENGTH = (30, 100, 300), 100  # of fixed memories, and of all others that have one
+_PERIOD = 97  # of restarts, which should not fall on the jumps of a world
+_RATE = 1 - 1 / _LENGTH
+_THEORY = 0.25
+_PROOF = dict(gap_scale=1e-4, width_scale=1e-4)
+_CAUTION = dict(alpha=0.1, corruption=50.0)
+_CLICKS: dict[str, Any] = dict(radius=RADIUS, norm_bound=5.0, outside="clip")  # for rewards in [0, 1]
+_UCB: dict[str, Any] = dict(algorithm="lin_ucb", radius=RADIUS)
+_LSVI: dict[str, Any] = dict(algorithm="lsvi_ucb")
+
+_Options = dict[str, dict[str, Any]]  # of policies, by name; `algorithm` is that name unless given
+
+_BANDIT_MEMORIES: _Options = {
+    f"memory_{length}": dict(algorithm="d_lin_ucb", rate=1 - 1 / length, radius=RADIUS) for length in _LENGTHS
+} | {"memory_all": _UCB}
+_BANDITS: _Options = {
+    "adaptive": dict(base=_UCB),
+    "adaptive_glb_omd": dict(outside="clip"),
+    "adaptive_lin_ts": {},
+    "adaptive_lin_ucb": {},
+    "bob": dict(num_episodes=_HORIZON, noise_scale=_NOISE, radius_scale=_THEORY),
+    "borl": dict(
+        base=[dict(algorithm="d_lin_ucb", rate=1 - 1 / length, radius=RADIUS) for length in _LENGTHS],
+        num_episodes=_HORIZON,
+    ),
+    "change_detection": dict(base=_UCB, detector=Glr(noise_scale=_NOISE)),
+    "clock_lin_ucb": dict(half_life=0.693 * _LENGTH, radius=RADIUS),  # a round is a second
+    "covering_restart": dict(base=_UCB, num_episodes=_HORIZON, noise_scale=_NOISE),
+    "cw_oful": dict(radius=RADIUS, **_CAUTION),
+    "d_glb_omd": dict(rate=_RATE, **_CLICKS),
+    "d_lin_ts": dict(rate=_RATE, scale=_NOISE),
+    "d_rand_lin_ucb": dict(rate=_RATE, radius=RADIUS),
+    "detect_and_restart": dict(base=_UCB, num_episodes=_HORIZON, noise_scale=_NOISE),
+    "dynamic_lin_ucb": dict(noise_scale=_NOISE, radius=RADIUS),
+    "epsilon_greedy": dict(epsilon=0.05, rate=_RATE),
+    "glb_weight_ucb": dict(rate=_RATE, **_CLICKS),
+    "lin_ts": dict(scale=_NOISE),
+    "master": dict(base=_UCB, num_episodes=_HORIZON, regret_scale=1.0),
+    "master_lin_ucb": dict(num_episodes=_HORIZON, radius_scale=_THEORY),
+    "random_restart": dict(base=_UCB, probability=1 / _LENGTH),
+    "restart_adv": dict(period=_PERIOD, outside="clip"),
+    "restart_lin_ucb": dict(period=_PERIOD, radius=RADIUS),
+    "robust_weight_ucb": dict(rate=_RATE, radius=RADIUS, **_CAUTION),
+    "sc_d_glucb": dict(rate=_RATE, num_episodes=_HORIZON, **_CLICKS),
+    "sift_lin_ucb": dict(rate=_RATE, radius=RADIUS),
+    "square_cb": dict(gamma=50.0, rate=_RATE),
+    "sw_lin_ucb": dict(length=_LENGTH, radius=RADIUS),
+    "weight_ucb": dict(rate=_RATE, radius=RADIUS),
+}
+_MDP_MEMORIES: _Options = {
+    f"memory_{length}": dict(algorithm="opt_wlsvi", rate=1 - 1 / length) for length in _LENGTHS
+} | {"memory_all": _LSVI}
+_MDPS: _Options = {
+    "ada_lsvi_ucb_restart": dict(num_episodes=_HORIZON),
+    "adaptive_opt_wlsvi": {},
+    "change_detection": dict(base=_LSVI),
+    "detect_and_restart": dict(base=_LSVI, num_episodes=_HORIZON),
+    "epsilon_greedy_lsvi": dict(epsilon=0.05, rate=_RATE),
+    "lsvi_ucb_plus_plus": dict(lower_radius=0.3, squares_radius=0.3, **_PROOF),
+    "lsvi_ucb_restart": dict(period=_PERIOD),
+    "master_lsvi_ucb": dict(num_episodes=_HORIZON),
+    "oppo": dict(step_size=1.0),
+    "opt_rlsvi": dict(scale=0.3, upper=3.0, ridge=0.01, rate=_RATE),
+    "opt_wlsvi_borl": dict(num_episodes=_HORIZON),
+    "q_ucb": dict(scale=0.1),
+    "random_restart": dict(base=_LSVI, probability=1 / _LENGTH),
+    "restart_q_ucb": dict(period=_PERIOD, scale=0.1),
+    "sw_lsvi_ucb": dict(length=_LENGTH),
+    "ucbvi": dict(scale=0.1, rate=_RATE),
+    "ucrl_vtr": dict(radius=0.3, rate=_RATE),
+    "ucrl_vtr_plus": dict(rate=_RATE),
+}
 
 
-class Field(NamedTuple):
-    """All who play the problems of one kind, by their names; a name may be in both fields."""
+class PolicySet(NamedTuple):
+    """All policies for the problems of one kind, by their names; a name may be in both sets."""
 
-    fixed: dict[str, Make]  # memories, of which the best in hindsight is the yardstick
-    yardsticks: dict[str, Make]  # played with whatever else is played: those memories and two baselines
-    policies: dict[str, Make]  # played where none are named, and all that others register
-    others: dict[str, Make]  # played where they are named
+    fixed: dict[str, PolicyMaker]  # memories, of which the best in hindsight is the yardstick
+    yardsticks: dict[str, PolicyMaker]  # always played: those memories and two baselines
+    policies: dict[str, PolicyMaker]  # played by default, with all that users register
+    others: dict[str, PolicyMaker]  # played where they are named
 
     @classmethod
     def of(
-        cls, baselines: dict[str, Make], fixed: dict[str, Make], ours: dict[str, Make], *first: str
-    ) -> Field:
-        """Of our own, the `first` are played where none are named."""
-        rest = {name: make for name, make in ours.items() if name not in first}
-        return cls(fixed, baselines | fixed, {name: ours[name] for name in first}, rest)
+        cls,
+        make: Callable[..., PolicyMaker],
+        greedy: PolicyMaker,
+        fixed: _Options,
+        own: _Options,
+        *names: str,
+    ) -> PolicySet:
+        """Return the set in which those of `names` are played by default."""
+        known = {name: make(**{"algorithm": name, **given}) for name, given in {**fixed, **own}.items()}
+        memories, policies = ({name: known[name] for name in some} for some in (fixed, names))
+        others = {name: known[name] for name in own if name not in names}
+        return cls(memories, {RANDOM_POLICY: make("uniform"), "greedy": greedy, **memories}, policies, others)
 
     @property
-    def contestants(self) -> dict[str, Make]:
+    def contestants(self) -> dict[str, PolicyMaker]:
         return self.policies | self.others
 
     @property
-    def everyone(self) -> dict[str, Make]:
+    def everyone(self) -> dict[str, PolicyMaker]:
         return self.yardsticks | self.contestants
 
     def judges(self, name: str) -> bool:
-        """Whether verdicts are passed on it: nobody judges yardsticks and baselines."""
+        """Return whether a policy gets verdicts: yardsticks and baselines get none."""
         return name not in self.yardsticks and name not in BASELINES
 
 
-FIELDS = {
-    "bandits": Field.of(
-        {CHANCE: bandit_policy("uniform"), "greedy": bandit_policy("greedy")},
-        ours.BANDIT_MEMORIES,
-        ours.BANDITS,
+POLICY_SETS = {
+    "bandits": PolicySet.of(
+        bandit_policy,
+        bandit_policy("greedy"),
+        _BANDIT_MEMORIES,
+        _BANDITS,
         *("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy"),
     ),
-    "mdps": Field.of(
-        {CHANCE: mdp_policy("uniform"), "greedy": mdp_policy("lsvi_ucb", radius=0.0)},
-        ours.MDP_MEMORIES,
-        ours.MDPS,
+    "mdps": PolicySet.of(
+        mdp_policy,
+        mdp_policy("lsvi_ucb", radius=0.0),
+        _MDP_MEMORIES,
+        _MDPS,
         *("adaptive_opt_wlsvi", "opt_rlsvi", "change_detection", "ucrl_vtr"),
     ),
 }
 
 
-def register_policy(name: str, make: Make, *, kind: str = "bandits") -> None:
-    """Let `driftwise bench` know a policy of your own: a module that does so is named by `--import`.
+def register_policy(name: str, make: PolicyMaker, *, kind: str = "bandits") -> None:
+    """Add a policy of your own to `driftwise bench`, from a module that `--import` names.
 
     Args:
       name: a new one; the same for policies of both kinds, if they are one method.
       make: makes the policy, from the sizes of a problem and a seed.
       kind: of the problems that it plays, `"bandits"` or `"mdps"`.
     """
-    field = FIELDS[require_choice("kind", kind, list(KINDS))]
-    if not isinstance(name, str) or not name.isidentifier() or name in field.everyone:
+    known = POLICY_SETS[require_choice("kind", kind, list(PROBLEM_KINDS))]
+    if not isinstance(name, str) or not name.isidentifier() or name in known.everyone:
         raise ArgumentError("name", "be a new name of letters, digits and '_'", name)
     if not callable(make):
         raise ArgumentError("make", "be a function from the sizes of a problem and a seed to a policy", make)
-    field.policies[name] = make
+    known.policies[name] = make
 
 
-def policy_named(name: str, kind: str) -> Make:
-    """A policy or a yardstick by its name."""
-    known = FIELDS[kind].everyone
+def policy_named(name: str, kind: str) -> PolicyMaker:
+    """Return the maker of a policy or of a yardstick by its name."""
+    known = POLICY_SETS[kind].everyone
     return known[require_choice("agent", name, list(known))]

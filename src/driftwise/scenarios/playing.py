@@ -1,25 +1,30 @@
-"""Playing a scenario with any policy: one of ours, or a stranger's that decides and learns."""
+"""Play a scenario with any policy: one run, or all runs as a task of an engine."""
 
 from __future__ import annotations
 
+import json
+import math
 import pickle
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base.provenance import digest_code, provenance
 from driftwise.base.validation import ArgumentError
-from driftwise.scenarios.bandit_rounds import BanditRounds
-from driftwise.scenarios.feedback import FEEDBACKS, Mail
-from driftwise.scenarios.mdp_rounds import MdpRounds
-from driftwise.scenarios.protocols import Make
-from driftwise.scenarios.rounds import Rounds
-from driftwise.scenarios.scenario import Scenario
+from driftwise.scenarios.contestants import policy_named
+from driftwise.scenarios.rounds import Rounds, rounds_of
+from driftwise.scenarios.scenario import FEEDBACKS, DelayedFeedback, Scenario
+from driftwise.scenarios.scenario_policies import PolicyMaker
 
-ROUNDS = {"bandits": BanditRounds, "mdps": MdpRounds}
+_ROUNDING = 1e-9  # by which the regret of a round may be below 0
 
 
-class Played(NamedTuple):
-    """A run of a policy, in the rounds that count, `[T]`; an episode of an MDP is a round."""
+class ScenarioRun(NamedTuple):
+    """A run of a policy, in the rounds after the warm-up, `[T]`; an episode of an MDP is a round."""
 
     values: np.ndarray  # the mean reward of the arm that was taken, or the value of the policy
     optimal: np.ndarray  # that of the best one
@@ -31,17 +36,12 @@ class Played(NamedTuple):
 
     @property
     def regret(self) -> float:
-        """What the best arms, or policies, would have earned more."""
+        """The sum over rounds of the best value less the value."""
         return float(np.sum(self.optimal - self.values))
 
 
-def rounds_of(scenario: Scenario, run: int) -> Rounds:
-    """All rounds of a run."""
-    return ROUNDS[scenario.kind](scenario, run)
-
-
-def play_policy(make: Make, scenario: Scenario, *, run: int = 0) -> Played:
-    """One run of a policy in a scenario.
+def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> ScenarioRun:
+    """Play one run of a policy in a scenario.
 
     ```python
     scenario = dw.scenarios.find_scenario("linear_bandit/gradual-weak/delayed/cold")
@@ -56,30 +56,151 @@ def play_policy(make: Make, scenario: Scenario, *, run: int = 0) -> Played:
     """
     rounds = rounds_of(scenario, run)
     policy: Any = make(rounds.spec, run)
-    mail = Mail(FEEDBACKS[scenario.feedback], rounds.fate)
+    feedback = DelayedFeedback(FEEDBACKS[scenario.feedback], rounds.draws)
     learnt, alarms = np.zeros((2, rounds.num_rounds), dtype=int)
     decisions, detects = [], False
     for t in range(rounds.num_rounds):
         if t == scenario.restart:
-            policy = _restored(policy)
-        decision = rounds.checked(policy.decide(rounds.shown(t)))
+            try:
+                policy = pickle.loads(pickle.dumps(policy))
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                expected = "be one that can be pickled, for a restart"
+                raise ArgumentError("policy", expected, policy, str(error)) from None
+        decision = rounds.require_decision(policy.decide(rounds.context(t)))
         decisions.append(decision)
-        mail.post(t, rounds.told(t, decision))
-        arriving = [*mail.arriving(t)]
-        told = [policy.learn(each) for each in arriving]
-        told = [each for each in told if isinstance(each, bool | np.bool)]  # others return themselves
-        learnt[t], alarms[t], detects = len(arriving), any(told), detects or bool(told)
+        feedback.send(t, rounds.observation(t, decision))
+        arriving = [*feedback.receive(t)]
+        answers = [policy.learn(observation) for observation in arriving]
+        raised = [answer for answer in answers if isinstance(answer, bool | np.bool)]
+        learnt[t], alarms[t], detects = len(arriving), any(raised), detects or bool(raised)
     counting, taken = np.arange(scenario.warm_up, rounds.num_rounds), np.array(decisions)
-    values, optimal = rounds.worth(taken[counting], counting, counting)
-    rung = alarms[counting].astype(bool) if detects else None
-    frozen = rounds.frozen(taken, np.array(scenario.changes, dtype=int) + scenario.warm_up)
-    return Played(values, optimal, learnt[counting], taken[counting], rung, frozen, rounds)
+    values, optimal = rounds.values(taken[counting], counting, counting)
+    frozen = rounds.frozen_values(taken, np.array(scenario.changes, dtype=int) + scenario.warm_up)
+    own_alarms = alarms[counting].astype(bool) if detects else None
+    return ScenarioRun(values, optimal, learnt[counting], taken[counting], own_alarms, frozen, rounds)
 
 
-def _restored(policy: Any) -> Any:
-    try:
-        return pickle.loads(pickle.dumps(policy))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ArgumentError(
-            "policy", "be one that can be pickled, for a restart", policy, str(error)
-        ) from None
+Score = Callable[[ScenarioRun, Scenario], Mapping[str, Any]]  # scores of a run, as plain values
+
+
+class ScenarioOutcome(NamedTuple):
+    """The regret and the scores of all runs of a policy in a scenario, or why it could not play."""
+
+    regret: np.ndarray  # [runs]
+    scores: tuple[Mapping[str, Any], ...]  # of each run
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class ScenarioTask:
+    """All runs of a named policy in a scenario, as a task that engines run; see `simulation.tasks.Job`."""
+
+    agent: str
+    scenario: Scenario
+    score: Score
+    code: str  # digest of the code of driftwise and of the policy
+    device: Any = "cpu"
+
+    @classmethod
+    def of(cls, agent: str, scenario: Scenario, score: Score) -> ScenarioTask:
+        return cls(agent, scenario, score, digest_code(policy_named(agent, scenario.kind)))
+
+    @property
+    def name(self) -> str:
+        return f"{self.agent} in {self.scenario.name}"
+
+    @property
+    def num_episodes(self) -> int:
+        return self.scenario.runs * (self.scenario.warm_up + self.scenario.rounds)
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything that determines its numbers, in plain values."""
+        score = f"{self.score.__module__}.{self.score.__qualname__}"
+        facts = {**vars(self.scenario), "score": score, "code": self.code, "numpy": np.__version__}
+        return {"agent": self.agent, **facts}
+
+    def on(self, device: Any) -> ScenarioTask:
+        """Return the same task: policies play on the CPU."""
+        return self
+
+    def begin(self) -> ScenarioWork:
+        """Return the work of this task, before its first run."""
+        return ScenarioWork(self)
+
+
+class ScenarioWork:
+    """A scenario task in progress: runs are played one after the other; see `simulation.tasks.Work`."""
+
+    platform = "cpu"
+
+    def __init__(self, task: ScenarioTask) -> None:
+        self.task, self.seconds, self.error = task, 0.0, ""
+        self.sources: dict[str, str] = {"driftwise": provenance()["sources"]["driftwise"]}
+        self._regret: list[float] = []
+        self._scores: list[Mapping[str, Any]] = []
+        self._before: str | None = None  # the origin of a checkpoint that was read
+
+    @property
+    def finished(self) -> bool:
+        return bool(self.error) or len(self._regret) == self.task.scenario.runs
+
+    @property
+    def done(self) -> int:
+        """Rounds that are finished; a policy that fails ends its task."""
+        whole = self.task.num_episodes
+        return whole if self.error else whole // self.task.scenario.runs * len(self._regret)
+
+    def advance(self, seconds: float | None = None) -> None:
+        """Play the next run; for about so many seconds, if they are given."""
+        started, task = time.perf_counter(), self.task
+        make = policy_named(task.agent, task.scenario.kind)
+        while not self.finished:
+            try:
+                run = play_policy(make, task.scenario, run=len(self._regret))
+            except Exception as error:  # of a user's policy
+                self._regret, self._scores, self.error = [], [], f"{type(error).__name__}: {error}"
+                break
+            self._scores.append(task.score(run, task.scenario))
+            self._regret.append(run.regret)
+            if seconds is None or time.perf_counter() - started >= seconds:
+                break
+        self.seconds += time.perf_counter() - started
+
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """Return all that `restore` needs."""
+        origin = {"device": platform.processor(), **provenance(), "sources": self.sources}
+        return {
+            "done": np.asarray(self.done),
+            "seconds": np.asarray(self.seconds),
+            "origin": np.asarray(self._before or json.dumps(origin, sort_keys=True)),
+            "regret": np.asarray(self._regret, dtype=np.float64),
+            "scores": np.asarray(json.dumps(self._scores)),
+            "error": np.asarray(self.error),
+        }
+
+    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
+        """Return the rounds that a checkpoint has, and the seconds that they took."""
+        done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
+        if not 0 <= done <= self.task.num_episodes or not 0.0 <= seconds < math.inf:
+            got = f"{done} rounds in {seconds} seconds"
+            raise ArgumentError("checkpoint", "be of this task", checkpoint, got)
+        return done, seconds
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Continue from a checkpoint of the same task, if its numbers are possible ones."""
+        done, seconds = self.progress_in(checkpoint)
+        regret, error = checkpoint["regret"], str(checkpoint["error"])
+        scores = json.loads(str(checkpoint["scores"]))
+        rounds = self.task.num_episodes // self.task.scenario.runs
+        if regret.dtype != np.float64 or regret.ndim != 1 or len(regret) != len(scores):
+            raise ArgumentError("regret", "be one number for each run with scores", regret)
+        if not np.isfinite(regret).all() or (regret < -_ROUNDING * rounds).any():
+            raise ArgumentError("regret", "be finite and not negative", regret)
+        if done != (self.task.num_episodes if error else rounds * len(regret)) or (error and len(regret)):
+            raise ArgumentError("regret", f"be of the {done} rounds that were played", regret)
+        self._regret, self._scores, self.error = regret.tolist(), scores, error
+        self.seconds, self._before = seconds, str(checkpoint["origin"])
+
+    def result(self) -> ScenarioOutcome:
+        """Return the outcome of all finished runs."""
+        return ScenarioOutcome(np.array(self._regret), tuple(self._scores), self.error)

@@ -1,32 +1,75 @@
-"""The worlds of scenarios: bandits and MDPs that take any drift."""
+"""The problems of scenarios, which take any drift, and the drifts that they take."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from driftwise.environments import Environment, LinearBandit, LinearMdp, planning
 from driftwise.environments.arms import ContextArms
-from driftwise.environments.drift import Constant, Drift
-from driftwise.environments.mdps.latent_chains import latent_chains
-from driftwise.environments.mdps.random_linear_mdp import random_linear_mdp
-from driftwise.environments.mdps.river_swim import river_swim
+from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual, Periodic, RandomWalk
+from driftwise.environments.mdps.linear_features import latent_chains, random_linear_mdp
+from driftwise.environments.mdps.sparse_rewards import river_swim
 from driftwise.environments.models.linear_bandit import linear_bandit
 from driftwise.environments.paths import Mixture
-from driftwise.scenarios.moves import Between
 
-NUM_ARMS, NUM_CONTEXTS, NUM_SHARED = 5, 20, 3
-OWN = np.array([0.5, 0.3, 0.9, 0.6, 0.4])  # of the arms' own features; the first arm is not the best
-SHARED = np.array([0.3, 0.1, 0.2])  # weights of the features that all arms have
-LOGIT_SCALE, LOGIT_CENTRE = 6.0, 0.6  # of coins whose chances lie between 0.2 and 0.9
+Between = Literal["worlds", "one", "turns"]  # two worlds; two that differ in one direction; one turned round
 
 
-class Problem(NamedTuple):
-    """A world, given a drift and what it is between."""
+class Move(NamedTuple):
+    """A drift for a number of rounds and a number of directions of the features, and its anchors.
+
+    Every arm has a direction of its own.
+    """
+
+    summary: str
+    drift: Callable[[int, int], Drift]
+    between: Between = "worlds"
+
+
+def _jumps(segments: int) -> Callable[[int, int], Drift]:
+    """Return the drift that jumps to and fro between segments of equal length."""
+    return lambda rounds, _: Abrupt(tuple(k * rounds // segments for k in range(1, segments)), num_anchors=2)
+
+
+DRIFT_MOVES = {
+    "none": Move("the world stays as it is", lambda rounds, _: Constant()),
+    "abrupt_rare": Move("it jumps after a third and after two thirds, and is back then", _jumps(3)),
+    "abrupt_frequent": Move("it jumps nine times, to and fro", _jumps(10)),
+    "gradual": Move(
+        "it moves in a straight line in the second and third quarter",
+        lambda rounds, _: Gradual((rounds // 4, 3 * rounds // 4)),
+    ),
+    "periodic": Move("it swings to and fro four times", lambda rounds, _: Periodic(rounds / 4)),
+    "random_walk": Move("it wanders by chance", lambda rounds, _: RandomWalk(3 / math.sqrt(rounds))),
+    "one_arm": Move(
+        "the best arm, or direction of the features, alone becomes the worst after a third, and is back "
+        "after two thirds",
+        _jumps(3),
+        "one",
+    ),
+    "rotating": Move(
+        "every arm, or direction of the features, is the best in turn, twice",
+        lambda rounds, directions: Periodic(rounds / 2, directions),
+        "turns",
+    ),
+}
+STRENGTHS = {"weak": 0.5, "strong": 1.0}  # the share of the way to another anchor
+
+
+_NUM_ARMS, _NUM_CONTEXTS, _NUM_SHARED = 5, 20, 3
+_OWN = np.array([0.5, 0.3, 0.9, 0.6, 0.4])  # of the arms' own features; the first arm is not the best
+_SHARED = np.array([0.3, 0.1, 0.2])  # weights of the features that all arms have
+_LOGIT_SCALE, _LOGIT_CENTRE = 6.0, 0.6  # of coins whose chances lie between 0.2 and 0.9
+
+
+class ScenarioProblem(NamedTuple):
+    """An environment that takes any drift."""
 
     summary: str
     make: Callable[[Drift, Between], Environment]
@@ -34,39 +77,27 @@ class Problem(NamedTuple):
     one_of_many: bool = True  # whether much is left to earn where the best direction pays nothing
 
 
-def bandit(problem: str, drift: Drift, between: Between) -> LinearBandit:
-    """A bandit of `BANDITS`; its values are positive."""
-    anchors = anchors_of(between)[: drift.num_anchors]
-    arms = ContextArms(_contexts())
+def _bandit(problem: str, drift: Drift, between: Between) -> LinearBandit:
+    """Return a bandit of `BANDIT_PROBLEMS`; its values are positive."""
+    weights = {
+        "worlds": [[*_OWN, *_SHARED], [*np.roll(_OWN, 2), *_SHARED[::-1]]],
+        "one": [[*_OWN, *_SHARED], [*np.where(_OWN.max() == _OWN, 0.1, _OWN), *_SHARED]],
+        "turns": [[*np.roll(_OWN, k), *_SHARED] for k in range(_NUM_ARMS)],
+    }
+    anchors = np.array(weights[between])[: drift.num_anchors]  # [J, d]
+    shared = np.abs(np.random.default_rng(0).normal(size=(_NUM_CONTEXTS, _NUM_ARMS, _NUM_SHARED)))
+    shared /= np.linalg.norm(shared, axis=-1, keepdims=True)  # points of the unit sphere
+    own = np.broadcast_to(np.eye(_NUM_ARMS), (_NUM_CONTEXTS, _NUM_ARMS, _NUM_ARMS))
+    arms = ContextArms(np.concat([own, shared], axis=-1) / np.sqrt(2))
     if problem == "linear_bandit":
-        path = Mixture(anchors, drift)
-        return linear_bandit(arms=arms, path=path, noise_scale=0.2)
-    centre = LOGIT_CENTRE * (np.arange(NUM_ARMS + NUM_SHARED) < NUM_ARMS)
-    path = Mixture(LOGIT_SCALE * (anchors - centre), drift)
+        return linear_bandit(arms=arms, path=Mixture(anchors, drift), noise_scale=0.2)
+    centre = _LOGIT_CENTRE * (np.arange(_NUM_ARMS + _NUM_SHARED) < _NUM_ARMS)
+    path = Mixture(_LOGIT_SCALE * (anchors - centre), drift)
     return linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic")
 
 
-def anchors_of(between: Between) -> np.ndarray:
-    """Parameters between which a bandit drifts, `[J, d]`."""
-    if between == "one":
-        own = [OWN, np.where(OWN.max() == OWN, 0.1, OWN)]
-    elif between == "turns":
-        own = [np.roll(OWN, k) for k in range(NUM_ARMS)]
-    else:
-        return np.array([[*OWN, *SHARED], [*np.roll(OWN, 2), *SHARED[::-1]]])
-    return np.array([[*each, *SHARED] for each in own])
-
-
-def _contexts() -> np.ndarray:
-    """Features `[C, A, d]`: one-hot for the arm, and a point of the unit sphere, none of it negative."""
-    shared = np.abs(np.random.default_rng(0).normal(size=(NUM_CONTEXTS, NUM_ARMS, NUM_SHARED)))
-    shared /= np.linalg.norm(shared, axis=-1, keepdims=True)
-    own = np.broadcast_to(np.eye(NUM_ARMS), (NUM_CONTEXTS, NUM_ARMS, NUM_ARMS))
-    return np.concat([own, shared], axis=-1) / np.sqrt(2)
-
-
-def mdp(worlds: Callable[..., LinearMdp], drift: Drift, between: Between) -> LinearMdp:
-    """An MDP that drifts between worlds, or one of whose transitions stay while its pay moves."""
+def _mdp(worlds: Callable[..., LinearMdp], drift: Drift, between: Between) -> LinearMdp:
+    """Return an MDP that drifts between two models, or one whose rewards move and whose transitions stay."""
     if between == "worlds":
         return worlds(drift=drift)
     still = worlds(drift=Constant())
@@ -74,47 +105,46 @@ def mdp(worlds: Callable[..., LinearMdp], drift: Drift, between: Between) -> Lin
     if between == "turns":
         anchors = [np.roll(theta, k, axis=-1) for k in range(theta.shape[-1])]
     else:
+
+        def best_value(theta: np.ndarray) -> float:
+            model = still.model(0)._replace(theta=theta)
+            return float(still.initial @ planning.optimal_values(still.features, model)[0])
+
         without = [np.where(row, theta.min(), theta) for row in np.eye(theta.shape[-1], dtype=bool)]
-        anchors = [theta, min(without, key=partial(_best_value, still))]
+        anchors = [theta, min(without, key=best_value)]
     anchors = anchors[: drift.num_anchors]
     mu = np.repeat(still.mu, len(anchors), axis=0)
     return dataclasses.replace(still, theta=np.array(anchors), mu=mu, drift=drift)
 
 
-def _best_value(world: LinearMdp, theta: np.ndarray) -> float:
-    """What the best policy earns where features pay `[H, d]`."""
-    model = world.model(0)._replace(theta=theta)
-    return float(world.initial @ planning.optimal_values(world.features, model)[0])
-
-
-BANDITS = {
-    "linear_bandit": Problem(
+BANDIT_PROBLEMS = {
+    "linear_bandit": ScenarioProblem(
         "five arms with features of their own and three shared ones; rewards with noise of 0.2",
-        partial(bandit, "linear_bandit"),
-        NUM_ARMS,
+        partial(_bandit, "linear_bandit"),
+        _NUM_ARMS,
     ),
-    "logistic_bandit": Problem(
-        "the same arms, and clicks whose log-odds are linear", partial(bandit, "logistic_bandit"), NUM_ARMS
+    "logistic_bandit": ScenarioProblem(
+        "the same arms, and clicks whose log-odds are linear", partial(_bandit, "logistic_bandit"), _NUM_ARMS
     ),
 }
-MDPS = {
-    "linear_mdp": Problem(
+MDP_PROBLEMS = {
+    "linear_mdp": ScenarioProblem(
         "ten states, three actions, six dimensions, five steps, drawn at random",
-        partial(mdp, partial(random_linear_mdp, num_states=10, num_actions=3, dim=6, horizon=5)),
+        partial(_mdp, partial(random_linear_mdp, num_states=10, num_actions=3, dim=6, horizon=5)),
         directions=6,
     ),
-    "tabular_mdp": Problem(
+    "tabular_mdp": ScenarioProblem(
         "a river of four states that turns round, ten steps",
-        partial(mdp, partial(river_swim, num_states=4, horizon=10, start="middle")),
+        partial(_mdp, partial(river_swim, num_states=4, horizon=10, start="middle")),
         directions=8,
         one_of_many=False,
     ),
-    "mixture_mdp": Problem(
+    "mixture_mdp": ScenarioProblem(
         "two chains of states, one of which pays; every model is a mixture of both, five steps",
-        partial(mdp, partial(latent_chains, num_chains=2, num_actions=3, horizon=5)),
+        partial(_mdp, partial(latent_chains, num_chains=2, num_actions=3, horizon=5)),
         directions=4,
         one_of_many=False,
     ),
 }
-KINDS = {"bandits": BANDITS, "mdps": MDPS}
-PROBLEMS = BANDITS | MDPS
+PROBLEM_KINDS = {"bandits": BANDIT_PROBLEMS, "mdps": MDP_PROBLEMS}
+SCENARIO_PROBLEMS = BANDIT_PROBLEMS | MDP_PROBLEMS

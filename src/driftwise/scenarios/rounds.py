@@ -1,7 +1,8 @@
-"""All rounds of a run of a scenario, drawn before anybody plays them."""
+"""The rounds of a run of a scenario, drawn before a policy plays them."""
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -9,71 +10,200 @@ from typing import Any
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.types import Key, Spec
-from driftwise.base.validation import require_count
-from driftwise.scenarios.feedback import Fate
-from driftwise.scenarios.scenario import Scenario
+from driftwise.base.knowledge import AnchorMeasures, InitialDistribution, MeanRewards
+from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
+from driftwise.environments import LinearBandit, LinearMdp, planning
+from driftwise.scenarios.scenario import FEEDBACKS, FeedbackDraws, Scenario
+from driftwise.scenarios.scenario_policies import Context, MdpContext, Reward, Trajectory
+
+_AGENT_NEEDS = (MeanRewards, AnchorMeasures, InitialDistribution)  # what agents may know of an MDP
+_EQUAL = 1e-9  # by which values that are equal may differ
+Values = tuple[np.ndarray, np.ndarray]  # of decisions, and the best ones
 
 
 class Rounds(ABC):
-    """The rounds of a run, its warm-up among them, as the simulator would meet them.
+    """The rounds of a run, those of the warm-up included, with the draws of the simulator.
 
-    A round is what a policy decides on at once: a choice among arms, or an episode of an MDP.
+    In a round a policy decides once: on an arm, or on a policy for an episode of an MDP. Where a method takes
+    `models`, they are numbers of rounds `[N]`, in whose models decisions are valued.
     """
 
     spec: Spec
-    fate: Fate
-    path: np.ndarray  # where the world is in every round, [T, …]
+    path: np.ndarray  # parameters of the model of every round, [T, …]
 
-    @property
-    def num_rounds(self) -> int:
-        return len(self.fate.loss)
-
-    @abstractmethod
-    def shown(self, number: int) -> Any:
-        """The context of a round."""
-
-    @abstractmethod
-    def checked(self, decided: Any) -> Any:
-        """A policy's decision, or an `ArgumentError`."""
+    def __init__(self, scenario: Scenario, run: int) -> None:
+        run_key = random.fold(random.key(scenario.seed), require_count("run", run, at_least=0, bits=32))
+        self.num_rounds = scenario.warm_up + scenario.rounds
+        self._numbers, self._feedback = np.arange(self.num_rounds), FEEDBACKS[scenario.feedback]
+        self.draws = FeedbackDraws.of(run_key, self.num_rounds, self.spec.horizon)
+        self._keys = {
+            purpose: random.fold(random.fold(run_key, purpose), self._numbers)
+            for purpose in (random.ENVIRONMENT, random.ACTING)
+        }
 
     @abstractmethod
-    def told(self, number: int, decision: Any) -> Any:
-        """What a policy learns from after this decision, if it arrives."""
+    def context(self, number: int) -> Any:
+        """Return the context of a round."""
 
     @abstractmethod
-    def worth(
-        self, decisions: np.ndarray, at: np.ndarray, worlds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Exact values `[N]` of decisions in the contexts of rounds `at`, and the best ones there.
+    def require_decision(self, decision: Any) -> Any:
+        """Return a policy's decision, or raise an `ArgumentError`."""
 
-        The worlds are those of other rounds, `[N]`.
+    @abstractmethod
+    def observation(self, number: int, decision: Any) -> Any:
+        """Return what a policy learns from after this decision, if it arrives."""
+
+    @abstractmethod
+    def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
+        """Return exact values `[N]` of decisions in the contexts of rounds `at`, and the best values."""
+
+    @abstractmethod
+    def random_values(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
+        """Return exact values `[N]` of uniformly random decisions in the same contexts and models."""
+
+    @abstractmethod
+    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Return values in rounds `changes` of the last decision made without the change.
+
+        In a bandit this is the decision of the round itself, in an MDP that of the episode before.
         """
 
-    @abstractmethod
-    def chance(self, at: np.ndarray, worlds: np.ndarray) -> np.ndarray:
-        """Exact values `[N]` of decisions by chance, all alike, in the same contexts and worlds."""
+    def lagged_values(
+        self, decisions: np.ndarray, lags: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the values of decisions in the models of earlier rounds, the best ones and random ones.
 
-    @abstractmethod
-    def frozen(self, taken: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Values in rounds `changes` of the last decision made without the change.
-
-        Of a bandit that is the round's own, of an MDP the policy of the episode before.
+        All are `[lags, T]`, over the same T rounds: those before which as many rounds as the largest lag have
+        decisions, and in which the model has changed since then.
         """
-
-    def behind(self, taken: np.ndarray, lags: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values of decisions in worlds of some rounds before, and those of the best and of chance there.
-
-        All are `[lags, T]`, over the same T rounds: those whose worlds before are of rounds with a decision,
-        and in which the world has moved since the farthest of them.
-        """
-        most, first = max(lags), self.num_rounds - len(taken)
+        most, first = max(lags), self.num_rounds - len(decisions)
         at = np.arange(first + most, self.num_rounds)
         at = at[(self.path[at] != self.path[at - most]).any(axis=-1)]
-        values, optimal = zip(*(self.worth(taken[at - first], at, at - n) for n in lags), strict=True)
-        return np.array(values), np.array(optimal), np.array([self.chance(at, at - n) for n in lags])
+        values, optimal = zip(*(self.values(decisions[at - first], at, at - n) for n in lags), strict=True)
+        return np.array(values), np.array(optimal), np.array([self.random_values(at, at - n) for n in lags])
 
 
-def run_key(scenario: Scenario, run: int) -> Key:
-    """The key of all that is drawn in a run."""
-    return random.fold(random.key(scenario.seed), require_count("run", run, at_least=0, bits=32))
+class BanditRounds(Rounds):
+    """Rounds with arms `[T, A, d]`, and the rewards `[T, A]` that come back for each of them."""
+
+    def __init__(self, scenario: Scenario, run: int) -> None:
+        environment = require_instance("environment", scenario.environment(), LinearBandit)
+        self.spec, self._environment = environment.spec, environment.to_arrays()
+        super().__init__(scenario, run)
+        drawn = self._environment.draw(self._keys[random.ENVIRONMENT])
+        self.path, self._arms = environment.at(self._numbers), drawn.arms.values
+        means = self.means(self._numbers, self._numbers)
+        rewards = self._environment.reward(means, drawn.luck[:, None])
+        best = means >= means.max(axis=-1, keepdims=True)
+        self._rewards = self._feedback.corrupt(rewards, best, self.draws.corruption)
+
+    def means(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
+        """Return mean rewards of the arms of rounds `at` in the models of others, `[N, A]`."""
+        return self._environment.means(FeatureTable(self._arms[at]), self.path[models])
+
+    def context(self, number: int) -> Context:
+        return Context(number, self._arms[number].copy())
+
+    def require_decision(self, decision: Any) -> int:
+        try:
+            arm = operator.index(decision)
+        except TypeError:
+            arm = -1
+        if not 0 <= arm < self.spec.num_actions:
+            raise ArgumentError("policy", f"decide on an arm from 0 to {self.spec.num_actions - 1}", decision)
+        return arm
+
+    def observation(self, number: int, decision: int) -> Reward:
+        return Reward(number, self._arms[number].copy(), decision, float(self._rewards[number, decision]))
+
+    def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
+        means = self.means(at, models)
+        return np.take_along_axis(means, decisions[:, None], axis=-1)[:, 0], means.max(axis=-1)
+
+    def random_values(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
+        return self.means(at, models).mean(axis=-1)
+
+    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        return self.values(decisions[changes], changes, changes)[0]  # arms are new in every round
+
+
+class MdpRounds(Rounds):
+    """Episodes with first states, luck for each step, and models that are mixtures of anchors, `[T, J]`."""
+
+    def __init__(self, scenario: Scenario, run: int) -> None:
+        environment = require_instance("environment", scenario.environment(), LinearMdp)
+        self.spec, self._environment = environment.spec, environment.to_arrays(needs=_AGENT_NEEDS)
+        super().__init__(scenario, run)
+        horizon = self.spec.horizon
+        self._luck = random.draw_uniform(self._keys[random.ENVIRONMENT], 1 + 2 * horizon, np.float64)
+        self._choices = random.draw_uniform(self._keys[random.ACTING], horizon, np.float64)
+        self.starts = random.choose_index(self._environment.cumulative_initial, self._luck[:, 0])
+        self.path = environment.at(self._numbers)
+        features = self._features = self._environment.features
+        self._cumulative = np.einsum("sad,jhdn->jhsan", features, self._environment.cumulative_mu)
+        theta = self._environment.theta
+        self._means = np.einsum("tj,jhd,sad->thsa", self.path, theta, features, optimize=True)
+        known = (extra.array for extra in self._environment.table.extras if type(extra) in _AGENT_NEEDS)
+        for array in (features, self._means, self._environment.table.values, *known):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)  # a policy cannot change the model
+        self._q = self._action_values(lambda q, h: q.max(axis=-1), self._numbers)  # of the best policy
+
+    def _action_values(self, summarise: Any, models: np.ndarray) -> np.ndarray:
+        """Return `Q_h = r_h + P_h V_{h+1}` in the models of rounds `[N]`, `[N, H, S, A]`."""
+        mixture, q = self.path[models], np.empty((len(models), *self._means.shape[1:]))
+        values = np.zeros((len(models), self.spec.num_states))
+        for h in reversed(range(self.spec.horizon)):
+            ahead = np.einsum("tj,jds,ts->td", mixture, self._environment.mu[:, h], values, optimize=True)
+            q[:, h] = self._means[models, h] + np.einsum("sad,td->tsa", self._features, ahead)
+            values = summarise(q[:, h], h)
+        return q
+
+    def context(self, number: int) -> MdpContext:
+        rewards = self._means[number].reshape(self.spec.horizon, -1)
+        return MdpContext(number, self._features, self._environment.table.with_extras(MeanRewards(rewards)))
+
+    def require_decision(self, decision: Any) -> np.ndarray:
+        chances = require_array("policy", decision, self._means.shape[1:])
+        planning.check_policy(chances, self.spec.num_actions)
+        return chances
+
+    def observation(self, number: int, decision: np.ndarray) -> Trajectory:
+        luck, steps = self._luck[number], np.arange(self.spec.horizon)
+        chances = np.cumsum(decision, axis=-1)
+        everywhere = random.choose_index(chances, self._choices[number][:, None])  # [H, S]
+        rows = self._cumulative[:, steps[:, None], np.arange(self.spec.num_states), everywhere]
+        following = random.choose_index(np.tensordot(self.path[number], rows, axes=1), luck[1::2, None])
+        states, state = [], int(self.starts[number])
+        for successor in following.tolist():
+            states.append(state)
+            state = successor[state]
+        states = np.array(states)
+        actions, successors = everywhere[steps, states], following[steps, states]
+        rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
+        own = self._q[number, steps, states]
+        best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
+        received = self._feedback.corrupt(rewards, best, self.draws.corruption[number])
+        features = self._features[states, actions]
+        return Trajectory(number, Episode(states, actions, features, received, successors))
+
+    def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
+        def expected(q: np.ndarray, h: int) -> np.ndarray:
+            return np.sum(decisions[:, h] * q, axis=-1)
+
+        first, rows = self._action_values(expected, models)[:, 0], np.arange(len(at))
+        values = expected(first, 0)[rows, self.starts[at]]
+        return values, self._q[models, 0, self.starts[at]].max(axis=-1)
+
+    def random_values(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
+        uniform = np.full(self._means.shape[1:], 1 / self.spec.num_actions)
+        return self.values(np.broadcast_to(uniform, (len(at), *uniform.shape)), at, models)[0]
+
+    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        return self.values(decisions[changes - 1], changes, changes)[0]
+
+
+def rounds_of(scenario: Scenario, run: int) -> Rounds:
+    """Return all rounds of a run."""
+    return (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)

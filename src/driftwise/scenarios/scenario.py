@@ -1,27 +1,91 @@
-"""A scenario: a problem, how its world moves, how rewards come back, and how the agent starts."""
+"""Scenarios: a problem, a drift, the feedback of rewards, and the start of the policy."""
 
 from __future__ import annotations
 
 import itertools
 import zlib
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from driftwise.base.validation import ArgumentError, nearest, require_choice, require_count
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.types import Key
+from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
 from driftwise.environments import Environment
-from driftwise.environments.drift import Drift
-from driftwise.scenarios.feedback import FEEDBACKS
-from driftwise.scenarios.moves import MOVES, STRENGTHS, drift_of
-from driftwise.scenarios.problems import KINDS, PROBLEMS
+from driftwise.environments.drift import Constant, Drift, Sum, Then
+from driftwise.environments.models.linear_bandit import Corruption, Mirrored
+from driftwise.scenarios.problems import DRIFT_MOVES, PROBLEM_KINDS, SCENARIO_PROBLEMS, STRENGTHS
+
+_PURPOSE = 3  # after those of `driftwise.base.random`: feedback has draws of its own
+
+
+class Feedback(NamedTuple):
+    """The way of rewards back to a policy; those of an episode of an MDP stay together."""
+
+    summary: str
+    delay: int = 0  # rounds
+    lost: float = 0.0  # share
+    corruption: Corruption | None = None
+
+    def corrupt(self, rewards: np.ndarray, best: np.ndarray, luck: np.ndarray) -> np.ndarray:
+        """Return the rewards as the policy receives them; `best` marks those of best arms or actions."""
+        if self.corruption is None:
+            return rewards
+        return self.corruption.corrupt(rewards, best, np.zeros(()), luck)  # none has a budget
+
+
+FEEDBACKS = {
+    "at_once": Feedback("every reward comes at once"),
+    "delayed": Feedback("every reward comes 50 rounds later", delay=50),
+    "lost": Feedback("half of the rewards never come", lost=0.5),
+    "poisoned": Feedback(
+        "three in ten rewards of best arms or actions come as 1 − reward", corruption=Mirrored(share=0.3)
+    ),
+}
+
+
+class FeedbackDraws(NamedTuple):
+    """Uniform numbers that decide what happens to the rewards of each round."""
+
+    loss: np.ndarray  # [T]
+    corruption: np.ndarray  # [T, H]
+
+    @classmethod
+    def of(cls, run_key: Key, num_rounds: int, horizon: int) -> FeedbackDraws:
+        keys = random.fold(random.fold(run_key, _PURPOSE), np.arange(num_rounds))
+        luck = random.draw_uniform(keys, 1 + horizon, np.float64)
+        return cls(luck[:, 0], luck[:, 1:])
+
+
+class DelayedFeedback:
+    """A queue of observations that the policy has not received yet."""
+
+    def __init__(self, feedback: Feedback, draws: FeedbackDraws) -> None:
+        self._lost, self._delay = draws.loss < feedback.lost, feedback.delay
+        self._waiting: deque[tuple[int, Any]] = deque()
+
+    def send(self, number: int, observation: Any) -> None:
+        """Send the observation of a round, which may get lost."""
+        if not self._lost[number]:
+            self._waiting.append((number, observation))
+
+    def receive(self, number: int) -> Iterator[Any]:
+        """Yield the observations that arrive at the end of a round, in order."""
+        while self._waiting and self._waiting[0][0] + self._delay <= number:
+            yield self._waiting.popleft()[1]
+
 
 STARTS = {
     "cold": "the agent knows nothing",
     "warm": "it has played a fifth of a run's length in the first world before the run begins",
     "restarted": "it is pickled and restored in the middle of the run",
 }
-LEVELS = {  # all words of names, by what they say
-    "problem": {name: problem.summary for name, problem in PROBLEMS.items()},
-    "move": {name: move.summary for name, move in MOVES.items()},
+LEVELS = {  # all words of names, with their meanings
+    "problem": {name: problem.summary for name, problem in SCENARIO_PROBLEMS.items()},
+    "move": {name: move.summary for name, move in DRIFT_MOVES.items()},
     "strength": {"weak": "half of the way to the other world", "strong": "all of the way"},
     "feedback": {name: feedback.summary for name, feedback in FEEDBACKS.items()},
     "start": STARTS,
@@ -46,8 +110,8 @@ class Scenario:
     A round of an MDP is an episode. `one_arm` is not for those in which one direction of the features pays.
 
     Args:
-      problem: one of `PROBLEMS`.
-      move: one of `MOVES`.
+      problem: one of `SCENARIO_PROBLEMS`.
+      move: one of `DRIFT_MOVES`.
       strength: one of `STRENGTHS`; a world that does not move is `"strong"`.
       feedback: one of `FEEDBACKS`.
       start: one of `STARTS`.
@@ -64,19 +128,14 @@ class Scenario:
     runs: int = SUITES["small"].runs
 
     def __post_init__(self) -> None:
-        require_choice("problem", self.problem, list(PROBLEMS))
-        require_choice("move", self.move, list(MOVES))
-        require_choice("strength", self.strength, list(STRENGTHS))
-        require_choice("feedback", self.feedback, list(FEEDBACKS))
-        require_choice("start", self.start, list(STARTS))
+        for level, words in LEVELS.items():
+            require_choice(level, vars(self)[level], list(words))
         require_count("rounds", self.rounds, at_least=20, bits=32)
         require_count("runs", self.runs, bits=32)
         if self.move == "none" and self.strength != "strong":
             raise ArgumentError("strength", "be 'strong' where nothing moves", self.strength)
-        if not plays(self.problem, self.move):
-            expected = (
-                "leave something to earn, and not be 'one_arm' where one direction of the features pays"
-            )
+        if not _plays(self.problem, self.move):
+            expected = "leave something to earn: not be 'one_arm' where one direction of the features pays"
             raise ArgumentError("move", expected, self.move)
 
     @property
@@ -87,18 +146,18 @@ class Scenario:
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`."""
-        return next(kind for kind, problems in KINDS.items() if self.problem in problems)
+        """One of `PROBLEM_KINDS`."""
+        return next(kind for kind, problems in PROBLEM_KINDS.items() if self.problem in problems)
 
     @property
     def summary(self) -> str:
-        """What its name says, in words."""
-        told = ("problem", "move", *(["strength"] if self.move != "none" else []), "feedback", "start")
-        return "; ".join(LEVELS[each][getattr(self, each)] for each in told)
+        """A description of the scenario, made of the words of its name."""
+        levels = [level for level in LEVELS if level != "strength" or self.move != "none"]
+        return "; ".join(LEVELS[level][vars(self)[level]] for level in levels)
 
     @property
     def seed(self) -> int:
-        """Of all that is drawn, another for each scenario; one that restarts has that of its cold twin."""
+        """The seed of all draws: a scenario that restarts shares it with its cold twin."""
         return zlib.crc32(self.name.replace("/restarted", "/cold").encode())
 
     @property
@@ -113,78 +172,75 @@ class Scenario:
 
     @property
     def rests(self) -> bool:
-        """Whether the world stays as it is between its jumps, if it has any; others glide."""
+        """Whether the model is constant between jumps, if there are any."""
         return self.move == "none" or bool(self.changes)
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """The rounds in which the world jumps, counted from the first that counts."""
+        """The rounds in which the model jumps, counted from the first after the warm-up."""
         changes = self._drift.changes(self.warm_up + self.rounds)
         return tuple(change - self.warm_up for change in changes)
 
     @property
     def _drift(self) -> Drift:
-        problem, strength = PROBLEMS[self.problem], STRENGTHS[self.strength]
-        return drift_of(MOVES[self.move], strength, self.rounds, self.warm_up, problem.directions)
+        drift = DRIFT_MOVES[self.move].drift(self.rounds, SCENARIO_PROBLEMS[self.problem].directions)
+        if (strength := STRENGTHS[self.strength]) < 1:
+            drift = Sum((Constant(), drift), shares=(1 - strength, strength))
+        return Then((Constant(), drift), at=(self.warm_up,)) if self.warm_up else drift
 
     def environment(self) -> Environment:
-        """The world, for all rounds; it depends on the scenario alone."""
-        return PROBLEMS[self.problem].make(self._drift, MOVES[self.move].between)
+        """Return the environment for all rounds; it depends on the scenario alone."""
+        return SCENARIO_PROBLEMS[self.problem].make(self._drift, DRIFT_MOVES[self.move].between)
 
 
-def plays(problem: str, move: str) -> bool:
-    """Whether a move has a meaning in a problem."""
-    return PROBLEMS[problem].one_of_many or MOVES[move].between != "one"
+def _plays(problem: str, move: str) -> bool:
+    """Return whether a move has a meaning in a problem."""
+    return SCENARIO_PROBLEMS[problem].one_of_many or DRIFT_MOVES[move].between != "one"
 
 
-def product(size: str = "small") -> dict[str, Scenario]:
-    """All scenarios by their names, in the sizes of a suite of `SUITES`."""
-    return {each.name: each for group in _by_move(size) for each in group}
+def all_scenarios(size: str = "small") -> dict[str, Scenario]:
+    """Return all scenarios by their names, in the sizes of a suite of `SUITES`."""
+    return {scenario.name: scenario for group in _by_move(size) for scenario in group}
 
 
 def suite(size: str = "small") -> dict[str, Scenario]:
-    """The scenarios of a suite of `SUITES` by their names.
+    """Return the scenarios of a suite of `SUITES` by their names.
 
     One that is not `whole` has three for each move of an MDP: with rewards at once from a cold start, with
     another feedback, and with that feedback from another start. These take turns from move to move.
     """
-    found, chosen = _by_move(size), {}
+    chosen = {}
     others = itertools.cycle(itertools.product([*STARTS][1:], [*FEEDBACKS][1:]))
-    for group in found:
+    for group in _by_move(size):
         if group[0].kind == "mdps" and not SUITES[size].whole:
             start, feedback = next(others)
             kept = {("at_once", "cold"), (feedback, "cold"), (feedback, start)}
-            group = [each for each in group if (each.feedback, each.start) in kept]
-        chosen |= {each.name: each for each in group}
+            group = [scenario for scenario in group if (scenario.feedback, scenario.start) in kept]
+        chosen |= {scenario.name: scenario for scenario in group}
     return chosen
 
 
 def _by_move(size: str) -> list[list[Scenario]]:
-    """All scenarios of each move in each problem."""
+    """Return all scenarios of each move in each problem."""
     sizes = SUITES[require_choice("suite", size, list(SUITES))]
-    moves = [
-        (move, strength) for move in MOVES for strength in STRENGTHS if move != "none" or strength == "strong"
-    ]
+    ways = [*itertools.product(FEEDBACKS, STARTS)]
     return [
-        [
-            Scenario(problem, *move, feedback, start, sizes.rounds, sizes.runs)
-            for feedback, start in itertools.product(FEEDBACKS, STARTS)
-        ]
-        for problem, move in itertools.product(PROBLEMS, moves)
-        if plays(problem, move[0])
+        [Scenario(problem, move, strength, *way, sizes.rounds, sizes.runs) for way in ways]
+        for problem, move, strength in itertools.product(SCENARIO_PROBLEMS, DRIFT_MOVES, STRENGTHS)
+        if _plays(problem, move) and (move != "none" or strength == "strong")
     ]
 
 
 def find_scenario(name: str, size: str = "small") -> Scenario:
-    """The scenario of that name, in the sizes of a suite."""
+    """Return the scenario of that name, in the sizes of a suite."""
     sizes = SUITES[require_choice("suite", size, list(SUITES))]
     try:
         problem, moved, feedback, start = name.split("/")
         move, _, strength = moved.partition("-")
-        found = Scenario(problem, move, strength or "strong", feedback, start, sizes.rounds, sizes.runs)
+        scenario = Scenario(problem, move, strength or "strong", feedback, start, sizes.rounds, sizes.runs)
     except (ValueError, AttributeError):
-        found = None
-    if found is None or found.name != name:
+        scenario = None
+    if scenario is None or scenario.name != name:
         expected = "be PROBLEM/MOVE-STRENGTH/FEEDBACK/START, as 'driftwise list scenarios' has them"
-        raise ArgumentError("scenario", expected, name, f"{name!r}{nearest(name, product(size))}")
-    return found
+        raise ArgumentError("scenario", expected, name, f"{name!r}{suggest_name(name, all_scenarios(size))}")
+    return scenario

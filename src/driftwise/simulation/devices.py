@@ -1,4 +1,4 @@
-"""Devices: which ones JAX has here, and the runs of a task over them.
+"""Devices: which ones JAX has here, and how the runs of a task are split over them.
 
 Runs are played in blocks. Each device has some of the blocks, and plays one after the other.
 """
@@ -7,71 +7,74 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.cores import num_cores
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
+from driftwise.base.forks import has_jax_begun, require_own_devices
+from driftwise.base.provenance import cpu_model
+from driftwise.base.resources import num_cores
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.forks import jax_has_begun, require_own_devices
 
-with needed_by("simulate", "simulate"):
+with require_extra("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-BLOCK = 16  # runs that a CPU plays at once: with more of them a run takes no less time
-RUNS = "runs"
-FOREIGN_CALL = "custom_call @"  # in a lowered program: a routine that XLA did not make
-
-
+_BLOCK_RUNS = 16  # runs that a CPU plays at once: with more of them a run takes no less time
+_RUNS = "runs"
 # XLA makes one function of a loop that moves few bytes, where it would call a dozen for every step. It can
-# be told how few are few only before it starts.
-SMALL_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
-if not jax_has_begun() and "xla_backend_extra_options" not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {SMALL_LOOPS}".strip()
+# be given another limit only before it starts.
+_SMALL_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
 
 
-def use_cpus(count: int) -> None:
-    """Let JAX have so many CPU devices, unless it has begun, or was told how many."""
-    told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if not told and jax.config.jax_num_cpu_devices < 0:  # pyright: ignore[reportAttributeAccessIssue]
-        with contextlib.suppress(RuntimeError):  # it has begun
-            jax.config.update("jax_num_cpu_devices", count)
+def prepare_jax(num_cpus: int) -> None:
+    """Set the number of CPU devices, unless it is set, and XLA's options; do nothing once JAX has begun."""
+    if has_jax_begun():
+        return
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "xla_backend_extra_options" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {_SMALL_LOOPS}".strip()
+    unset = jax.config.jax_num_cpu_devices < 0  # pyright: ignore[reportAttributeAccessIssue]
+    if unset and "xla_force_host_platform_device_count" not in flags:
+        jax.config.update("jax_num_cpu_devices", num_cpus)
 
 
 def find_devices(device: str | None) -> tuple[Any, ...]:
-    """All devices of a kind; without a name, of the kind that JAX would take.
+    """Return all devices of a kind; without a name, of the kind that JAX would take.
 
     JAX has one CPU device by itself, and is given one for each core.
     """
     require_own_devices()
-    use_cpus(num_cores())
+    prepare_jax(num_cores())
     chosen = device or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(chosen, jax.Device):
         return (chosen,)
     try:
         return tuple(jax.local_devices(backend=chosen))
     except RuntimeError:
-        seen = ", ".join(sorted({each.platform for each in jax.devices()}))
+        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
         raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
-def host_of(device: Any) -> Any:
-    """The CPU beside a device, or the device itself where JAX has no other."""
+def find_host(device: Any) -> Any:
+    """Return the CPU beside a device, or the device itself where JAX has no other."""
     try:
         return device if device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
-    except RuntimeError:  # JAX was told of accelerators alone
+    except RuntimeError:  # JAX is configured for accelerators alone
         return device
 
 
 def has_tf32(device: Any) -> bool:
-    """Whether it is a GPU of NVIDIA's that multiplies parts of float32 numbers: Ampere, or a later one."""
+    """Return whether the device is an NVIDIA GPU with TF32: Ampere or later."""
     try:
         return device.platform == "gpu" and float(device.compute_capability) >= 8
     except (AttributeError, ValueError):  # AMD's have names in the place of numbers
@@ -79,11 +82,11 @@ def has_tf32(device: Any) -> bool:
 
 
 @functools.cache
-def wake(device: Any) -> threading.Thread:
-    """Let an accelerator set its memory aside, which takes seconds, while there is other work; once."""
+def wake_device(device: Any) -> threading.Thread:
+    """Start a thread, once, in which an accelerator allocates its memory, which takes seconds."""
 
     def put() -> None:
-        with contextlib.suppress(RuntimeError):  # who puts something there next will be told
+        with contextlib.suppress(RuntimeError):  # the next transfer raises it again
             jax.device_put(np.zeros(()), device)
 
     waking = threading.Thread(target=put)
@@ -92,10 +95,10 @@ def wake(device: Any) -> threading.Thread:
 
 
 class Split(NamedTuple):
-    """Runs over devices, each with as many blocks of as many runs; in the last blocks may be runs too many.
+    """A split of runs over devices, each with equally many blocks of equally many runs, padded at the end.
 
     A run's last digits depend on how many are played at once. On CPUs that follows from the number of runs
-    alone, so that any number of cores gives the same bytes. An accelerator plays all that it has at once.
+    alone, so that any number of cores gives the same bytes. An accelerator plays all of its runs at once.
     """
 
     devices: tuple[Any, ...]
@@ -106,23 +109,23 @@ class Split(NamedTuple):
     @classmethod
     def of(cls, devices: tuple[Any, ...], num_runs: int) -> Split:
         on_cpus = devices[0].platform == "cpu"
-        size = -(-num_runs // (-(-num_runs // BLOCK) if on_cpus else len(devices)))
+        size = -(-num_runs // (-(-num_runs // _BLOCK_RUNS) if on_cpus else len(devices)))
         num_blocks = -(-num_runs // size)
         of_device = -(-num_blocks // len(devices))
         return cls(devices[: -(-num_blocks // of_device)], num_runs, of_device, size)
 
     @property
     def runs(self) -> np.ndarray:
-        """Numbers of the runs as they are played; the last one also in place of those too many."""
+        """Numbers of the runs as they are played, padded with the last one."""
         return np.minimum(np.arange(len(self.devices) * self.num_blocks * self.size), self.num_runs - 1)
 
     def place(self, axis: int | None = None) -> NamedSharding:
-        """The place of arrays that have runs along an axis; without one, all of it on every device."""
-        spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, RUNS)
-        return NamedSharding(Mesh(np.array(self.devices), (RUNS,)), spec)
+        """Return the sharding of arrays with runs along an axis; without one, copies on every device."""
+        spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _RUNS)
+        return NamedSharding(Mesh(np.array(self.devices), (_RUNS,)), spec)
 
     def spread(self, play: Callable[..., Any]) -> Callable[..., Any]:
-        """`play(shared, state, keys)` of a block, as a function of all runs that works on all devices.
+        """Return `play(shared, state, keys)` of a block as a function of all runs, on all devices.
 
         States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs, ...]`.
         """
@@ -131,35 +134,65 @@ class Split(NamedTuple):
 
         def on_device(shared: Any, states: Any, keys: Array) -> tuple[Any, Any]:
             def play_block(states: Any, first: Array) -> tuple[Any, Any]:
-                own = jax.tree.map(lambda leaf: self._block(leaf, first, 1), states)
-                played, recorded = play(shared, own, self._block(keys, first, 0))
-                return jax.tree.map(lambda leaf, new: _written(leaf, new, first), states, played), recorded
+                take, write = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
+                block = jax.tree.map(lambda leaf: take(leaf, first, self.size, 1), states)
+                played, recorded = play(shared, block, take(keys, first, self.size, 0))
+                return jax.tree.map(lambda leaf, new: write(leaf, new, first, 1), states, played), recorded
+
+            def join_blocks(records: Array) -> Array:  # to [episodes, grid, runs, ...]
+                moved = jnp.moveaxis(records, 0, 2)
+                return moved.reshape(*moved.shape[:2], -1, *moved.shape[4:])
 
             firsts = self.size * jnp.arange(self.num_blocks)
             states, recorded = jax.lax.scan(play_block, states, firsts)  # in place: no second copy of states
-            return states, jax.tree.map(_joined, recorded)
+            return states, jax.tree.map(join_blocks, recorded)
 
         shared, keys, states, records = (self.place(axis).spec for axis in (None, 0, 1, 2))
-        mesh, given, made = self.place().mesh, (shared, states, keys), (states, records)
-        return jax.shard_map(on_device, mesh=mesh, in_specs=given, out_specs=made, check_vma=False)
-
-    def _block(self, leaf: Array, first: Array, axis: int) -> Array:
-        """The runs of a block, along an axis."""
-        return jax.lax.dynamic_slice_in_dim(leaf, first, self.size, axis)
+        mesh, inputs, outputs = self.place().mesh, (shared, states, keys), (states, records)
+        return jax.shard_map(on_device, mesh=mesh, in_specs=inputs, out_specs=outputs, check_vma=False)
 
 
-def _written(leaf: Array, block: Array, first: Array) -> Array:
-    """States with those of a block."""
-    return jax.lax.dynamic_update_slice_in_dim(leaf, block, first, 1)
-
-
-def _joined(records: Array) -> Array:
-    """Records of blocks, `[blocks, episodes, grid, runs, ...]`, of all: `[episodes, grid, runs, ...]`."""
-    moved = jnp.moveaxis(records, 0, 2)
-    return moved.reshape(*moved.shape[:2], -1, *moved.shape[4:])
-
-
-def collect(tree: Any, num_runs: int, axis: int) -> Any:
-    """NumPy arrays of arrays that have runs along an axis, without those too many."""
+def to_numpy(tree: Any, num_runs: int, axis: int) -> Any:
+    """Return arrays that have runs along an axis as NumPy arrays, without the padding."""
     chosen = (slice(None),) * axis + (slice(num_runs),)
     return jax.tree.map(lambda leaf: leaf[chosen], jax.device_get(tree))
+
+
+CACHE_SETTING = "DRIFTWISE_COMPILATION_CACHE"  # a folder, or "off"
+_CACHED_SECONDS = 0.1  # of compilation; JAX's own limit is one second, and most programs take less
+
+
+@functools.cache
+def enable_compilation_cache() -> None:
+    """Let JAX cache what it compiles, unless the user or the calling program has decided about that.
+
+    JAX has one such folder for a process, which the calling program then uses as well.
+    """
+    folder = cache_folder(os.environ)
+    if jax.config.jax_compilation_cache_dir is not None or folder is None:  # pyright: ignore
+        return
+    with contextlib.suppress(OSError):  # where nothing can be written, nothing is cached
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            jax.config.update("jax_compilation_cache_dir", str(folder))
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", _CACHED_SECONDS)
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder for programs of this kind of machine; None if they are not to be cached."""
+    chosen = environ.get(CACHE_SETTING, "")
+    if chosen == "off":
+        return None
+    try:
+        if chosen:
+            folder = Path(chosen).expanduser()
+        elif sys.platform == "win32":
+            folder = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "driftwise"
+        elif sys.platform == "darwin":
+            folder = Path.home() / "Library" / "Caches" / "driftwise"
+        else:
+            folder = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftwise"
+    except RuntimeError:  # the user has no home
+        return None
+    kind = hashlib.sha256(cpu_model().encode()).hexdigest()[:8]  # machines of all kinds may share a home
+    return folder / f"compiled-{kind}"

@@ -14,7 +14,7 @@ from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import require_single
-from driftwise.environments.environment import Environment, Played
+from driftwise.environments.environment import Environment, PlayedEpisode
 from driftwise.simulation.tasks import Task
 
 
@@ -26,7 +26,7 @@ def play(
     seed: int = 0,
     run: int = 0,
     episodes: Sequence[int] | None = None,
-) -> Iterator[Played]:
+) -> Iterator[PlayedEpisode]:
     """Play a run and give each episode in full: features, plan, trajectory, values and the agent's states.
 
     ```python
@@ -41,9 +41,9 @@ def play(
     return _played(task, np.arange(task.num_episodes) if episodes is None else np.asarray(episodes))
 
 
-def _played(task: Task, chosen: np.ndarray) -> Iterator[Played]:
+def _played(task: Task, chosen: np.ndarray) -> Iterator[PlayedEpisode]:
     agent, environment = task.agent, task.environment
-    world = environment.world(needs=agent.needs)
+    world = environment.to_arrays(needs=agent.needs)
     key, carry = random.fold(random.key(task.seed), task.first_run), world.begin(agent)
     path = environment.at(chosen)
     for place, t in enumerate(chosen.tolist()):

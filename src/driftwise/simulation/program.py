@@ -16,20 +16,23 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 from driftwise.base.jax_backend import register_parts
-from driftwise.base.jax_backend.platforms import on_gpu
-from driftwise.base.part import numbers
+from driftwise.base.jax_backend.small_matrices import on_gpu
+from driftwise.base.part import numeric_values
 from driftwise.base.types import Array
-from driftwise.environments.environment import Record, World
-from driftwise.simulation.devices import FOREIGN_CALL, Split, find_devices, has_tf32
+from driftwise.environments.environment import EnvironmentArrays, Record
+from driftwise.simulation.devices import Split, find_devices, has_tf32
 from driftwise.simulation.tasks import Precision, Task
 
-with needed_by("simulate", "simulate"):
+with require_extra("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
+    from jax.extend.core import ClosedJaxpr, Jaxpr
 
-TURN = 8  # episodes, at most, that a GPU plays without asking the host whether there are more
+_TURN = 8  # episodes, at most, that a GPU plays without asking the host whether there are more
+_LAPACK = {*dir(jax.lax.linalg), "geqrf", "geqp3", "ffi_call"}  # primitives of other libraries
+_num_programs = 0
 
 _one_at_a_time = threading.RLock()  # two XLA programs at once can starve each other of CPU threads
 
@@ -47,8 +50,8 @@ _THREE_PRODUCTS = "TF32_TF32_F32_X3"
 
 
 @contextlib.contextmanager
-def own_settings(device: Any, precision: Precision = "float64") -> Iterator[None]:
-    """Full precision, ordinary promotion, compilation and this device, whatever the program around sets."""
+def jax_settings(device: Any, precision: Precision = "float64") -> Iterator[None]:
+    """Set full precision, ordinary promotion, compilation and the device, whatever the caller's settings."""
     with _one_at_a_time, _settings(device, precision):
         yield
 
@@ -69,37 +72,34 @@ def _settings(device: Any, precision: Precision) -> Iterator[None]:
 
 
 def call_compiled(function: Callable[..., Any], part: Any, *arrays: Any) -> Any:
-    """`function(part, *arrays)`, compiled as in a simulation: numbers of the part are not known to Python."""
+    """Return `function(part, *arrays)`, compiled as in a simulation: the part's numbers are traced."""
     register_parts()
-    with own_settings(find_devices("cpu")[0]):
+    with jax_settings(find_devices("cpu")[0]):
         return jax.device_get(jax.jit(function)(part, *arrays))
 
 
-def lower(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
-    """The grid's shape, and the agent with every numeric field as a flat array over the grid."""
+def lower_agent(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
+    """Return the grid's shape, and the agent with every numeric field as a flat array over the grid."""
     register_parts()
-    listed = list(numbers(agent))
+    numbers = list(numeric_values(agent))
     try:
-        grid = np.broadcast_shapes(*(each.grid for each in listed))
+        grid = np.broadcast_shapes(*(number.grid for number in numbers))
     except ValueError:
-        shapes = ", ".join(str(each.grid) for each in listed if each.grid)
+        shapes = ", ".join(str(number.grid) for number in numbers if number.grid)
         raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
     flat = []
-    for each in listed:
-        kept = _cast(np.asarray(each.value), dtype)
-        own = kept.shape[len(each.grid) :]
-        flat.append(np.broadcast_to(kept, grid + own).reshape(-1, *own))
+    for number in numbers:
+        values = np.asarray(number.value)
+        with np.errstate(over="ignore", under="ignore"):
+            cast = values.astype(np.int64 if values.dtype.kind in "iu" else dtype)
+        lost = ~np.isfinite(cast) | ((cast == 0) & (values != 0))
+        if lost.any():
+            value = values[lost].flat[0].item()
+            raise ValueError(f"agent: its parameters must fit into {dtype}, got {value!r}")
+        own = cast.shape[len(number.grid) :]
+        flat.append(np.broadcast_to(cast, grid + own).reshape(-1, *own))
     structure = jax.tree.structure(agent, is_leaf=lambda value: isinstance(value, tuple))
     return grid, jax.tree.unflatten(structure, flat)
-
-
-def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    with np.errstate(over="ignore", under="ignore"):
-        kept = values.astype(np.int64 if values.dtype.kind in "iu" else dtype)
-    lost = ~np.isfinite(kept) | ((kept == 0) & (values != 0))
-    if lost.any():
-        raise ValueError(f"agent: its parameters must fit into {dtype}, got {values[lost].flat[0].item()!r}")
-    return kept
 
 
 @jax.jit
@@ -107,38 +107,38 @@ def run_keys(root: Array, runs: Array) -> Array:
     return jax.vmap(lambda run: random.fold(root, run))(runs)
 
 
-class Playing(NamedTuple):
-    """What a run carries from episode to episode."""
+class RunState(NamedTuple):
+    """The state that a run carries from episode to episode."""
 
     carry: Any  # of the world: the agent's state, and the world's own
     point: Array  # [numbers] sums over the episodes so far of the point that is recorded next, in float64
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
-def init_states(agents: Agent, world: World, grid_size: int) -> Playing:
-    """First states of all agents, the same in every run: `[grid, ...]`."""
+def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> RunState:
+    """Return the first states of all agents, the same in every run: `[grid, ...]`."""
 
-    def begin(agent: Agent) -> Playing:
+    def begin(agent: Agent) -> RunState:
         first = world.begin(agent)
         size = len(Record._fields) + len(agent.diagnostics(first.state))
-        return Playing(first, jnp.zeros(size, np.float64))
+        return RunState(first, jnp.zeros(size, np.float64))
 
     return jax.vmap(begin, axis_size=grid_size)(agents)
 
 
-def diagnostics_of(agents: Agent, world: World, grid_size: int) -> list[str]:
-    """Names of the agents' diagnostics, in the order in which a point has them behind a record."""
+def diagnostic_names(agents: Agent, world: EnvironmentArrays, grid_size: int) -> list[str]:
+    """Return the names of the agents' diagnostics, in the order in which a point has them after a record."""
     return sorted(_first_diagnostics.eval_shape(agents, world, grid_size))
 
 
 @functools.partial(jax.jit, static_argnames="grid_size")  # traced once, and never compiled
-def _first_diagnostics(agents: Agent, world: World, grid_size: int) -> dict[str, Array]:
+def _first_diagnostics(agents: Agent, world: EnvironmentArrays, grid_size: int) -> dict[str, Array]:
     begin = jax.vmap(lambda agent: agent.diagnostics(world.begin(agent).state), axis_size=grid_size)
     return begin(agents)
 
 
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
-def of_all_runs(states: Any, split: Split) -> Any:
+def repeat_for_runs(states: Any, split: Split) -> Any:
     """`[grid, ...]` to `[grid, runs, ...]`, over the devices."""
 
     def repeat(leaf: Array) -> Array:
@@ -149,7 +149,7 @@ def of_all_runs(states: Any, split: Split) -> Any:
 
 
 @functools.partial(jax.jit, compiler_options=_OPTIONS)
-def chunk_inputs(world: World, path: Array) -> Any:
+def chunk_inputs(world: EnvironmentArrays, path: Array) -> Any:
     """Inputs that all runs of a chunk share, once for however many calls play it."""
     return world.inputs(path)
 
@@ -158,7 +158,7 @@ class Shared(NamedTuple):
     """Arguments of a chunk that all runs share: episodes `first` to `stop` of it are played."""
 
     agents: Agent
-    world: World
+    world: EnvironmentArrays
     inputs: Any  # of the whole chunk
     begin: Array  # its first episode
     first: Array
@@ -166,58 +166,57 @@ class Shared(NamedTuple):
     every: Array  # episodes to a point
 
 
-@functools.partial(
-    jax.jit,
-    static_argnames=("grid_size", "turn", "split"),
-    donate_argnames="state",
-    compiler_options=_OPTIONS,
-)
+_STATIC = ("grid_size", "turn", "split")
+
+
+@functools.partial(jax.jit, static_argnames=_STATIC, donate_argnames="state", compiler_options=_OPTIONS)
 def play_chunk(
-    shared: Shared, state: Playing, keys: Array, grid_size: int, turn: int, split: Split
-) -> tuple[Playing, Array]:
-    """What runs carry after the episodes, a multiple of `turn`, and points `[chunk, grid, runs, numbers]`.
+    shared: Shared, state: RunState, keys: Array, grid_size: int, turn: int, split: Split
+) -> tuple[RunState, Array]:
+    """Return run states after the episodes, a multiple of `turn`, and points `[chunk, grid, runs, numbers]`.
 
     The first row is the point of the first episode, with what earlier calls have played of it.
     """
+    global _num_programs
+    _num_programs += 1  # JAX runs this line only where it traces a program
     play = functools.partial(_play_block, grid_size=grid_size, turn=turn)
     return split.spread(play)(shared, state, keys)
 
 
 def _play_block(
-    shared: Shared, state: Playing, keys: Array, *, grid_size: int, turn: int
-) -> tuple[Playing, Array]:
-    """The same for the runs of one block."""
+    shared: Shared, state: RunState, keys: Array, *, grid_size: int, turn: int
+) -> tuple[RunState, Array]:
+    """Play the episodes of a chunk for the runs of one block."""
     agents, world, inputs, begin, first, stop, every = shared
     grid, runs = (-2, -1) if on_gpu() else (0, 0)  # axes of states: GPUs want runs to be neighbours in memory
 
-    def over_all(one: Callable[[Agent, Any, Array], Any]) -> Callable[[Agent, Any, Array], Any]:
-        over_runs = jax.vmap(one, in_axes=(None, runs, 0), out_axes=runs)
-        return jax.vmap(over_runs, in_axes=(0, grid, None), out_axes=grid, axis_size=grid_size)
-
-    def episode(i: Array, carry: tuple[Playing, Array]) -> tuple[Playing, Array]:
+    def episode(i: Array, carry: tuple[RunState, Array]) -> tuple[RunState, Array]:
         state, recorded = carry
         number = begin + i
 
-        def one(agent: Agent, before: Playing, key: Array) -> Playing:
+        def one(agent: Agent, before: RunState, key: Array) -> RunState:
             here = jax.tree.map(lambda leaf: leaf[i], inputs)
             played = world.advance(agent, before.carry, here, key, number)
             named = agent.diagnostics(played.carry.state)
-            new = *played.record, *(named[name] for name in sorted(named))
+            numbers = *played.record, *(named[name] for name in sorted(named))
             so_far = jnp.where(number % every == 0, 0, before.point)
             # One array: XLA would compile a loop for each number.
-            return Playing(played.carry, so_far + jnp.stack([jnp.asarray(each, np.float64) for each in new]))
+            new = jnp.stack([jnp.asarray(value, np.float64) for value in numbers])
+            return RunState(played.carry, so_far + new)
 
-        state = over_all(one)(agents, state, keys)
+        over_runs = jax.vmap(one, in_axes=(None, runs, 0), out_axes=runs)
+        over_grid = jax.vmap(over_runs, in_axes=(0, grid, None), out_axes=grid, axis_size=grid_size)
+        state = over_grid(agents, state, keys)
         row = number // every - (begin + first) // every
         return state, recorded.at[row].set(state.point)
 
-    def episodes(number: Array, carry: tuple[Playing, Array]) -> tuple[Playing, Array]:
-        return jax.lax.fori_loop(0, turn, lambda i, kept: episode(first + turn * number + i, kept), carry)
+    def episodes(number: Array, carry: tuple[RunState, Array]) -> tuple[RunState, Array]:
+        return jax.lax.fori_loop(0, turn, lambda i, now: episode(first + turn * number + i, now), carry)
 
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (0, 1), (-2, -1)), state)
-    room = len(jax.tree.leaves(inputs)[0])
-    recorded = jnp.zeros((room, *state.point.shape), state.point.dtype)
+    chunk_size = len(jax.tree.leaves(inputs)[0])
+    recorded = jnp.zeros((chunk_size, *state.point.shape), state.point.dtype)
     state, recorded = jax.lax.fori_loop(0, (stop - first) // turn, episodes, (state, recorded))
     if on_gpu():
         state = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, (-2, -1), (0, 1)), state)
@@ -225,53 +224,48 @@ def _play_block(
     return state, recorded
 
 
-def rows_of(recorded: Array, count: int) -> np.ndarray:
-    """The first rows, on the host; at most twice as many leave a GPU."""
+def fetch_rows(recorded: Array, count: int) -> np.ndarray:
+    """Return the first rows, on the host; at most twice as many leave a GPU."""
     if on_gpu():
         size = 1 << (count - 1).bit_length()  # few sizes: each is a program
-        recorded = _first_rows(recorded, min(len(recorded), size))
+        recorded = jax.lax.slice_in_dim(recorded, 0, min(len(recorded), size))
     return jax.device_get(recorded)[:count]
 
 
-@functools.partial(jax.jit, static_argnames="size")
-def _first_rows(recorded: Array, size: int) -> Array:
-    return recorded[:size]
+def turn_length(split: Split, *counts: int) -> int:
+    """Return the number of episodes of a turn, of which all these counts are multiples."""
+    return 1 if split.devices[0].platform == "cpu" else math.gcd(_TURN, *counts)
 
 
-def turn_of(split: Split, *counts: int) -> int:
-    """Episodes of a turn, of which all these counts are multiples."""
-    return 1 if split.devices[0].platform == "cpu" else math.gcd(TURN, *counts)
-
-
-def program_of(task: Task, split: Split, done: int = 0) -> Any:
-    """The program that plays a task, of which some is done, lowered for its compiler from shapes alone."""
+def trace_program(task: Task, split: Split, done: int = 0) -> Any:
+    """Return the program that plays a task, of which `done` episodes are played, traced from shapes alone."""
     dtype = np.dtype(task.precision)
-    grid, agents = lower(task.agent, dtype)
-    world = task.environment.world(dtype, needs=task.agent.needs)
+    grid, agents = lower_agent(task.agent, dtype)
+    world = task.environment.to_arrays(dtype, needs=task.agent.needs)
     path = jax.ShapeDtypeStruct((task.chunk_size, *task.environment.at(np.arange(1)).shape[1:]), dtype)
     states = init_states.eval_shape(agents, world, math.prod(grid))
     keys = jax.ShapeDtypeStruct((len(split.runs), 2), np.uint32)
 
     def placed(tree: Any, axis: int | None = None) -> Any:
         place = split.place(axis)
-        shapes = jax.eval_shape(lambda each: each, tree)
+        shapes = jax.eval_shape(lambda arrays: arrays, tree)
         return jax.tree.map(lambda leaf: leaf.update(sharding=place), shapes)
 
     inputs = placed(chunk_inputs.eval_shape(world, path))
     shared = Shared(agents, placed(world), inputs, 0, 0, task.chunk_size, task.record_every)
-    state = placed(of_all_runs.eval_shape(states, split), 1)
-    turn = turn_of(split, task.chunk_size, task.num_episodes, done)
-    return play_chunk.lower(shared, state, placed(keys, 0), math.prod(grid), turn, split)
+    state = placed(repeat_for_runs.eval_shape(states, split), 1)
+    turn = turn_length(split, task.chunk_size, task.num_episodes, done)
+    return play_chunk.trace(shared, state, placed(keys, 0), math.prod(grid), turn, split)
 
 
 def compile_ahead(task: Task, split: Split, done: int = 0) -> threading.Thread | None:
-    """A thread that compiles the program of a task, which JAX then has when it is called."""
+    """Start a thread that compiles the program of a task, which JAX then has when it is called."""
 
-    def make() -> None:
+    def compile_program() -> None:
         with contextlib.suppress(Exception), _settings(split.devices[0], task.precision):
-            program_of(task, split, done).compile()  # whoever calls it is told what is wrong
+            trace_program(task, split, done).lower().compile()  # a call of the program raises what is wrong
 
-    thread = threading.Thread(target=make)
+    thread = threading.Thread(target=compile_program)
     try:
         thread.start()
     except RuntimeError:  # a process may have no thread left
@@ -279,21 +273,33 @@ def compile_ahead(task: Task, split: Split, done: int = 0) -> threading.Thread |
     return thread
 
 
-def split_of(task: Task) -> Split:
-    """The runs of a task over all devices of its kind.
+def split_runs(task: Task) -> Split:
+    """Split the runs of a task over all devices of its kind.
 
-    JAX's routines for matrices, which are not XLA's, wait for threads of the pool that they run in. Called
-    from several CPU devices at once they may all wait, for ever: a program that has any runs on one.
+    JAX calls LAPACK's routines from threads of the pool that they wait for. Called from several CPU devices
+    at once, they may wait forever: a program with any of them runs on one device.
     """
     devices = find_devices(task.device)
     split = Split.of(devices, task.num_runs)
     if len(split.devices) == 1 or devices[0].platform != "cpu":
         return split
-    with own_settings(devices[0]):
-        may_wait = FOREIGN_CALL in program_of(task, split).as_text()
+    with jax_settings(devices[0]):
+        may_wait = calls_lapack(trace_program(task, split).jaxpr)
     return Split.of(devices[:1], task.num_runs) if may_wait else split
 
 
+def calls_lapack(program: Any) -> bool:
+    """Return whether a traced program calls LAPACK, itself or in its loops and branches."""
+    if isinstance(program, ClosedJaxpr):
+        return calls_lapack(program.jaxpr)
+    if not isinstance(program, Jaxpr):
+        return False
+    return any(
+        equation.primitive.name in _LAPACK or any(map(calls_lapack, jax.tree.leaves(dict(equation.params))))
+        for equation in program.eqns
+    )
+
+
 def num_programs() -> int:
-    """The number of programs that were compiled in this process to play episodes."""
-    return play_chunk._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+    """Return the number of programs that this process has traced to play episodes."""
+    return _num_programs

@@ -1,28 +1,33 @@
-"""Results: the curves of a simulation, and those of several joined."""
+"""Results: the curves of a simulation, or of several joined."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftwise.base.parameters import parameters
+from driftwise.base.extras import load_registered
+from driftwise.base.files import replace_file, require_regular_file
+from driftwise.base.part import extract_parameters
 from driftwise.base.validation import ArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from driftwise.analysis.table import Table
 
+_FORMAT = 1  # of a file
 CURVES = ("returns", "values", "optimal_values")
 DIAGNOSTIC = "diagnostics."  # begins the names of curves that only some agents have
-EVERY = 4  # of so many runs the first is held back; it still is when there are more runs
-FEWEST = 3  # runs of which one can be held back, so that two are left
+_HOLDOUT_EVERY = 4  # of so many runs the first is held back; it still is when there are more runs
+_MIN_RUNS = 3  # runs of which one can be held back, so that two are left
 EVENTS = ("restarts", "alarms")  # diagnostics that are 1 in an episode in which it happened, else 0
 
 
@@ -87,7 +92,7 @@ class Result:
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
         """Numbers of the agents by their names, `[*grid]`."""
-        tables = [parameters(config) for config in self.configs]
+        tables = [extract_parameters(config) for config in self.configs]
         names = tables[0] if tables else {}
         return {name: np.array([table[name] for table in tables]).reshape(self.grid) for name in names}
 
@@ -99,24 +104,24 @@ class Result:
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """Names of the axes of all curves: of the grid, by the parameters that vary; `run`, `episode`."""
-        return *(self._axis(number) for number in range(len(self.grid))), "run", "episode"
-
-    def _axis(self, number: int) -> str:
-        varying = (name for name, values in self.varied.items() if np.ptp(values, axis=number).any())
-        return ", ".join(varying) or f"axis {number}"
+        names = []
+        for number in range(len(self.grid)):
+            varying = (name for name, values in self.varied.items() if np.ptp(values, axis=number).any())
+            names.append(", ".join(varying) or f"axis {number}")
+        return *names, "run", "episode"
 
     def point(self, *index: int) -> Result:
-        """The result of the agent at this index of the grid, as if it had run alone; without its state."""
+        """Return the result of the agent at this index of the grid, as if it had run alone, without state."""
         if len(index) != len(self.grid):
             raise ArgumentError("index", f"have a number for each of {len(self.grid)} axes", index)
         place = int(np.ravel_multi_index(index, self.grid)) if index else 0
         configs = self.configs[place : place + 1]
         manifest = {**self.manifest, "agent": configs[0]} if configs else self.manifest
-        curves = over_curves(lambda curve: curve[index], self)
+        curves = map_curves(lambda curve: curve[index], self)
         return replace(self, **curves, state=None, configs=configs, manifest=manifest)
 
     def at(self, **values: float) -> Result:
-        """The result of the one agent of the grid whose parameters have these values."""
+        """Return the result of the one agent of the grid whose parameters have these values."""
         fitting = np.ones(self.grid, dtype=bool)
         for name, value in values.items():
             if name not in self.varied:
@@ -124,105 +129,116 @@ class Result:
                 raise ArgumentError("at", expected, name)
             fitting &= np.isclose(self.varied[name], value, rtol=1e-9, atol=0.0)
         if np.count_nonzero(fitting) != 1:
-            found = f"{np.count_nonzero(fitting)} of {fitting.size} at {values}"
-            raise ArgumentError("at", "name one agent of the grid", values, found)
+            got = f"{np.count_nonzero(fitting)} of {fitting.size} at {values}"
+            raise ArgumentError("at", "name one agent of the grid", values, got)
         return self.point(*(int(place[0]) for place in np.nonzero(fitting)))
 
     def best(self) -> Result:
-        """The agent of the grid of lowest mean final regret in runs held back, with its result in the others.
+        """Return the result of the agent with the lowest mean final regret in runs held back, in the others.
 
-        Whoever reports the runs that were chosen by reports luck: the lowest of many means is too low. See
-        `held_back` for which runs those are. A single agent is given back as it is.
+        In the runs that it was chosen by its regret would be too low. `select_holdout` names these runs. The
+        result of a single agent is returned as it is.
         """
         if not self.grid:
             return self
-        choosing = held_back(self.num_runs)
+        choosing = select_holdout(self.num_runs)
         if not choosing.any():
-            raise ArgumentError("num_runs", f"be at least {FEWEST} to hold some back", self.num_runs)
+            raise ArgumentError("num_runs", f"be at least {_MIN_RUNS} to hold some back", self.num_runs)
         finals = self.cumulative_regret[..., choosing, -1].mean(axis=-1)
         index = np.unravel_index(int(np.argmin(finals)), self.grid)
-        chosen = in_runs(self.point(*map(int, index)), ~choosing)
-        facts = {
-            "agents": finals.size,
-            "runs": int(choosing.sum()),
-            "values": {name: values[index].item() for name, values in self.varied.items()},
-        }
+        chosen = select_runs(self.point(*map(int, index)), ~choosing)
+        values = {name: values[index].item() for name, values in self.varied.items()}
+        facts = {"agents": finals.size, "runs": int(choosing.sum()), "values": values}
         return replace(chosen, manifest={**chosen.manifest, "chosen": facts})
 
-    def summary(self) -> Table:
-        """A row for each agent of the grid: its parameters, final regret, reward, restarts and alarms."""
-        from driftwise.analysis.notebook import summary_table
+    def summary(self) -> Any:
+        """Return a table with the parameters, final regret, reward, restarts and alarms of each agent."""
+        return load_registered("result views").summary_table(self)
 
-        return summary_table(self)
+    def plot(self, **style: Any) -> Figure:
+        """Return a figure of regret and cumulative regret of every agent: mean over runs, 95 % interval.
 
-    def plot(self, **look: Any) -> Figure:
-        """Regret of an episode and cumulative regret of every agent: mean over runs, 95 % interval.
-
-        `look` is `width` in inches, `font` and `font_size`.
+        `style` is `width` in inches, `font` and `font_size`.
         """
-        from driftwise.analysis.notebook import result_figure
-
-        return result_figure(self, **look)
+        return load_registered("result views").result_figure(self, **style)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each agent of the grid, run and point, and a column for each parameter."""
-        from driftwise.analysis.notebook import result_frame
-
-        return result_frame(self)
+        """Return a row for each agent of the grid, run and point, with a column for each parameter."""
+        return load_registered("result views").result_frame(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but the agents' states to one file, from which `Result.load` makes it again."""
-        from driftwise.simulation.result_files import write_result
-
-        write_result(path, self)
+        """Write everything but the agents' states to one file, which `Result.load` reads."""
+        facts = {"format": _FORMAT, "signed": self.signed}
+        facts |= {"configs": list(self.configs), "manifest": dict(self.manifest)}
+        arrays = {name: getattr(self, name) for name in (*CURVES, "lengths")}
+        arrays |= {f"{DIAGNOSTIC}{name}": curve for name, curve in self.diagnostics.items()}
+        file = io.BytesIO()
+        np.savez_compressed(file, facts=np.array(json.dumps(facts, allow_nan=False)), **arrays)  # pyright: ignore
+        replace_file(Path(path), file.getvalue())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Result:
-        """The result in a file that `save` wrote."""
-        from driftwise.simulation.result_files import read_result
-
-        return read_result(path)
+        """Return the result in a file that `save` wrote; what is wrong with it is a `ValueError`."""
+        try:
+            require_regular_file(path)
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise ValueError(f"{path} is missing: there is no result to load") from None
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                arrays = dict(stored)
+            facts = json.loads(str(arrays.pop("facts")))
+            if facts["format"] <= _FORMAT:
+                return Result(
+                    **{name: arrays.pop(name) for name in (*CURVES, "lengths")},
+                    diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in arrays.items()},
+                    signed=facts["signed"],
+                    configs=facts["configs"],
+                    manifest=facts["manifest"],
+                    state=None,
+                )
+        except Exception:  # readers of damaged files raise errors of many types
+            raise ValueError(f"{path} holds no result that Result.save wrote, or is damaged") from None
+        raise ValueError(f"{path} was written by a newer driftwise, which this one cannot read")
 
     def __repr__(self) -> str:
-        from driftwise.analysis.notebook import result_text
-
-        return f"<{result_text(self)}>"
+        return f"<{load_registered('result views').result_text(self)}>"
 
     def _repr_html_(self) -> str:
-        from driftwise.analysis.notebook import result_html
-
-        return result_html(self)
+        return load_registered("result views").result_html(self)
 
 
-def result_curves(
+def average_curves(
     sums: Mapping[str, np.ndarray], lengths: np.ndarray, grid: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Fields of a `Result` that hold curves, from sums over the episodes of points `[points, grid, runs]`."""
+    """Return the curves of a `Result`, from sums over the episodes of points `[points, grid, runs]`."""
     means = {
-        name: np.moveaxis(each / lengths[:, None, None], 0, -1).reshape(*grid, each.shape[-1], len(lengths))
-        for name, each in sums.items()
+        name: np.moveaxis(rows / lengths[:, None, None], 0, -1).reshape(*grid, rows.shape[-1], len(lengths))
+        for name, rows in sums.items()
     }
     named = {name: means.pop(name) for name in CURVES}
     diagnostics = {name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()}
     return {**named, "diagnostics": diagnostics, "lengths": lengths}
 
 
-def held_back(num_runs: int) -> np.ndarray:
-    """Whether each run chooses among agents of a grid, and is not shown, `[runs]`; none of too few."""
-    return (np.arange(num_runs) % EVERY == 0) & (num_runs >= FEWEST)
+def select_holdout(num_runs: int) -> np.ndarray:
+    """Return whether each run is held back to choose among agents of a grid, `[runs]`; none of too few."""
+    return (np.arange(num_runs) % _HOLDOUT_EVERY == 0) & (num_runs >= _MIN_RUNS)
 
 
-def in_runs(result: Result, runs: np.ndarray) -> Result:
-    """The curves `[runs, points]` of an agent in some of its runs."""
+def select_runs(result: Result, runs: np.ndarray) -> Result:
+    """Return the result of an agent, with curves `[runs, points]`, in some of its runs."""
     if runs.all():
         return result
     numbers = result.runs[runs].tolist()
     manifest = {**result.manifest, "num_runs": len(numbers), "runs": numbers}
-    return replace(result, **over_curves(lambda curve: curve[runs], result), state=None, manifest=manifest)
+    return replace(result, **map_curves(lambda curve: curve[runs], result), state=None, manifest=manifest)
 
 
-def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
-    """All fields that hold curves, each made by `change` from those of the results."""
+def map_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
+    """Return all fields that hold curves, as `change` computes them from those of the results."""
     named = {name: change(*(getattr(result, name) for result in results)) for name in CURVES}
     diagnostics = {
         name: change(*(result.diagnostics[name] for result in results)) for name in results[0].diagnostics
@@ -231,41 +247,37 @@ def over_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str
 
 
 def join_runs(results: Sequence[Result]) -> Result:
-    """Results of consecutive runs as one."""
+    """Return the results of consecutive runs as one."""
     first, manifests = results[0], [result.manifest for result in results]
-    facts: dict[str, Any] = {
-        **{key: sum(manifest[key] for manifest in manifests) for key in ("num_runs", "seconds")},
-        **joint_origin(manifests),
-    }
-    curves = over_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)
-    return replace(first, **curves, state=None, manifest={**first.manifest, **facts})
+    sums = {key: sum(manifest[key] for manifest in manifests) for key in ("num_runs", "seconds")}
+    curves = map_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)
+    manifest = {**first.manifest, **sums, **join_origins(manifests)}
+    return replace(first, **curves, state=None, manifest=manifest)
 
 
-def split_points(result: Result, count: int) -> list[Result]:
-    """Results of the points of a grid with one axis, as if each had run alone; they share the time."""
+def split_grid(result: Result, count: int) -> list[Result]:
+    """Return the results of the points of a grid with one axis, as if each had run alone in equal time."""
     if count == 1:
         return [result]
     shared = replace(result, manifest={**result.manifest, "seconds": result.manifest["seconds"] / count})
     return [shared.point(index) for index in range(count)]
 
 
-def joint_origin(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Origin of results that belong together: single facts, and lists of those that differ."""
+def join_origins(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the origin of results that belong together: single facts, and lists of those that differ."""
     manifests = list(manifests)
-    single, tables = ("device", "commit", "host", "xla_flags"), ("versions", "plugins", "sources")
-    return {
-        **{key: _one_or_all(each[key] for each in manifests) for key in single},
-        **{key: _joint([each.get(key, {}) for each in manifests]) for key in tables},
-    }
-
-
-def _joint(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    names = dict.fromkeys(name for table in tables for name in table)
-    return {name: _one_or_all(table[name] for table in tables if name in table) for name in names}
+    origin: dict[str, Any] = {}
+    for key in ("device", "commit", "host", "xla_flags"):
+        origin[key] = _one_or_all(manifest[key] for manifest in manifests)
+    for key in ("versions", "plugins", "sources"):
+        tables = [manifest.get(key, {}) for manifest in manifests]
+        names = dict.fromkeys(name for table in tables for name in table)
+        origin[key] = {name: _one_or_all(table[name] for table in tables if name in table) for name in names}
+    return origin
 
 
 def _one_or_all(facts: Iterable[Any]) -> Any:
-    found: list[Any] = []
+    distinct: list[Any] = []
     for fact in facts:
-        found += [each for each in (fact if isinstance(fact, list) else [fact]) if each not in found]
-    return found[0] if len(found) == 1 else found
+        distinct += [item for item in (fact if isinstance(fact, list) else [fact]) if item not in distinct]
+    return distinct[0] if len(distinct) == 1 else distinct

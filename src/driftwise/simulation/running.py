@@ -1,99 +1,206 @@
-"""Running many tasks, one after the other or on an engine, with the same bytes either way."""
+"""Running tasks: one as a call of `simulate`, or many with checkpoints, here or on an engine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
+import numpy as np
+
+from driftwise.base.agent import Agent
+from driftwise.base.extras import ProgressCallback, report_progress
 from driftwise.base.files import ensure_folder, remove_leftovers
+from driftwise.base.part import grid_shape
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, simulate_from
-from driftwise.simulation.chunks import Chunk, Chunks
-from driftwise.simulation.results import Result
-from driftwise.simulation.simulator import Simulation
-from driftwise.simulation.tasks import Task
+from driftwise.environments.environment import Environment
+from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, resume
+from driftwise.simulation.memory_budget import require_task_memory
+from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, average_curves
+from driftwise.simulation.simulator import SECONDS_AT_ONCE, Simulation
+from driftwise.simulation.tasks import (
+    CHUNK,
+    Chunk,
+    Device,
+    Engine,
+    Job,
+    OnChunk,
+    OnProgress,
+    Poll,
+    Precision,
+    Task,
+)
 
-Report = Callable[[int, int, int], None]  # number of the task, episodes done, episodes in all
-Look = Callable[[], None]
 
+class ChunkReporter:
+    """Calls a listener with every finished chunk of a task, once and in order.
 
-class EngineError(RuntimeError):
-    """An engine that cannot run its tasks; the text says why. Finished work is kept."""
+    The chunks are the same whether a simulation runs here, in other processes or from a checkpoint.
+    """
 
+    def __init__(self, task: Task, listener: OnChunk) -> None:
+        self._task, self._listener = task, listener
+        self._grid = grid_shape(task.agent)
+        self._reported = 0  # episodes
+        self._regret: np.ndarray | float = 0.0  # cumulative, after them
 
-class Engine(Protocol):
-    """A place where tasks run."""
+    def report_file(self, path: Path) -> None:
+        """Report all chunks in the checkpoint at `path`, if there is one."""
+        with contextlib.suppress(FileNotFoundError), np.load(path) as arrays:
+            if (done := int(arrays["done"])) >= self._next > self._reported:
+                names = (name for name in arrays.files if name in CURVES or name.startswith(DIAGNOSTIC))
+                self.report(done, {name: arrays[name] for name in names})
 
     @property
-    def at_once(self) -> int:
-        """The number of tasks that run at a time on this machine."""
-        ...
+    def _next(self) -> int:
+        """Episodes up to the end of the chunk that is reported next."""
+        return min(self._reported + self._task.chunk_size, self._task.num_episodes)
 
-    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
-        """Bring the checkpoint of every task in the folder to its end.
+    def report(self, done: int, sums: Mapping[str, np.ndarray]) -> None:
+        """Report all chunks within the first `done` episodes; `sums` are those of `Simulation`."""
+        task, every = self._task, self._task.record_every
+        while self._reported < self._next <= done:
+            first, end = self._reported // every, self._next
+            last = -(-end // every) if end == task.num_episodes else end // every
+            self._reported = end
+            if first == last:  # no point is finished yet
+                continue
+            borders = np.minimum(np.arange(first, last + 1) * every, task.num_episodes)
+            own = {name: rows[first:last] for name, rows in sums.items()}
+            curves = average_curves(own, np.diff(borders), self._grid)
+            result = Result(**curves, state=None, manifest={}, signed=task.environment.continuing)
+            steps = result.regret * result.lengths
+            steps[..., 0] += self._regret
+            cumulative = np.cumsum(steps, axis=-1)
+            self._regret = cumulative[..., -1]
+            values = result.returns, result.regret, cumulative, result.diagnostics
+            self._listener(Chunk("", "", task.first_run, task.num_episodes, borders[1:], *values))
 
-        A task's first report says where it begins. `look` is called all the while, whether or not there is
-        anything to report; what it raises ends the tasks after the parts they are at.
-        """
-        ...
+
+def simulate(
+    agent: Agent,
+    environment: Environment,
+    *,
+    num_episodes: int,
+    num_runs: int = 1,
+    seed: int = 0,
+    record_every: int = 1,
+    precision: Precision = "float64",
+    device: Device | None = None,
+    chunk_size: int = CHUNK,
+    first_run: int = 0,
+    keep_state: bool = False,
+    progress: bool | ProgressCallback = False,
+    on_chunk: OnChunk | None = None,
+) -> Result:
+    """Simulate `num_runs` independent runs of an agent, of `num_episodes` episodes each.
+
+    Every number is addressed by (seed, run, episode, step, purpose): up to rounding, a run's numbers depend
+    neither on how many runs there are nor on chunks or grids, and all agents meet the same environment draws.
+
+    Args:
+      agent: from `driftwise.algorithms`. Numeric parameters may be arrays; they broadcast against each
+        other, and their common shape leads the result's arrays.
+      environment: from `driftwise.environments`, or your own `LinearMdp` or `LinearBandit`.
+      record_every: keep one point for this many episodes: the mean over them. Cumulative regret is
+        exact at every kept point, whatever the stride.
+      precision: of all arithmetic.
+      device: "cpu" or "gpu"; None takes JAX's default. Runs are split over all devices of the kind.
+      chunk_size: most episodes of one call of the compiled program, which returns after about a second.
+      first_run: number of the first run; runs 8 to 15 are those that a simulation of 16 has there.
+      keep_state: also return the agents' states after the last episode.
+      progress: True shows a bar, which also says when the program is compiled; a function is called as
+        `progress(episodes_done, num_episodes)` whenever the program comes back.
+      on_chunk: called with a `driftwise.simulation.tasks.Chunk`, the curves of every `chunk_size` episodes,
+        as soon as they are played; an exception that it raises ends the simulation.
+
+    Returns:
+      A `Result`; `regret` and `cumulative_regret` have shape `[*grid, num_runs, points]`, and so have the
+      `diagnostics` of agents that have some.
+    """
+    if on_chunk is not None and not callable(on_chunk):
+        raise ArgumentError("on_chunk", "be a function", on_chunk)
+    task = Task(
+        agent,
+        environment,
+        num_episodes=num_episodes,
+        num_runs=num_runs,
+        first_run=first_run,
+        seed=seed,
+        record_every=record_every,
+        precision=precision,
+        device=device,
+        chunk_size=chunk_size,
+    )
+    require_task_memory([task])
+    simulation = Simulation(task)
+    chunks = None if on_chunk is None else ChunkReporter(task, on_chunk)
+    with report_progress(progress, "episode {} of {}".format, first="compiling") as watch:
+        while not simulation.finished:
+            simulation.advance(SECONDS_AT_ONCE)
+            watch(simulation.done, task.num_episodes)
+            if chunks is not None:
+                chunks.report(simulation.done, simulation.sums)
+    return simulation.result(keep_state=keep_state)
 
 
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Sequence[Job],
     folder: Path | None,
     *,
     engine: Engine | None = None,
-    progress: Report | None = None,
+    progress: OnProgress | None = None,
     on_chunk: Callable[[int, Chunk], None] | None = None,
-    look: Look | None = None,
+    poll: Poll | None = None,
     recompute: bool = False,
-) -> list[Result]:
-    """Results of all tasks, going on from whatever checkpoints `folder` has; without one, all anew.
+) -> list[Any]:
+    """Return the results of all tasks, continuing from the checkpoints in `folder` if it is given.
 
     Args:
       engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
-      progress: hears where each task begins and what it comes to, never less than before.
-      on_chunk: called with the number of a task and a chunk of it as soon as it is known here: on an engine,
-        with its checkpoint. It hears every chunk, whoever has played it and when.
-      recompute: compute again what other code or other versions computed, instead of refusing it.
-      look: called several times a second by engines, else about every second; what it raises ends the run.
+      progress: called with the episodes of a task that are finished, at its beginning and whenever they grow.
+      on_chunk: called with the number of a task and each of its chunks, on an engine whenever it writes a
+        checkpoint; chunks that an earlier call has played are reported too.
+      recompute: replace checkpoints of other code or other versions, instead of refusing them.
+      poll: called several times a second by engines, else about every second; what it raises ends the run.
     """
-    look, furthest = look or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
+    poll, furthest = poll or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
     names = [checkpoint_name(task) for task in tasks]
-    chunks = []
-    if on_chunk is not None:
-        chunks = [Chunks(task, partial(on_chunk, number)) for number, task in enumerate(tasks)]
+    chunks = {
+        number: ChunkReporter(task, partial(on_chunk, number))
+        for number, task in enumerate(tasks)
+        if on_chunk is not None and isinstance(task, Task)
+    }
 
     def report(number: int, done: int, total: int) -> None:
-        look()
-        if done <= furthest[number]:  # work can be lost, and done again
+        poll()
+        if done <= furthest[number]:  # work can be lost and repeated
             return
         furthest[number] = done
         if progress is not None:
             progress(number, done, total)
-        if engine is not None and folder is not None and chunks:
-            chunks[number].read(folder / names[number])
+        if engine is not None and folder is not None and number in chunks:
+            chunks[number].report_file(folder / names[number])
 
-    def watch(number: int, simulation: Simulation) -> None:
-        report(number, simulation.done, simulation.task.num_episodes)
-        if chunks:
-            chunks[number].tell(simulation.done, simulation.sums)
+    def watch(number: int, work: Any) -> None:
+        report(number, work.done, work.task.num_episodes)
+        if number in chunks:
+            chunks[number].report(work.done, work.sums)
 
     if folder is not None:
         ensure_folder(folder)
         remove_leftovers(folder)
         for task, name in zip(tasks, names, strict=True) if recompute else ():
-            drop_outdated(folder / name, Simulation(task))
+            drop_outdated(folder / name, task.begin())
     if engine is not None:
         if folder is None:
             raise ArgumentError("folder", "be a path where there is an engine", folder)
-        engine.finish(tasks, folder, report, look)  # then all there is to do here is to read
+        engine.finish(tasks, folder, report, poll)
     return [run_task(task, folder, partial(watch, number)) for number, task in enumerate(tasks)]
 
 
-def run_task(task: Task, folder: Path | None, progress: Callable[[Simulation], None]) -> Result:
-    """Result of a task, from whatever checkpoint it has in the folder."""
-    path = None if folder is None else folder / checkpoint_name(task)
-    return simulate_from(path, Simulation(task), progress=progress)
+def run_task(task: Job, folder: Path | None, progress: Callable[[Any], None]) -> Any:
+    """Return the result of a task, continuing from its checkpoint in the folder."""
+    return resume(folder and folder / checkpoint_name(task), task.begin(), progress=progress)

@@ -1,18 +1,28 @@
-"""A task: one frozen description of a simulation, from the file that asks for it to its last byte on disk."""
+"""Tasks: frozen descriptions of simulations, and what engines expect of the work that they run."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.part import is_part, to_config
-from driftwise.base.validation import ArgumentError, require_choice, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_instance
 from driftwise.environments.environment import Environment
 
-CHUNK = 256  # episodes between two looks at the clock
+if TYPE_CHECKING:
+    from driftwise.simulation.simulator import Simulation
+
+CHUNK = 256  # episodes of a chunk by default
 RUNS_OF_A_TASK = 64
+
+OnProgress = Callable[[int, int, int], None]  # number of the task, episodes done, episodes in all
+Poll = Callable[[], None]  # called several times a second; what it raises ends the run
 
 Device = Literal["cpu", "gpu"]
 Precision = Literal["float64", "float32"]
@@ -27,11 +37,116 @@ _COUNTS: dict[str, dict[str, int]] = {
 }
 
 
+class Work(Protocol):
+    """A task in progress: a simulation, or a policy that plays a scenario."""
+
+    sources: dict[str, str]  # digests of the code that computes it
+
+    @property
+    def task(self) -> Job: ...  # the task that it brings to its end
+
+    @property
+    def done(self) -> int: ...  # episodes that are finished
+
+    @property
+    def finished(self) -> bool: ...  # whether all episodes are finished
+
+    @property
+    def platform(self) -> str: ...  # the kind of device it runs on: `"cpu"` or `"gpu"`
+
+    def advance(self, seconds: float | None = None) -> None:
+        """Play the next episodes, for about so many seconds if they are given."""
+        ...
+
+    def checkpoint(self) -> dict[str, np.ndarray]: ...  # all that `restore` needs, with `origin` as JSON
+
+    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
+        """Return the episodes that a checkpoint has, and the seconds that they took."""
+        ...
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Continue from a checkpoint of the same task; an `ArgumentError` says what is wrong with it."""
+        ...
+
+    def result(self) -> Any: ...  # the outcome of all finished episodes
+
+
+class Job(Protocol):
+    """One frozen description of work that engines can run; it can be pickled."""
+
+    @property
+    def name(self) -> str: ...  # the name in error messages
+
+    @property
+    def num_episodes(self) -> int: ...  # episodes of the whole task
+
+    @property
+    def device(self) -> Device | None: ...  # the kind of device it needs; None for the one that JAX takes
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything that determines its numbers, in plain values; its content hash is made of it."""
+        ...
+
+    def on(self, device: Device) -> Job:
+        """Return the same task for this kind of device, which `Work.platform` named."""
+        ...
+
+    def begin(self) -> Work: ...  # the work, of which nothing is done yet
+
+
+class Chunk(NamedTuple):
+    """Curves of the points that a chunk of episodes has finished, `[*grid, runs, points]`.
+
+    A point is the mean over the episodes since the one before it; where all are recorded, it is an episode.
+    """
+
+    environment: str  # labels in the experiment; empty in `simulate`
+    agent: str
+    first_run: int  # number of the first of the runs
+    num_episodes: int  # of a whole run
+    episodes: np.ndarray  # [points] episodes played up to and including each point
+    returns: np.ndarray  # rewards collected in an episode
+    regret: np.ndarray  # exact dynamic regret of an episode
+    cumulative_regret: np.ndarray  # from the first episode on
+    diagnostics: Mapping[str, np.ndarray]  # curves that some agents have
+
+    def point(self, index: int) -> Chunk:
+        """Return the chunk of one agent of a grid with one axis."""
+        curves = (self.returns, self.regret, self.cumulative_regret)
+        returns, regret, cumulative = (curve[index] for curve in curves)
+        own = {name: curve[index] for name, curve in self.diagnostics.items()}
+        return self._replace(returns=returns, regret=regret, cumulative_regret=cumulative, diagnostics=own)
+
+
+OnChunk = Callable[[Chunk], None]
+
+
+class EngineError(RuntimeError):
+    """An engine that cannot run its tasks; the text says why. Finished work is kept."""
+
+
+class Engine(Protocol):
+    """A way to run many tasks: in processes, or on a cluster."""
+
+    @property
+    def at_once(self) -> int:
+        """The number of tasks that run at a time on this machine."""
+        ...
+
+    def finish(self, tasks: Sequence[Job], folder: Path, report: OnProgress, poll: Poll) -> None:
+        """Bring the checkpoint of every task in the folder to its end.
+
+        The first report of a task has the episodes that were finished before. `poll` is called all the
+        while; an exception that it raises stops the tasks at their next checkpoint.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """An agent, or a grid of its numbers, in an environment for some runs; see `simulate` for the fields.
 
-    Tasks know nothing of each other, nor of who will run them.
+    Tasks are independent of each other and of the engine that runs them.
     """
 
     agent: Agent
@@ -57,15 +172,20 @@ class Task:
         require_choice("precision", self.precision, ("float64", "float32"))
         if self.device is not None:
             require_choice("device", self.device, ("cpu", "gpu"))
-        require_kind("environment", self.environment, Environment)
+        require_instance("environment", self.environment, Environment)
         if not (isinstance(self.agent, Agent) and is_part(self.agent)):
             raise ArgumentError("agent", "be built by one of driftwise.algorithms", self.agent)
         own, here = self.agent.spec, self.environment.spec
         if own != here:
             raise ArgumentError("agent", f"be built for {here}", self.agent, f"an agent for {own}")
 
+    @property
+    def prefix(self) -> str:
+        """The beginning of error messages about the task: its name and a colon, if it has a name."""
+        return f"{self.name}: " if self.name else ""
+
     def arguments(self) -> dict[str, Any]:
-        """All that determines the numbers, in plain values."""
+        """Return everything but the models that determines the numbers, in plain values."""
         return dict(
             agent=to_config(self.agent),
             environment={"name": self.environment.name, **self.environment.config},
@@ -73,11 +193,26 @@ class Task:
             precision=self.precision,
         )
 
+    def identity(self) -> dict[str, Any]:
+        """Return everything that determines its numbers, in plain values.
+
+        An environment without a configuration is identified by a digest of its models.
+        """
+        return {"models": self.environment.digest(), **self.arguments()}
+
+    def on(self, device: Device) -> Task:
+        """Return the same task for this kind of device."""
+        return replace(self, device=device)
+
+    def begin(self) -> Simulation:
+        """Return the simulation of this task, of which nothing is played yet."""
+        from driftwise.simulation.simulator import Simulation
+
+        return Simulation(self)
+
     def split(self) -> list[Task]:
-        """The same runs in tasks of at most `RUNS_OF_A_TASK`, alike in size: each size is compiled for."""
+        """Return tasks of at most `RUNS_OF_A_TASK` of these runs, alike in size, as each size is compiled."""
         count = -(-self.num_runs // RUNS_OF_A_TASK)
         borders = [self.first_run + self.num_runs * i // count for i in range(count + 1)]
-        return [
-            replace(self, first_run=first, num_runs=stop - first)
-            for first, stop in itertools.pairwise(borders)
-        ]
+        pairs = itertools.pairwise(borders)
+        return [replace(self, first_run=first, num_runs=stop - first) for first, stop in pairs]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal, Required, TypedDict, Unpack, get_args
 
-from driftwise.base.arguments import with_defaults
+from driftwise.base.schema import add_defaults
 from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]
@@ -51,7 +51,7 @@ def bandit_memory(*, dim: int, **run: Unpack[BanditRun]) -> float:
 
     Without variation it is infinite.
     """
-    given = with_defaults(BanditRun, run)
+    given = add_defaults(BanditRun, run)
     dim, num_episodes = require_count("dim", dim), require_count("num_episodes", given["num_episodes"])
     variation = require_number("variation", given["variation"], at_least=0)
     corrected = require_choice("tuning", given["tuning"], TUNINGS) == "corrected"

@@ -14,14 +14,19 @@ fixed round only (Y.-S. Wu, 2026): with weights or windows $\delta$ is spread ov
 
 from __future__ import annotations
 
+import bisect
+import math
 from typing import Any
 
-from driftwise.base.arrays import Numbers
+from driftwise.base.arrays import _FloatNamespace
 from driftwise.base.validation import require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
+_MAX_SAMPLES = 10**9  # after a change, in the search of `samples_until_found`
+_SEARCH_STEP = 1.05  # ratio between the numbers of samples that are tried
 
-def log_failure(delta: Any, shares: Any, current: Any, xp: Any = Numbers) -> Any:
+
+def log_failure(delta: Any, shares: Any, current: Any, xp: Any = _FloatNamespace) -> Any:
     r"""$\log(1/\delta')$, such that the failures of all shares together stay below $\delta$.
 
     With a known number of shares, of rounds or of epochs, $\delta' = \delta/N$. Where it is not known,
@@ -32,16 +37,24 @@ def log_failure(delta: Any, shares: Any, current: Any, xp: Any = Numbers) -> Any
     return xp.log(num) - xp.log(delta)
 
 
-def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = Numbers) -> Any:
+def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = _FloatNamespace) -> Any:
     r"""$d\log(1 + n/(\lambda d)) \ge \log(\det\Lambda/\lambda^d)$ after $n$ samples; $n = \sum\omega^2$."""
     return dim * xp.log1p(samples / (ridge * dim))
 
 
 def ellipsoid_radius(
-    information: Any, failure: Any, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = Numbers
+    information: Any, failure: Any, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = _FloatNamespace
 ) -> Any:
     r"""$\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$."""
     return xp.sqrt(ridge) * norm_bound + noise_scale * xp.sqrt(2 * failure + information)
+
+
+def descent_radius(
+    information: Any, failure: Any, step_size: Any, norm_bound: Any, ridge: Any, xp: Any = _FloatNamespace
+) -> Any:
+    r"""$\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$ of an information $D$."""
+    squared = ridge * norm_bound**2 + 2 * step_size * failure
+    return xp.sqrt(squared + (6 * step_size**2 + step_size) * information)
 
 
 def bandit_radius(
@@ -71,3 +84,68 @@ def bandit_radius(
         norm_bound=require_number("norm_bound", norm_bound, at_least=0),
         ridge=ridge,
     )
+
+
+def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _FloatNamespace) -> Any:
+    r"""$\log(\pi^2mn^2/(3\delta))$ for $n$ samples and $m$ splits, with `failure` $\log(1/\delta)$.
+
+    The likelihood ratio of a mean that did not change stays below, for all $n$ with probability $1-\delta$,
+    by a union bound.
+    """
+    return math.log(math.pi**2 / 3) + xp.log(num_splits) + 2 * xp.log(num_samples) + failure
+
+
+def samples_until_found(
+    shift: float,
+    *,
+    before: int,
+    noise_scale: float = 0.5,
+    delta: float = 0.05,
+    miss: float = 0.05,
+    num_streams: int = 1,
+    epoch: int = 1,
+    window: int | None = None,
+) -> int | None:
+    r"""Samples after a change of a mean by which a test of means has found it, with probability $1-\delta_D$.
+
+    The least $m$ for which, after $\nu$ samples of before, with $n = \nu + m$,
+    $$\Delta\sqrt{\frac{\nu m}{2\sigma^2n}} \ge \sqrt{\log\frac{\pi^2(n-1)n^2}{3\delta_k}} +
+      \sqrt{\log\frac2{\delta_D}}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2N},$$
+    or None: a change that comes too soon is never found. A test that keeps `window` samples looks at $w - 1$
+    splits at most, in place of $n - 1$, and has to find a change before it has left them. With forced plays
+    of $d$ arms of which $\alpha$ of all rounds are made, a sample of an arm comes every $d/\alpha$ rounds in
+    the mean, and changes have to be further apart than $m$ such samples.
+
+    Args:
+      shift: $\Delta > 0$ of the mean.
+      before: $\nu$.
+      noise_scale: $\sigma > 0$.
+      delta: $\delta$, the chance of any false alarm.
+      miss: $\delta_D$, the chance that it takes longer.
+      num_streams: $N$, means that are watched.
+      epoch: $k$, one more than the alarms there were.
+      window: $w$, the samples that the test keeps; by default all.
+    """
+    shift = require_number("shift", shift, above=0)
+    noise_scale = require_number("noise_scale", noise_scale, above=0)
+    before, streams = require_count("before", before), require_count("num_streams", num_streams)
+    epoch = require_count("epoch", epoch)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    miss = require_number("miss", miss, above=0, at_most=1)
+    failure = math.log(math.pi**2 * epoch**2 * streams / (6 * delta))
+
+    most = _MAX_SAMPLES if window is None else require_count("window", window, at_least=2) - 1
+
+    def is_enough(after: int) -> bool:
+        num = before + after
+        splits = num - 1 if window is None else min(num - 1, most)
+        signal = shift / noise_scale * math.sqrt(before * after / (2 * num))
+        return signal >= math.sqrt(means_threshold(num, splits, failure)) + math.sqrt(math.log(2 / miss))
+
+    # The signal is bounded and the threshold is not, so that the search moves in small steps.
+    low, high = 0, 1
+    while not is_enough(high):
+        if high == most:
+            return None
+        low, high = high, min(math.ceil(_SEARCH_STEP * high), most)
+    return bisect.bisect_left(range(high), True, lo=low, key=is_enough)

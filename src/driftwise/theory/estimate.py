@@ -25,21 +25,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
 from driftwise.theory.random_walk import Walk, random_walk
 
-with needed_by("theory.estimate", "simulate"):
+with require_extra("theory.estimate", "simulate"):
     from scipy.special import chdtri
 
-ROUNDS_OF_A_WEIGHT = 10  # in a window, for each parameter that is estimated there
-MAX_WINDOWS = 40
-NUM_EXAMPLES = 64  # of noise, for the expected square of its norm
+_ROUNDS_PER_PARAMETER = 10  # in a window
+_MAX_WINDOWS = 40
+_NUM_NOISE_DRAWS = 64  # for the expected squared norm of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +120,12 @@ class MdpVariationEstimate:
     @property
     def reward_budget(self) -> float:
         """`Δ_r`."""
-        return sum(each.variation for each in self.rewards)
+        return sum(estimate.variation for estimate in self.rewards)
 
     @property
     def transition_budget(self) -> float:
         """`Δ_P`."""
-        return sum(each.variation for each in self.transitions)
+        return sum(estimate.variation for estimate in self.transitions)
 
     @property
     def variation(self) -> float:
@@ -134,20 +134,20 @@ class MdpVariationEstimate:
 
     @property
     def low(self) -> float:
-        return sum(each.low for each in self.steps)
+        return sum(estimate.low for estimate in self.steps)
 
     @property
     def high_of_lines(self) -> float:
-        return sum(each.high_of_lines for each in self.steps)
+        return sum(estimate.high_of_lines for estimate in self.steps)
 
     @property
     def high(self) -> float:
-        return sum(each.high for each in self.steps)
+        return sum(estimate.high for estimate in self.steps)
 
     @property
     def drifts(self) -> bool:
         """Whether some step is incompatible with no drift, each tested at its share of the level."""
-        least = min(each.p_value for each in self.steps)
+        least = min(estimate.p_value for estimate in self.steps)
         return least * len(self.steps) <= 1 - self.steps[0].level
 
 
@@ -169,9 +169,7 @@ def estimate_variation(
     """
     features = require_array("features", features, (None, None))
     rewards = require_array("rewards", rewards, (len(features),))
-    return _estimate(
-        features, rewards[:, None], partition.euclidean, _Settings(window, level, num_resamples, seed)
-    )
+    return _estimate(features, rewards[:, None], partition.euclidean, window, level, num_resamples, seed)
 
 
 def estimate_mdp_variation(
@@ -200,49 +198,49 @@ def estimate_mdp_variation(
     if strange.size:
         raise ArgumentError("next_states", f"be states from 0 to {num_states - 1}", strange[0].item())
     successors = np.eye(num_states)[states]  # [T, H, S]
-    settings = _Settings(window, level, num_resamples, seed)
-    steps = range(features.shape[1])
-    return MdpVariationEstimate(
-        tuple(_estimate(features[:, h], rewards[:, h, None], partition.euclidean, settings) for h in steps),
-        tuple(
-            _estimate(features[:, h], successors[:, h], partition.total_variation, settings) for h in steps
-        ),
-    )
+    settings = window, level, num_resamples, seed
 
+    def estimates(targets: np.ndarray, norm: partition.Norm) -> tuple[VariationEstimate, ...]:
+        steps = range(features.shape[1])
+        return tuple(_estimate(features[:, h], targets[:, h], norm, *settings) for h in steps)
 
-class _Settings(NamedTuple):
-    window: int | None
-    level: float
-    num_resamples: int
-    seed: int
+    by_reward = estimates(rewards[..., None], partition.euclidean)
+    return MdpVariationEstimate(by_reward, estimates(successors, partition.total_variation))
 
 
 def _estimate(
-    features: np.ndarray, targets: np.ndarray, norm: partition.Norm, settings: _Settings
+    features: np.ndarray,
+    targets: np.ndarray,
+    norm: partition.Norm,
+    window: int | None,
+    level: float,
+    num_resamples: int,
+    seed: int,
 ) -> VariationEstimate:
-    level = require_number("level", settings.level, above=0, at_most=0.9999)
-    num_resamples = require_count("num_resamples", settings.num_resamples)
-    rng = np.random.default_rng(require_count("seed", settings.seed, at_least=0))
-    window = _window(features, settings.window)
-    windows = partition.cut(features, targets, window)
+    level = require_number("level", level, above=0, at_most=0.9999)
+    num_resamples = require_count("num_resamples", num_resamples)
+    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
+    window = _window(features, window)
+    windows = partition.split_windows(features, targets, window)
     num, dim, width = windows.cross.shape
     path = np.linalg.solve(windows.gram, windows.cross)
     inverse = np.linalg.inv(windows.gram)
     deviations = np.sqrt(np.square(windows.root).sum(0))
     errors = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))[..., None] * deviations
-    p_value = partition.p_value(windows, np.arange(num) == 0)
+    p_value = partition.pieces_p_value(windows, np.arange(num) == 0)
     price = float(chdtri(dim * windows.rank, (1 - level) / num))
-    examples = rng.normal(size=(NUM_EXAMPLES, dim, width))
+    examples = rng.normal(size=(_NUM_NOISE_DRAWS, dim, width))
 
-    starts = partition.pieces(windows, windows.cross[None], price)[0]
-    fitted = partition.fit(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
+    starts = partition.find_pieces(windows, windows.cross[None], price)[0]
+    fitted = partition.fit_pieces(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
     logs = partition.resample(windows, fitted, rng, num_resamples)
-    found = partition.pieces(windows, logs, price)
-    jumps = [partition.jumps(windows, *each, norm, examples) for each in zip(logs, found, strict=True)]
-    lines = partition.lines(windows, windows.cross, starts, norm).path
+    partitions = partition.find_pieces(windows, logs, price)
+    pairs = zip(logs, partitions, strict=True)
+    jumps = [partition.jump_variation(windows, *pair, norm, examples) for pair in pairs]
+    lines = partition.fit_lines(windows, windows.cross, starts, norm).path
     lines = partition.resample(windows, lines, rng, num_resamples)
-    reaches = partition.lines(windows, lines, starts, norm).variation
-    variation = partition.jumps(windows, windows.cross, starts, norm, examples)
+    reaches = partition.fit_lines(windows, lines, starts, norm).variation
+    variation = partition.jump_variation(windows, windows.cross, starts, norm, examples)
     return VariationEstimate(
         starts=window * np.arange(num),
         parameters=path,
@@ -255,19 +253,18 @@ def _estimate(
         high_of_lines=max(float(np.quantile(reaches, (1 + level) / 2)), variation),
         walk=random_walk(windows, norm, rng, level),
         p_value=p_value,
-        p_pieces=partition.p_value(windows, starts),
+        p_pieces=partition.pieces_p_value(windows, starts),
         level=level,
     )
 
 
 def _window(features: np.ndarray, given: int | None) -> int:
     num_rounds, dim = features.shape
-    usual = max(ROUNDS_OF_A_WEIGHT * dim, math.ceil(num_rounds / MAX_WINDOWS))
+    usual = max(_ROUNDS_PER_PARAMETER * dim, math.ceil(num_rounds / _MAX_WINDOWS))
     window = usual if given is None else require_count("window", given)
     if window <= dim:
         raise ArgumentError("window", f"be above the dimension {dim}", window)
     if num_rounds < 2 * window:
-        raise ArgumentError(
-            "features", f"have at least two windows of {window} rounds", num_rounds, f"{num_rounds} rounds"
-        )
+        expected = f"have at least two windows of {window} rounds"
+        raise ArgumentError("features", expected, num_rounds, f"{num_rounds} rounds")
     return window

@@ -1,8 +1,8 @@
-r"""A log of regression data in windows, and the pieces of windows that share their parameter.
+r"""Partition of logged regression data into pieces of windows with one parameter each.
 
 Only sums over windows are kept: $A_j=\sum x x^\top$ and $B_j=\sum x y^\top$ with targets $y\in\mathbb R^p$
-whose noise has one covariance $\Sigma$, of which some directions may be without noise: one-hot successors
-sum to one, and those of states that are never reached are 0.
+whose noise covariance $\Sigma$ may be singular: one-hot successors sum to one, and unreachable states are
+always 0.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 from driftwise.base.validation import ArgumentError
 
-with needed_by("theory.partition", "simulate"):
+with require_extra("theory.partition", "simulate"):
     from scipy.special import fdtrc
 
 Norm = Callable[[np.ndarray], np.ndarray]  # steps [..., d, p] to [...]
-FEWEST_OF_A_LINE = 3  # windows
-ROUNDING = 1e-12  # of the targets' mean square: less noise than that is none
+_MIN_LINE_WINDOWS = 3
+_NOISE_FLOOR = 1e-12  # variances below this share of the targets' mean square count as 0
 
 
 def euclidean(steps: np.ndarray) -> np.ndarray:
@@ -50,27 +50,27 @@ class Windows(NamedTuple):
         return np.linalg.inv(self.root)
 
 
-def cut(features: np.ndarray, targets: np.ndarray, window: int) -> Windows:
-    """Windows of so many samples; the last ones, too few for a window, belong to the one before."""
+def split_windows(features: np.ndarray, targets: np.ndarray, window: int) -> Windows:
+    """Split a log into windows of `window` samples; the last window may be longer."""
     starts = window * np.arange(len(features) // window)
     gram = np.add.reduceat(features[:, :, None] * features[:, None, :], starts, axis=0)
     thin = np.flatnonzero(np.linalg.cond(gram, 2) > 1e10)
     if len(thin):
         expected = f"span all {features.shape[1]} directions in every window of {window} samples"
-        found = f"rank {np.linalg.matrix_rank(gram[thin[0]])} in the one that begins at {starts[thin[0]]}"
-        raise ArgumentError("features", expected, features, found)
+        got = f"rank {np.linalg.matrix_rank(gram[thin[0]])} in the window that starts at {starts[thin[0]]}"
+        raise ArgumentError("features", expected, features, got)
     cross = np.add.reduceat(features[:, :, None] * targets[:, None, :], starts, axis=0)
     place = np.minimum(np.arange(len(features)) // window, len(starts) - 1)
     residuals = targets - np.einsum("td,tdp->tp", features, np.linalg.solve(gram, cross)[place])
     num_residuals = len(features) - len(starts) * features.shape[1]
     sizes, directions = np.linalg.eigh(residuals.T @ residuals / num_residuals)
-    floor = ROUNDING * np.square(targets).mean() + np.finfo(float).tiny ** 0.5
+    floor = _NOISE_FLOOR * np.square(targets).mean() + np.finfo(float).tiny ** 0.5
     root = (directions * np.sqrt(np.maximum(sizes, floor))) @ directions.T
     rank = max(int(np.sum(sizes > floor)), 1)
     return Windows(gram, cross, root, rank, num_residuals, np.append(starts, len(features)))
 
 
-def explained(windows: Windows, cross: np.ndarray) -> np.ndarray:
+def explained_sums(windows: Windows, cross: np.ndarray) -> np.ndarray:
     r"""$\mathrm{tr}(\Sigma^{-1}B^\top A^{-1}B)$ of each window: `[..., m, d, p]` to `[..., m]`."""
     white = cross @ windows.whitener
     return (white * np.linalg.solve(windows.gram, white)).sum((-2, -1))
@@ -79,22 +79,22 @@ def explained(windows: Windows, cross: np.ndarray) -> np.ndarray:
 def misfit(windows: Windows, path: np.ndarray) -> float:
     r"""Distance of the path `[m, d, p]` from least squares in each window, in units of noise.
 
-    $\chi^2$ for the true path; directions without noise add nothing then, and next to infinity elsewhere.
+    It has a $\chi^2$ distribution for the true path.
     """
     white = (np.linalg.solve(windows.gram, windows.cross) - path) @ windows.whitener
     return float((white * (windows.gram @ white)).sum())
 
 
 def resample(windows: Windows, path: np.ndarray, rng: np.random.Generator, num: int) -> np.ndarray:
-    """Sums $B$ of logs with the same features that follow the path `[m, d, p]`: `[num, m, d, p]`."""
+    """Draw sums $B$ of logs with the same features that follow the path `[m, d, p]`: `[num, m, d, p]`."""
     noise = rng.normal(size=(num, *windows.cross.shape))
     return windows.gram @ path + np.linalg.cholesky(windows.gram) @ noise @ windows.root
 
 
-def pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
-    """The windows that begin a piece, `[n, m]`, of every log `[n, m, d, p]`.
+def find_pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
+    """Return which windows start a piece, `[n, m]`, for every log `[n, m, d, p]`.
 
-    What the pieces explain, less a price for each, is as much as can be.
+    The partition maximises the explained sum of squares minus a price per piece.
     """
     num_logs, num_windows = cross.shape[:2]
     gram_sums = np.concatenate([np.zeros_like(windows.gram[:1]), np.cumsum(windows.gram, 0)])
@@ -103,9 +103,9 @@ def pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
     begins = np.zeros((num_logs, num_windows + 1), dtype=int)  # of the last piece of the best partition
     for end in range(1, num_windows + 1):
         segments = windows._replace(gram=gram_sums[end] - gram_sums[:end])
-        found = explained(segments, cross_sums[:, [end]] - cross_sums[:, :end]) + best[:, :end] - price
-        begins[:, end] = found.argmax(axis=1)
-        best[:, end] = found.max(axis=1)
+        gains = explained_sums(segments, cross_sums[:, [end]] - cross_sums[:, :end]) + best[:, :end] - price
+        begins[:, end] = gains.argmax(axis=1)
+        best[:, end] = gains.max(axis=1)
     starts = np.zeros((num_logs, num_windows), dtype=bool)
     for log, begin in enumerate(begins):
         end = num_windows
@@ -115,28 +115,30 @@ def pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
     return starts
 
 
-def p_value(windows: Windows, starts: np.ndarray) -> float:
-    """Chance of windows to differ as much from the pieces of theirs, if the path is in these pieces.
+def pieces_p_value(windows: Windows, starts: np.ndarray) -> float:
+    """Return the p-value of an F-test that the path is constant within the pieces.
 
-    An F-test, on the careful side where the pieces were chosen to fit.
+    It is conservative if the pieces were fitted to the same data.
     """
     freedom = (len(starts) - int(starts.sum())) * windows.gram.shape[-1] * windows.rank
     if freedom == 0:
         return 1.0
-    path = fit(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
+    path = fit_pieces(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
     return float(fdtrc(freedom, windows.num_residuals * windows.rank, misfit(windows, path) / freedom))
 
 
-def fit(windows: Windows, cross: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parameter of every piece `[..., n, d, p]` and the inverse of its gram `[n, d, d]`."""
+def fit_pieces(windows: Windows, cross: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parameter of every piece, `[..., n, d, p]`, and its inverse gram, `[n, d, d]`."""
     first = np.flatnonzero(starts)
     inverse = np.linalg.inv(np.add.reduceat(windows.gram, first, axis=0))
     return inverse @ np.add.reduceat(cross, first, axis=-3), inverse
 
 
-def jumps(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm, examples: np.ndarray) -> float:
-    """The sum over steps between pieces of their norms, of whose squares the noise's mean is taken off."""
-    parameters, inverse = fit(windows, cross, starts)
+def jump_variation(
+    windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm, examples: np.ndarray
+) -> float:
+    """Return the summed norms of jumps between pieces, with the expected squared noise subtracted."""
+    parameters, inverse = fit_pieces(windows, cross, starts)
     scale = np.linalg.cholesky(inverse[1:] + inverse[:-1])[:, None]  # [steps, 1, d, d]
     noise = np.square(norm(scale @ examples @ windows.root)).mean(axis=1)
     squares = np.square(norm(np.diff(parameters, axis=0)))
@@ -144,27 +146,27 @@ def jumps(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm, e
 
 
 class Lines(NamedTuple):
-    """A path of a straight line in each piece, of which one of fewer than three windows is level."""
+    """A path that is linear in each piece, and constant in pieces of fewer than three windows."""
 
     path: np.ndarray  # [..., m, d, p] at the centres of windows
     variation: np.ndarray  # [...]
 
 
-def lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -> Lines:
-    r"""Lines in the pieces of logs `[..., m, d, p]`, and the variation of a path that may run so within them.
+def fit_lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -> Lines:
+    r"""Fit lines to the pieces of logs `[..., m, d, p]`, and return them with their variation.
 
-    That of the lines from edge to edge of their pieces and of the jumps between them; for a level piece also
-    a third of its second difference $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$: so much at most a smooth path,
-    as a parabola, goes further than the means of windows where it turns round.
+    The variation is that of the lines within pieces and of the jumps between them; for a constant piece also
+    a third of its second difference $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$, the most by which a parabola
+    exceeds the window means at its turning point.
     """
     centres, edges = (windows.edges[1:] + windows.edges[:-1]) / 2, windows.edges
     borders = np.append(np.flatnonzero(starts), len(starts))
-    level, _ = fit(windows, cross, starts)
+    level, _ = fit_pieces(windows, cross, starts)
     path, moves, end = np.empty_like(cross), [], None
     for number, (first, last) in enumerate(itertools.pairwise(borders)):
         middle, slope = level[..., number, :, :], np.zeros_like(level[..., 0, :, :])
         times = (centres[first:last] - centres[first:last].mean()) / edges[-1]
-        if last - first >= FEWEST_OF_A_LINE:
+        if last - first >= _MIN_LINE_WINDOWS:
             middle, slope = _line(windows.gram[first:last], cross[..., first:last, :, :], times)
         elif 0 < number < len(borders) - 2:
             moves.append(np.diff(level[..., number - 1 : number + 2, :, :], 2, axis=-3)[..., 0, :, :] / 3)
@@ -178,9 +180,9 @@ def lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -
 
 
 def _line(gram: np.ndarray, cross: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Middle and slope `[..., d, p]` of least squares over windows at these times, of mean zero."""
+    """Return the least-squares intercept and slope, `[..., d, p]`, over windows at centred `times`."""
     design, dim = np.stack([np.ones_like(times), times]), gram.shape[-1]
     whole = np.einsum("it,jt,tde->idje", design, design, gram).reshape(2 * dim, 2 * dim)
-    sums = [np.tensordot(cross, each, ([-3], [0])) for each in design]  # [..., d, p] each
-    found = np.linalg.solve(whole, np.concatenate(sums, axis=-2))
-    return found[..., :dim, :], found[..., dim:, :]
+    sums = [np.tensordot(cross, column, ([-3], [0])) for column in design]  # [..., d, p] each
+    solution = np.linalg.solve(whole, np.concatenate(sums, axis=-2))
+    return solution[..., :dim, :], solution[..., dim:, :]

@@ -1,4 +1,4 @@
-r"""A random walk behind windows of a log: how far it may go, and whether it is excluded.
+r"""Random walks fitted to windows of a log: an upper limit of their variation, and a test that excludes them.
 
 Windows then estimate $\bar\theta_j+\varepsilon_j$, with $\varepsilon_j$ the error of least squares and
 $\bar\theta_j$ the mean over the window of a path with independent steps
@@ -17,27 +17,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 from driftwise.theory.partition import Norm, Windows
 
-with needed_by("theory.random_walk", "simulate"):
+with require_extra("theory.random_walk", "simulate"):
     from scipy.special import chdtri
 
-NUM_WALKS = 199  # that the log is held against: the least p-value is 0.5 %
-EXCLUDED = 0.005
-NUM_STEPS = 4000  # for the mean of their norm
-SCALES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 24)])  # of s², as shares of the largest
+_NUM_WALKS = 199  # simulated walks; the smallest p-value is 0.5 %
+_EXCLUDED = 0.005
+_NUM_STEPS = 4000  # for the mean of their norm
+_SCALES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 24)])  # of s², as shares of the largest
 
 
 class Walk(NamedTuple):
-    """The walk behind a log."""
+    """A random walk fitted to a log."""
 
-    high: float  # upper end of its variation
-    p_value: float  # share of walks that are as smooth, or as much in jumps
+    high: float  # upper confidence limit of its variation
+    p_value: float  # share of simulated walks at least as smooth or as heavy-tailed
 
     @property
     def excluded(self) -> bool:
-        return self.p_value <= EXCLUDED
+        return self.p_value <= _EXCLUDED
 
 
 class _Model(NamedTuple):
@@ -52,23 +52,23 @@ class _Model(NamedTuple):
     def likelihood(self, logs: np.ndarray, scales: np.ndarray) -> np.ndarray:
         """Log-likelihood `[scales, n]` of the logs `[k, directions, n]`, but for a constant."""
         size, directions, _ = logs.shape
-        found = []
+        values = []
         for scale in scales:
             factor = self.factor(scale)
             white = np.linalg.solve(factor, logs.reshape(size, -1)).reshape(logs.shape)
             constant = directions * np.log(np.diag(factor)).sum()
-            found.append(-constant - np.square(white).sum((0, 1)) / 2)
-        return np.array(found)
+            values.append(-constant - np.square(white).sum((0, 1)) / 2)
+        return np.array(values)
 
 
 def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: float) -> Walk:
-    """The walk that windows `[m, d, p]` allow for."""
+    """Fit a random walk to windows `[m, d, p]` and test it."""
     num, dim, width = windows.cross.shape
     sizes, directions = np.linalg.eigh(windows.root)
     whitener = directions[:, -windows.rank :] / sizes[-windows.rank :]  # directions without noise left out
     path = (np.linalg.solve(windows.gram, windows.cross) @ whitener).reshape(num * dim, windows.rank, 1)
     steps, bends = (np.kron(np.diff(np.eye(num), order, axis=0), np.eye(dim)) for order in (1, 2))
-    walk, integrated = (np.kron(each, np.eye(dim)) for each in _covariances(windows.edges))
+    walk, integrated = (np.kron(matrix, np.eye(dim)) for matrix in _covariances(windows.edges))
     noise = np.zeros((num, dim, num, dim))
     noise[np.arange(num), :, np.arange(num)] = np.linalg.inv(windows.gram)
     noise = noise.reshape(num * dim, num * dim)
@@ -78,17 +78,19 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     if not moved.any():
         return Walk(0.0, 1.0)
     top = 3 * np.square(moved).mean() / np.diag(model.signal).mean()
-    scales = _refined(model, moved, top * SCALES)
+    scales = top * _SCALES
+    peak = max(scales[model.likelihood(moved, scales)[:, 0].argmax()], scales[1])
+    scales = np.concatenate([scales, peak * np.geomspace(0.3, 30, 40)])  # more around and above the peak
     likelihood = model.likelihood(moved, scales)[:, 0]
     allowed = 2 * (likelihood.max() - likelihood) <= chdtri(1, 1 - level)
     best, most = float(scales[likelihood.argmax()]), float(scales[allowed].max())
 
-    drawn = model.factor(best) @ rng.normal(size=(len(moved), windows.rank * NUM_WALKS))
-    logs = np.concatenate([moved, drawn.reshape(len(moved), windows.rank, NUM_WALKS)], axis=-1)
+    drawn = model.factor(best) @ rng.normal(size=(len(moved), windows.rank * _NUM_WALKS))
+    logs = np.concatenate([moved, drawn.reshape(len(moved), windows.rank, _NUM_WALKS)], axis=-1)
     new = np.linalg.solve(model.factor(best), logs.reshape(len(moved), -1)).reshape(logs.shape)
     tails = (new**4).mean((0, 1)) / np.square(np.square(new).mean((0, 1)))
     smoothness = _smoothness(noise, walk, integrated, (steps, bends), logs, top)
-    step = norm(rng.normal(size=(NUM_STEPS, dim, width)) @ windows.root).mean()
+    step = norm(rng.normal(size=(_NUM_STEPS, dim, width)) @ windows.root).mean()
     variation = (windows.edges[-1] - 1) * math.sqrt(most) * step
     return Walk(float(variation), min(_share(tails), _share(smoothness)))
 
@@ -103,12 +105,6 @@ def _covariances(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return early - np.diag(sizes / 6), early**2 * (3 * late - early) / (6 * edges[-1] ** 2)
 
 
-def _refined(model: _Model, moved: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """The scales, and more of them about the most likely and above it."""
-    best = max(scales[model.likelihood(moved, scales)[:, 0].argmax()], scales[1])
-    return np.concatenate([scales, best * np.geomspace(0.3, 30, 40)])
-
-
 def _smoothness(
     noise: np.ndarray,
     walk: np.ndarray,
@@ -117,16 +113,17 @@ def _smoothness(
     logs: np.ndarray,
     top: float,
 ) -> np.ndarray:
-    """How much more likely bends `[n]` of the logs' steps are of an integrated walk than of a walk."""
+    """Return log-likelihood ratios `[n]` of an integrated walk against a walk, from second differences."""
     steps, bends = contrasts
     bent = np.einsum("ij,jkn->ikn", bends @ np.linalg.pinv(steps), logs)
-    rough, smooth = (_Model(bends @ noise @ bends.T, bends @ each @ bends.T) for each in (walk, integrated))
+    rough, smooth = (
+        _Model(bends @ noise @ bends.T, bends @ kernel @ bends.T) for kernel in (walk, integrated)
+    )
     ratio = np.diag(rough.signal).mean() / np.diag(smooth.signal).mean()
-    return smooth.likelihood(bent, 10 * top * ratio * SCALES).max(axis=0) - rough.likelihood(
-        bent, top * SCALES
-    ).max(axis=0)
+    integrated_most = smooth.likelihood(bent, 10 * top * ratio * _SCALES).max(axis=0)
+    return integrated_most - rough.likelihood(bent, top * _SCALES).max(axis=0)
 
 
 def _share(values: np.ndarray) -> float:
-    """Share of all values that are at least the first."""
+    """Return the share of values that are at least the first."""
     return float(np.mean(values >= values[0]))

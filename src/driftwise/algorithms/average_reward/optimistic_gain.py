@@ -1,4 +1,4 @@
-"""Optimism about the gain: the agent behind UCRL2 and its forgetful kin."""
+"""Optimism about the gain: the agent behind UCRL2 and its variants that forget."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.knowledge import Continuing
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Forgetting, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.exploration import greedy_policy
+from driftwise.parts import CountRadius
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
-from driftwise.parts.radii import CountRadius
+from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, visited, visits
 
 
@@ -57,8 +58,8 @@ class OptimisticGain(Agent):
     max_iterations: int = count(default=MAX_ITERATIONS)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("continuing",)
+    def needs(self) -> tuple[type, ...]:
+        return (Continuing,)
 
     def __post_init__(self) -> None:
         if self.spec.horizon != 1:
@@ -90,7 +91,7 @@ class OptimisticGain(Agent):
             xp.where(unseen[..., None], xp.ones_like(kernel) / num_states, kernel),
             xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.at(counts, *times)),
             tolerance=1 / xp.sqrt(xp.astype(age + 1, counts.dtype)),
-            wanted=wanted,
+            active=wanted,
             max_iterations=self.max_iterations,
         )
         first = xp.argmax(greedy_policy(best.q), axis=-1)

@@ -1,4 +1,4 @@
-"""UCRL2, and its kin that forget: SW-UCRL, SWUCRL2-CW and variation-aware UCRL."""
+"""UCRL2, and its variants that forget: SW-UCRL, SWUCRL2-CW and variation-aware UCRL."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
-from driftwise.algorithms.registry import register
-from driftwise.base.arguments import with_defaults
+from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
     require_choice,
     require_count,
-    require_kind,
+    require_instance,
     require_number,
     require_numeric,
 )
+from driftwise.parts import CountRadius, NoForgetting, Phases, RestartAt, SlidingWindow
 from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
-from driftwise.parts.forgetting import NoForgetting, RestartAt, SlidingWindow
-from driftwise.parts.radii import CountRadius, Phases
 from driftwise.theory.tuning import growing_phases
 
 
 class Optimism(TypedDict, total=False):
-    """The chance that the radii fail, their scale, and a cap of value iteration."""
+    r"""The chance that the radii fail, their scale, and a cap of value iteration.
+
+    Args:
+      delta: $\delta \in (0, 1]$, the probability that the bound fails.
+      scale: a factor of both radii, not of a widening; 1 is theory's, far smaller ones do better.
+      max_iterations: of value iteration in an epoch, after which its policy is taken as it is.
+    """
 
     delta: Annotated[Numeric, 0.05]
     scale: Annotated[Numeric, 1.0]
     max_iterations: Annotated[int, MAX_ITERATIONS]
 
 
-@register(
-    forgetting="none",
-    exploration="optimism over L1 balls",
-    bound="D S A^(1/2) T^(1/2) without drift",
-    paper="Jaksch, Ortner & Auer 2010",
-)
+@register("none", "optimism over L1 balls", "Jaksch, Ortner & Auer 2010", "D S A^(1/2) T^(1/2) without drift")
 def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""Act on the MDP of the highest gain among all that the samples allow, in epochs.
 
@@ -48,14 +48,9 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     $\sqrt{14S\log(2At/\delta)/\max(1,N)}$. Extended value iteration stops at a span below $1/\sqrt t$. The
     epoch ends before a pair that was visited in it $\max(1,N)$ times.
 
-    Args:
-      delta: $\delta \in (0, 1]$, the probability that the bound fails.
-      scale: what both radii are multiplied with; 1 is theory's, far smaller ones do better in practice.
-      max_iterations: of value iteration in an epoch, after which the policy it has is taken.
+    When to use: the problem has no episodes and does not drift; it is the baseline of this family.
 
-    When to use: the problem has no episodes and does not drift; it is the yardstick of this family.
-
-    When not: the problem drifts. Samples of the old world stay in the means for ever.
+    When not: the problem drifts. Samples of the old problem stay in the means for ever.
 
     Reference: Jaksch, Ortner & Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR 2010,
     Figure 1 (the algorithm) and Figure 2 (the inner maximum).
@@ -79,12 +74,12 @@ def _with_ucrl2_radii(spec: Spec, forgetting: Forgetting, **optimism: Unpack[Opt
 
 def _checked(**optimism: Unpack[Optimism]) -> tuple[np.ndarray, Numeric, int]:
     """δ, whose logarithm is taken, the scale and the cap."""
-    given = with_defaults(Optimism, optimism)
-    delta = np.asarray(require_numeric("delta", given["delta"], above=0, at_most=1))
-    return delta, given["scale"], given["max_iterations"]
+    options = add_defaults(Optimism, optimism)
+    delta = np.asarray(require_numeric("delta", options["delta"], above=0, at_most=1))
+    return delta, options["scale"], options["max_iterations"]
 
 
-def sw_ucrl_tuning(
+def tune_sw_ucrl(
     spec: Spec, *, num_episodes: int, changes: tuple[int, ...], diameter: float, delta: float = 0.05
 ) -> dict[str, Any]:
     """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
@@ -100,20 +95,18 @@ def sw_ucrl_tuning(
     return dict(length=min(math.ceil(best), num_episodes))
 
 
+@tuned_by(tune_sw_ucrl, "length")
 @register(
-    tuning=sw_ucrl_tuning,
-    tunes=("length",),
     forgetting="sliding window",
     exploration="optimism over L1 balls",
-    bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes",
     paper="Gajane, Ortner & Auer 2018",
+    bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes",
 )
 def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""UCRL2 whose samples are those of the last W steps before the epoch.
 
     Args:
       length: $W$, steps in the window.
-      delta, scale, max_iterations: as of `ucrl2`.
 
     When to use: the problem has no episodes, and you know roughly how many steps it stays the same.
 
@@ -128,25 +121,24 @@ def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> Opt
     return _with_ucrl2_radii(spec, SlidingWindow(length), **optimism)
 
 
-def swucrl2_cw_tuning(spec: Spec, *, num_episodes: int, variations: Variation) -> dict[str, Any]:
+def tune_swucrl2_cw(spec: Spec, *, num_episodes: int, variations: Variation) -> dict[str, Any]:
     """The window and the widening for the variation `environment.variation(num_episodes)`.
 
     `W = 3 S^(2/3) A^(1/2) T^(1/2) / (B_r + B_p + 1)^(1/2)` and `η = √((B_p + 1) W / T)`.
     """
-    budgets = require_kind("variations", variations, Variation)
+    budgets = require_instance("variations", variations, Variation)
     size = 3 * spec.num_states ** (2 / 3) * math.sqrt(spec.num_actions * num_episodes)
     best = size / math.sqrt(budgets.total + 1)
     widening = math.sqrt((budgets.transition_budget + 1) * best / num_episodes)
     return dict(length=min(math.ceil(best), num_episodes), widening=widening)
 
 
+@tuned_by(tune_swucrl2_cw, "length", "widening")
 @register(
-    tuning=swucrl2_cw_tuning,
-    tunes=("length", "widening"),
     forgetting="sliding window",
     exploration="optimism over widened L1 balls",
-    bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2020",
+    bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
 )
 def swucrl2_cw(
     spec: Spec, *, length: Numeric, widening: Numeric, num_episodes: int, **optimism: Unpack[Optimism]
@@ -162,7 +154,6 @@ def swucrl2_cw(
       length: $W$, steps in the window.
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
       num_episodes: $T$, the number of steps.
-      delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
 
     When to use: the problem has no episodes and its transitions move slowly, so that a window mixes
     several of them.
@@ -188,7 +179,7 @@ def swucrl2_cw(
     )
 
 
-def variation_ucrl_tuning(
+def tune_variation_ucrl(
     spec: Spec,
     *,
     num_episodes: int,
@@ -203,7 +194,7 @@ def variation_ucrl_tuning(
     `variation`, less for longer phases. `"paper"`: V is `V_r + D V_p` with the `diameter` D,
     `environment.diameter(num_episodes)`; it comes from `variations`, and `variation` is not used.
     """
-    moves = require_kind("variations", variations, Variation)
+    moves = require_instance("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
         expected = f"have {num_episodes - 1} moves, one less than num_episodes"
         got = f"{len(moves.reward)} of rewards and {len(moves.transition)} of transitions"
@@ -216,19 +207,18 @@ def variation_ucrl_tuning(
     restarts = growing_phases(num_episodes=num_episodes, variation=variation)
     phases = [*itertools.pairwise((0, *restarts, num_episodes))]
     reward, transition = (
-        Phases(restarts, tuple(float(each[start : end - 1].sum()) for start, end in phases))
-        for each in (moves.reward, moves.transition)
+        Phases(restarts, tuple(float(moves_of_kind[start : end - 1].sum()) for start, end in phases))
+        for moves_of_kind in (moves.reward, moves.transition)
     )
     return dict(restarts=restarts, reward_widening=reward, transition_widening=transition)
 
 
+@tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
 @register(
-    tuning=variation_ucrl_tuning,
-    tunes=("restarts", "reward_widening", "transition_widening"),
     forgetting="restarts at growing intervals",
     exploration="optimism over widened L1 balls",
-    bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
     paper="Ortner, Gajane & Auer 2019",
+    bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
 )
 def variation_ucrl(
     spec: Spec,
@@ -238,7 +228,7 @@ def variation_ucrl(
     transition_widening: Numeric | Phases = 0.0,
     **optimism: Unpack[Optimism],
 ) -> OptimisticGain:
-    r"""UCRL2 that starts afresh at given steps, with radii widened by the variation since.
+    r"""UCRL2 that restarts at given steps, with radii widened by the variation since.
 
     In step t of a phase, with N(s,a) samples in the phase, rewards lie within
     $V_r + \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of
@@ -250,7 +240,6 @@ def variation_ucrl(
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)` with
         one for each.
       transition_widening: $V_p \ge 0$, that of transitions.
-      delta, scale, max_iterations: as of `ucrl2`; the widening is not scaled.
 
     The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
     $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for
@@ -268,26 +257,16 @@ def variation_ucrl(
     Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
     no part of a phase's variation, since no estimate mixes samples from both sides.
     """
-    sizes, (delta, scale, most) = (spec.num_states, spec.num_actions), _checked(**optimism)
-    logarithm = np.log(16 * sizes[0] * sizes[1] / delta)
-    return OptimisticGain(
-        spec,
-        RestartAt(restarts),
-        CountRadius(8 * logarithm, 24, scale, _widening("reward_widening", reward_widening, restarts), 16),
-        CountRadius(
-            8 * sizes[0] * logarithm,
-            24 * sizes[0],
-            scale,
-            _widening("transition_widening", transition_widening, restarts),
-            16 * sizes[0],
-        ),
-        max_iterations=most,
-    )
-
-
-def _widening(name: str, value: Numeric | Phases, restarts: tuple[int, ...]) -> Numeric | Phases:
-    if not isinstance(value, Phases):
-        return require_numeric(name, value, at_least=0)
-    if value.starts != tuple(restarts):
-        raise ArgumentError(name, f"have phases that start at the restarts {restarts}", value.starts)
-    return value
+    num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
+    logarithm = np.log(16 * num_states * spec.num_actions / delta)
+    radii = []
+    for name, widening, size in (
+        ("reward_widening", reward_widening, 1),
+        ("transition_widening", transition_widening, num_states),
+    ):
+        if not isinstance(widening, Phases):
+            widening = require_numeric(name, widening, at_least=0)
+        elif widening.starts != tuple(restarts):
+            raise ArgumentError(name, f"have phases that start at the restarts {restarts}", widening.starts)
+        radii.append(CountRadius(8 * size * logarithm, 24 * size, scale, widening, 16 * size))
+    return OptimisticGain(spec, RestartAt(restarts), *radii, max_iterations=most)

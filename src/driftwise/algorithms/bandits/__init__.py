@@ -1,1 +1,1 @@
-"""Linear bandits: one state, one step, and features that are given anew in every round."""
+"""Linear bandits: one state, one step, and features that are new in every round."""

@@ -1,39 +1,38 @@
-"""CW-OFUL and its forgetful kin: optimism where rewards may be corrupted."""
+"""CW-OFUL and its variants that forget: optimism where rewards may be corrupted."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import (
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.bandits.bandit_agent import (
+    BonusNorm,
     Confidence,
     Information,
     SpreadConfidence,
     bandit_agent,
     confidence_radius,
+    ucb_agent,
 )
-from driftwise.algorithms.bandits.d_lin_ucb import weight_ucb_tuning
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.bandits.d_lin_ucb import tune_weight_ucb
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
-from driftwise.parts.caution import Caution
-from driftwise.parts.exploration import CautiousUcb, Ucb
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquares, NoForgetting
 from driftwise.theory.bandit_tuning import RidgeRule, Tuning
 
-LEAST = 1e-12  # corruption below which no sample is weighed down
+_LEAST = 1e-12  # corruption below which no sample is weighed down
 
 
 def _caution(
     spec: Spec,
     alpha: Numeric | None,
     corruption: Numeric,
-    ridge: Numeric,
     noise_scale: Numeric | None = None,
     norm_bound: Numeric = 1.0,
+    ridge: Numeric = 1.0,
     **_: Any,
 ) -> Caution:
     """Caution with the α that was given, or with (σ√d + √λS)/C."""
@@ -41,13 +40,13 @@ def _caution(
         return Caution(alpha)
     if noise_scale is None:
         raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
-    given = dict(noise_scale=noise_scale, norm_bound=norm_bound, ridge=ridge)
-    sigma, bound, ridge = (np.asarray(require_numeric(*each, at_least=0)) for each in given.items())
+    numbers = dict(noise_scale=noise_scale, norm_bound=norm_bound, ridge=ridge)
+    sigma, bound, ridge = (np.asarray(require_numeric(*number, at_least=0)) for number in numbers.items())
     spread = sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound
-    return Caution(spread / np.maximum(corruption, LEAST))
+    return Caution(spread / np.maximum(corruption, _LEAST))
 
 
-def tuning(
+def tune_cw_oful(
     spec: Spec,
     *,
     num_episodes: int,
@@ -64,13 +63,12 @@ def tuning(
     )
 
 
+@tuned_by(tune_cw_oful, "ridge", "corruption")
 @register(
-    tuning=tuning,
-    tunes=("ridge", "corruption"),
     forgetting="none",
     exploration="UCB, cautious weights",
-    bound="d K^(1/2) + d C for corruption C, stationary",
     paper="He, Zhou, Zhang & Gu 2022",
+    bound="d K^(1/2) + d C for corruption C, stationary",
 )
 def cw_oful(
     spec: Spec,
@@ -78,7 +76,6 @@ def cw_oful(
     corruption: Numeric,
     alpha: Numeric | None = None,
     information: Information = "count",
-    ridge: Numeric = 1.0,
     **confidence: Unpack[Confidence],
 ) -> LeastSquares:
     r"""Confidence-weighted linear UCB: an adversary may change rewards by $C$ in all, seeing the arm.
@@ -92,11 +89,10 @@ def cw_oful(
     Args:
       corruption: $C \ge \sum_t |c_t|$, of what is added to rewards besides noise; 0 is `lin_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
-      noise_scale, radius, norm_bound, delta, information, radius_scale, ridge: as of `lin_ucb`.
 
     When to use: nothing drifts, but some rewards may be wrong, and you can bound by how much in all.
 
-    When not: rewards can be trusted, or the world drifts; see `lin_ucb` and `robust_weight_ucb`.
+    When not: rewards can be trusted, or the problem drifts; see `lin_ucb` and `robust_weight_ucb`.
 
     Reference: He, Zhou, Zhang & Gu, "Nearly Optimal Algorithms for Linear Contextual Bandits with Adversarial
     Corruptions", NeurIPS 2022, CW-OFUL. We had its abstract and, at second hand, its algorithm: the values
@@ -105,15 +101,13 @@ def cw_oful(
     Deviations from the paper: those of `lin_ucb`.
     """
     amount = require_numeric("corruption", corruption, at_least=0)
-    caution = _caution(spec, alpha, amount, ridge, **confidence)
+    caution = _caution(spec, alpha, amount, **confidence)
+    radius: Any = dict(spread="epochs", shares=1, information=information)
     widening = np.multiply(caution.alpha, amount)
-    radius = confidence_radius(
-        spread="epochs", shares=1, information=information, widening=widening, **confidence
-    )
-    return bandit_agent(spec, NoForgetting(), Ucb(radius, "single"), ridge, caution)
+    return ucb_agent(spec, NoForgetting(), "single", caution, widening=widening, **radius, **confidence)
 
 
-def robust_tuning(
+def tune_robust_weight_ucb(
     spec: Spec,
     *,
     num_episodes: int,
@@ -126,20 +120,19 @@ def robust_tuning(
 
     m is the number of rounds that corruption is remembered for, `1/(1−√η)`, at most K.
     """
-    numbers = weight_ucb_tuning(
+    numbers = tune_weight_ucb(
         spec, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
     )
     remembered = 1 / max(1 - math.sqrt(numbers["rate"]), 1 / num_episodes)
     return numbers | dict(corruption=math.sqrt(remembered) if corruption is None else corruption)
 
 
+@tuned_by(tune_robust_weight_ucb, "rate", "ridge", "corruption", "num_episodes", "confidence")
 @register(
-    tuning=robust_tuning,
-    tunes=("rate", "ridge", "corruption", "num_episodes", "confidence"),
     forgetting="exponential weights",
     exploration="UCB, cautious weights",
-    bound="none for drift and corruption at once",
     paper="ours; He, Zhou, Zhang & Gu 2022",
+    bound="none for drift and corruption at once",
 )
 def robust_weight_ucb(
     spec: Spec,
@@ -147,8 +140,7 @@ def robust_weight_ucb(
     rate: Numeric,
     corruption: Numeric,
     alpha: Numeric | None = None,
-    norm: Literal["single", "sandwich"] = "single",
-    ridge: Numeric = 1.0,
+    norm: BonusNorm = "single",
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Weighted UCB with the cautious weights of `cw_oful`, for rewards that drift and are corrupted.
@@ -165,30 +157,26 @@ def robust_weight_ucb(
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
 
     Args:
-      rate: $\eta \in (0, 1]$.
       corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say
         $\bar c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
       norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
-      noise_scale, radius, norm_bound, delta, num_episodes, confidence, radius_scale: as of `d_lin_ucb`; a
-        `radius` that is given is $\beta_t$ of the norm: with `"single"` for noise and corruption, with
-        `"sandwich"` for noise alone, and corruption has its own term.
-      ridge: $\lambda > 0$.
+      radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise
+        alone, and corruption has its own term.
 
-    When to use: the world drifts and some rewards may be wrong.
+    When to use: the problem drifts and some rewards may be wrong.
 
     When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
 
     Reference: the weights are those of He, Zhou, Zhang & Gu 2022; that they go with forgetting is our
-    derivation, see `driftwise.parts.caution.Caution`. No bound on the regret is known.
+    derivation, see `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
     """
     forgetting = ExponentialWeights(rate)
     amount = require_numeric("corruption", corruption, at_least=0) / np.sqrt(forgetting.rate)
-    caution = _caution(spec, alpha, amount, ridge, **confidence)
+    caution = _caution(spec, alpha, amount, **confidence)
     widening = np.multiply(caution.alpha, amount)
-    if norm == "sandwich":  # noise and corruption have their own norms
-        scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
-        exploration = CautiousUcb(confidence_radius(**confidence), scaled)
-    else:
-        exploration = Ucb(confidence_radius(widening=widening, **confidence), norm)
-    return bandit_agent(spec, forgetting, exploration, ridge, caution)
+    if norm != "sandwich":
+        return ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)
+    scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
+    exploration = CautiousUcb(confidence_radius(**confidence), scaled)  # of noise and of corruption
+    return bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import bandit_agent, confidence_radius, stationary
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.bandits.bandit_agent import (
+    bandit_agent,
+    confidence_radius,
+    require_bandit,
+    tune_ridge,
+)
 from driftwise.base.agent import Wrapper
-from driftwise.base.arrays import map_tree, namespace, spd_inverse, write
-from driftwise.base.part import count, member, number, part, reserve
+from driftwise.base.arrays import expand_like, map_tree, namespace, spd_inverse, write_at
+from driftwise.base.part import MAX_BITS, count, member, number, part
 from driftwise.base.types import (
     Array,
     Episode,
@@ -24,14 +29,13 @@ from driftwise.base.types import (
     Sample,
     Spec,
 )
-from driftwise.base.validation import ArgumentError, require_kind, require_numeric
-from driftwise.parts.exploration import Ucb, greedy_policy
-from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.base.validation import require_instance, require_numeric
+from driftwise.parts import LeastSquares, NoForgetting, Ucb
+from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import linear, matvec
 
-NO_KEY = np.zeros(2, dtype=np.uint32)  # bonuses of upper confidence bounds draw nothing
-FREE = 2.0  # the badness of a slot without a model: above that of any model, which is a share
+_NO_KEY = np.zeros(2, dtype=np.uint32)  # bonuses of upper confidence bounds draw nothing
+_FREE = 2.0  # the badness of a slot without a model: above that of any model, which is a share
 
 
 class PoolState(NamedTuple):
@@ -62,13 +66,12 @@ class ModelPool(Wrapper):
     admit_share: Numeric = number(at_least=0, at_most=1, default=0.2)
     badness_delta: Numeric = number(above=0, at_most=1, default=0.01)
     capacity: int = count(default=8)
-    longest_window: int = reserve(default=0)
+    longest_window: int = count(at_least=0, bits=MAX_BITS, default=0, largest=True)
 
     def __post_init__(self) -> None:
-        require_kind("base.forgetting", self.base.forgetting, NoForgetting)
-        require_kind("base.exploration", self.base.exploration, Ucb)
-        if (self.spec.num_states, self.spec.horizon) != (1, 1):
-            raise ArgumentError("spec", "be a bandit's, with one state and one step", self.spec)
+        require_instance("base.forgetting", self.base.forgetting, NoForgetting)
+        require_instance("base.exploration", self.base.exploration, Ucb)
+        require_bandit(self.spec)
         longest = max(int(np.max(self.window)), self.longest_window)
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
@@ -107,34 +110,27 @@ class ModelPool(Wrapper):
         return map_tree(lambda leaf: leaf[slot][None], state.models)
 
     def update(self, state: PoolState, features: FeatureTable, plan: Plan, episode: Episode) -> PoolState:
-        wrong = self._mispredicts(state.models, episode)
-        learns = namespace(wrong).astype(state.alive & ~wrong, state.tick.dtype)
-        return self._replace_bad(self._judged(state, wrong), self._learnt(state.models, episode, learns))
-
-    def _mispredicts(self, models: Moments, episode: Episode) -> Array:
-        """Whether each slot's model was further off than its bonus and the noise explain."""
+        xp, integer, models = namespace(state.tick), state.tick.dtype, state.models
+        # A prediction is wrong if it was further off than the bonus and the noise explain.
         pulled = FeatureTable(episode.features)
         inverse = spd_inverse(models.gram)
         predicted = linear(pulled, matvec(inverse, models.cross[..., 0]))[:, 0]
-        bonus = self.base.exploration.perturb(inverse, models, pulled, NO_KEY)[:, 0]
-        return namespace(predicted).abs(predicted - episode.rewards) > bonus + self.margin
-
-    def _learnt(self, models: Moments, episode: Episode, learns: Array) -> Moments:
-        count = namespace(learns).astype(learns, models.gram.dtype)
-        sample = Sample(episode.features, episode.rewards, episode.successors, count)
-        return self.base.forgetting.update(models, sample)._replace(
-            tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
-        )
-
-    def _judged(self, state: PoolState, wrong: Array) -> PoolState:
-        """The round's judgements in, those that leave the window out."""
-        xp, integer = namespace(wrong), state.tick.dtype
+        bonus = self.base.exploration.perturb(inverse, models, pulled, _NO_KEY)[:, 0]
+        wrong = xp.abs(predicted - episode.rewards) > bonus + self.margin
         # Write, then read: a buffer that is read before it is written would be copied when compiled.
-        ring = write(state.wrong, state.tick % self.ring_length, wrong)
+        ring = write_at(state.wrong, state.tick % self.ring_length, wrong)
         out = state.tick - self.window
         leaving = ring[out % self.ring_length] & (out >= state.created)
         num_wrong = state.num_wrong + xp.astype(wrong, integer) - xp.astype(leaving, integer)
-        return state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
+
+        learns = xp.astype(state.alive & ~wrong, integer)
+        count = xp.astype(learns, models.gram.dtype)
+        sample = Sample(episode.features, episode.rewards, episode.successors, count)
+        models = self.base.forgetting.update(models, sample)._replace(
+            tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
+        )
+        judged = state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
+        return self._replace_bad(judged, models)
 
     def _replace_bad(self, state: PoolState, models: Moments) -> PoolState:
         """Discard bad models; without any good one, create one in a free slot or in the worst one's."""
@@ -143,15 +139,11 @@ class ModelPool(Wrapper):
         surely = badness - doubt
         alive = state.alive & (surely < self.discard_level)
         create = ~xp.any(alive & (surely < self.admit_share * self.discard_level))
-        slot = _oldest_best(xp.where(alive, badness, FREE), state.created)
+        slot = _oldest_best(xp.where(alive, badness, _FREE), state.created)
         new = create & (xp.arange(self.capacity) == slot)
         empty = self.base.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
         return state._replace(
-            models=map_tree(
-                lambda fresh, old: xp.where(new.reshape((-1, *[1] * (old.ndim - 1))), fresh, old),
-                empty,
-                models,
-            ),
+            models=map_tree(lambda fresh, old: xp.where(expand_like(new, old), fresh, old), empty, models),
             alive=alive | new,
             created=xp.where(new, state.tick, state.created),
             num_wrong=xp.where(new, 0, state.num_wrong),
@@ -172,13 +164,12 @@ def _oldest_best(score: Array, created: Array) -> Array:
     return xp.argmin(xp.where(greedy_policy(score) > 0, created, xp.iinfo(created.dtype).max))
 
 
+@tuned_by(tune_ridge, "ridge")
 @register(
-    tuning=stationary,
-    tunes=("ridge",),
     forgetting="change detection, a pool of models",
     exploration="UCB",
-    bound="Γ S^(1/2) log S, Γ stretches of at most S rounds",
     paper="Wu, Iyer & Wang 2018",
+    bound="Γ S^(1/2) log S, Γ stretches of at most S rounds",
 )
 def dynamic_lin_ucb(
     spec: Spec,
@@ -207,8 +198,8 @@ def dynamic_lin_ucb(
     and if none has $\hat e_m < \tilde\delta_1 + d_m$, an empty one is added.
 
     Args:
-      noise_scale: $\sigma \ge 0$.
-      radius, norm_bound, radius_scale, ridge: as of `lin_ucb`, for the samples the model took.
+      radius: $\beta \ge 0$ instead of $\beta_m$, the radius of `lin_ucb` for the samples the model took.
+      radius_scale: a factor of $\beta_m$.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.
       admit_share: $\tilde\delta_1/\delta_1 \in [0, 1]$. The larger it is, the rarer are new models; at 1 the
@@ -216,7 +207,7 @@ def dynamic_lin_ucb(
       badness_delta: $\delta_2 \in (0, 1]$.
       capacity: models that the pool can hold.
 
-    When to use: the world jumps rarely and stays the same in between. A model is dropped when it predicts
+    When to use: the problem jumps rarely and stays the same in between. A model is dropped when it predicts
     wrongly too often.
 
     When not: it drifts slowly. A model is found wrong only when it is far off.
@@ -230,28 +221,10 @@ def dynamic_lin_ucb(
     model that has not been judged yet ranks as if judged once, without error. Ties between models go to the
     oldest, ties between arms are broken at random.
     """
-    beta = confidence_radius(
-        spread="epochs",
-        shares=1,
-        radius=radius,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        radius_scale=radius_scale,
-    )
-    return ModelPool(
-        bandit_agent(spec, NoForgetting(), Ucb(beta, "single"), ridge),
-        margin=_noise_quantile(noise_scale, delta),
-        window=window,
-        discard_level=delta,
-        admit_share=admit_share,
-        badness_delta=badness_delta,
-        capacity=capacity,
-    )
-
-
-def _noise_quantile(noise_scale: Numeric, delta: Numeric) -> np.ndarray:
-    """The size that normal noise exceeds with probability δ: `√2 σ erf⁻¹(1−δ) = σ |Φ⁻¹(δ/2)|`."""
-    scale = np.asarray(require_numeric("noise_scale", noise_scale, at_least=0))
+    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
+    beta = confidence_radius(spread="epochs", shares=1, radius=radius, **known)
+    base = bandit_agent(spec, NoForgetting(), Ucb(beta, "single"), ridge)
+    sigma = np.asarray(require_numeric("noise_scale", noise_scale, at_least=0))
     tail = np.asarray(require_numeric("delta", delta, above=0, at_most=1)) / 2
-    return scale * np.abs(np.vectorize(NormalDist().inv_cdf)(tail))
+    margin = sigma * np.abs(np.vectorize(NormalDist().inv_cdf)(tail))  # √2 σ erf⁻¹(1−δ) = σ |Φ⁻¹(δ/2)|
+    return ModelPool(base, margin, window, delta, admit_share, badness_delta, capacity)

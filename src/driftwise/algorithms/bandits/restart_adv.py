@@ -1,4 +1,4 @@
-"""Restart-Adv: an adversarial linear bandit that begins anew in every block."""
+"""Restart-Adv: an adversarial linear bandit that restarts in every block."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import require_bandit
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.bandits.bandit_agent import require_bandit
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import identity_like, namespace
+from driftwise.base.knowledge import OptimalDesign
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
-from driftwise.parts.design import g_optimal_design, moment_inverse
-from driftwise.parts.exploration import Softmax, bandit_plan, uniform_policy
-from driftwise.parts.forgetting import PeriodicRestart
+from driftwise.parts import PeriodicRestart, Softmax
+from driftwise.parts.designs import g_optimal_design, moment_inverse
+from driftwise.parts.policies import bandit_plan, uniform_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.bandit_tuning import adversarial_period
 
-SOFTMAX = Softmax(1.0)
+_SOFTMAX = Softmax(1.0)
 
 
 @part
 class AdversarialLinear(Agent):
-    r"""Exponential weights over arms, mixed with a G-optimal design, and begun anew in every block.
+    r"""Exponential weights over arms, mixed with a G-optimal design: the agent of `restart_adv`.
 
-    With $N$ arms of the round and blocks of $E$ rounds, the period of `forgetting`, $\zeta$ is
-    $c\sqrt{\log N/(3dE)}$ with $c$ = `step_scale`, and $\gamma = \min\{1, c'\zeta d\}$ with $c'$ =
-    `mixing_scale`. Rewards are divided by `reward_bound`. Gains are linear in features, so that arms may
-    change: then each round has a design of its own.
+    Rewards are divided by `reward_bound`. Gains are linear in features, so that arms may change: then each
+    round has a design of its own.
 
     The moments have $g = \sum Q(p)^{-1}ar$ as `cross`, with $G(x) = x^\top g$, and for `gram` what the same
     sum of $aa^\top$ is in the mean: a number of rounds times $I$.
@@ -59,18 +58,23 @@ class AdversarialLinear(Agent):
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         xp, dim = namespace(state.gram), self.spec.dim
-        even = uniform_policy(_nowhere(features))
+        rows = features.values
+        nowhere = xp.zeros(len(rows), dtype=rows.dtype)
+        if features.present is not None:
+            nowhere = xp.where(features.present, nowhere, -xp.inf)
+        even = uniform_policy(nowhere)
         num_arms = xp.sum(xp.astype(even > 0, state.gram.dtype))
         step = self.step_scale * xp.sqrt(xp.log(num_arms) / (3 * dim * self.forgetting.period))  # ζ
         mixing = xp.minimum(self.mixing_scale * step * dim, xp.ones_like(step))  # γ
-        design = g_optimal_design(features.values, even) if features.design is None else features.design
+        known = features.find(OptimalDesign)
+        design = g_optimal_design(features.values, even) if known is None else known.array
 
         def policy(index: Array) -> Array:
-            return mixing * design + (1 - mixing) * SOFTMAX.policy(index)
+            return mixing * design + (1 - mixing) * _SOFTMAX.policy(index)
 
         gains = state.cross[..., 0]  # [1, d]
         theta = self.reward_bound * gains / state.gram[..., 0, :1]
-        mean, index = (each @ features.values.T for each in (theta, step * gains))
+        mean, index = (weights @ features.values.T for weights in (theta, step * gains))
         return bandit_plan(theta, mean, 0 * mean, policy, features, index)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
@@ -93,26 +97,18 @@ def _nothing(features: Array) -> Sample:
     return Sample(0 * features, none, xp.astype(none, xp.int32), none)
 
 
-def _nowhere(features: FeatureTable) -> Array:
-    """0 for every arm that is there, else −∞: `[N]`."""
-    xp, rows = namespace(features.values), features.values
-    none = xp.zeros(len(rows), dtype=rows.dtype)
-    return none if features.present is None else xp.where(features.present, none, -xp.inf)
-
-
-def tuning(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
+def tune_restart_adv(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
     r"""$E = (\sqrt{3d\log N}\,K/(2\Delta))^{2/3}$, at most $K$."""
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     return dict(period=adversarial_period(dim=spec.dim, num_arms=spec.num_actions, **run))
 
 
+@tuned_by(tune_restart_adv, "period")
 @register(
-    tuning=tuning,
-    tunes=("period",),
     forgetting="periodic restart",
     exploration="exponential weights and a G-optimal design",
-    bound="(d log A)^(1/3) Δ^(1/3) K^(2/3), fixed arms",
     paper="Cheung, Simchi-Levi & Zhu 2022",
+    bound="(d log A)^(1/3) Δ^(1/3) K^(2/3), fixed arms",
 )
 def restart_adv(
     spec: Spec,
@@ -122,7 +118,7 @@ def restart_adv(
     mixing_scale: Numeric = 1.0,
     reward_bound: Numeric = 1.0,
 ) -> AdversarialLinear:
-    r"""An adversarial linear bandit that begins anew every $E$ rounds: of optimal order for fixed arms.
+    r"""An adversarial linear bandit that restarts every $E$ rounds: of optimal order for fixed arms.
 
     In a block, with gains $G = 0$ first, the design $\pi$ that minimises $\max_a\|a\|^2_{Q(\pi)^{-1}}$, and
     $Q(p) = \sum_a p(a)aa^\top$,
@@ -131,7 +127,7 @@ def restart_adv(
       G(x) \leftarrow G(x) + x^\top Q(p_t)^{-1}a_t\,r_t \quad\text{for all } x,$$
     $$\zeta = c\,\sqrt{\frac{\log N}{3dE}}, \qquad \gamma = \min\{1,\; c'\zeta d\}.$$
 
-    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, whoever chooses the rewards, so that all
+    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, so that all
     is at most $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ in a tuned run, with
     $\Delta = \sum_t\max_a|a^\top(\theta_t - \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$,
     and a plan has all of them: a log of its decisions can evaluate other policies.

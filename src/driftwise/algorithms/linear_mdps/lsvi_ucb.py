@@ -1,28 +1,31 @@
-"""LSVI-UCB, which never forgets; on a sliding window, and started afresh at regular intervals."""
+"""LSVI-UCB, which never forgets; on a sliding window, and restarted at regular intervals."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
-from driftwise.algorithms.registry import register
-from driftwise.base.arguments import with_defaults
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
-from driftwise.base.validation import require_choice, require_kind
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.forgetting import NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.base.validation import require_choice, require_instance
+from driftwise.parts import LeastSquares, NoForgetting, PeriodicRestart, SlidingWindow, Ucb
 from driftwise.parts.radii import local_variation_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_known
 
 
 class Regression(TypedDict, total=False):
-    """The ridge, and the range that values are clipped to."""
+    r"""The ridge, and the range that values are clipped to.
+
+    Args:
+      ridge: $\lambda > 0$.
+      clip: `"paper"` clips values to at most $H$; `"tight"` clips step h to $[0, H-h+1]$.
+    """
 
     ridge: Annotated[Numeric, 1.0]
     clip: Annotated[Literal["paper", "tight"], "paper"]
 
 
-class Confidence(TypedDict, total=False):
+class LsviConfidence(TypedDict, total=False):
     r"""The chance $\delta$ that a radius fails, its factor $c$, and bounds on the model.
 
     `mu_bound` is $C_\mu$, a bound on the measures of transitions, see
@@ -35,19 +38,14 @@ class Confidence(TypedDict, total=False):
     ridge: Annotated[float, 1.0]
 
 
-def lsvi_ucb_tuning(spec: Spec, *, num_episodes: int, **confidence: Unpack[Confidence]) -> dict[str, Any]:
-    """The radius of Theorem 3.1. It assumes a stationary world: the variation is not used."""
+def tune_lsvi_ucb(spec: Spec, *, num_episodes: int, **confidence: Unpack[LsviConfidence]) -> dict[str, Any]:
+    """The radius of Theorem 3.1. It assumes a stationary problem: the variation is not used."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    return dict(radius=lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence)))
+    return dict(radius=lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence)))
 
 
-@register(
-    tuning=lsvi_ucb_tuning,
-    tunes=("radius",),
-    forgetting="none",
-    exploration="UCB",
-    paper="Jin, Yang, Wang & Jordan 2020",
-)
+@tuned_by(tune_lsvi_ucb, "radius")
+@register("none", "UCB", "Jin, Yang, Wang & Jordan 2020")
 def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -> LeastSquares:
     r"""Least-squares value iteration with upper confidence bounds.
 
@@ -55,14 +53,12 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
       Q_{t,h} = \min\{\phi^\top w_{t,h} + \beta\sqrt{\phi^\top\Lambda^{-1}\phi}, H\}.$$
 
     Args:
-      radius: $\beta \ge 0$.
-      ridge: $\lambda > 0$.
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the bound is about: its proof
         needs values that are not negative.
 
-    When to use: nothing drifts; it is the yardstick that does not forget.
+    When to use: nothing drifts; it is the baseline that does not forget.
 
-    When not: the world changes. Old episodes outweigh new ones for as long as they were right.
+    When not: the problem changes. Old episodes outweigh new ones for as long as they were right.
 
     Reference: Jin, Yang, Wang & Jordan, "Provably Efficient Reinforcement Learning with Linear Function
     Approximation", COLT 2020, Algorithm 1.
@@ -73,22 +69,17 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
     return LeastSquares(spec, NoForgetting(), Ucb(radius), **regression)
 
 
-def sw_lsvi_ucb_tuning(
-    spec: Spec, *, num_episodes: int, variation: float, **confidence: Unpack[Confidence]
+def tune_sw_lsvi_ucb(
+    spec: Spec, *, num_episodes: int, variation: float, **confidence: Unpack[LsviConfidence]
 ) -> dict[str, Any]:
     """A window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence))
+    radius = lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence))
     return dict(length=restart_period(**sizes, variation=variation), radius=radius)
 
 
-@register(
-    tuning=sw_lsvi_ucb_tuning,
-    tunes=("length", "radius"),
-    forgetting="sliding window",
-    exploration="UCB",
-    paper="Zhong, Yang, Wang & Szepesvári 2021 for linear kernel MDPs",
-)
+@tuned_by(tune_sw_lsvi_ucb, "length", "radius")
+@register("sliding window", "UCB", "Zhong, Yang, Wang & Szepesvári 2021 for linear kernel MDPs")
 def sw_lsvi_ucb(
     spec: Spec, *, length: Numeric, radius: Numeric, **regression: Unpack[Regression]
 ) -> LeastSquares:
@@ -96,7 +87,6 @@ def sw_lsvi_ucb(
 
     Args:
       length: $W$, episodes in the window.
-      radius, ridge, clip: as of `lsvi_ucb`.
 
     When to use: an episode is of full use for a known number of episodes and of none after that.
 
@@ -111,14 +101,14 @@ def sw_lsvi_ucb(
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
 
 
-def lsvi_ucb_restart_tuning(
+def tune_lsvi_ucb_restart(
     spec: Spec,
     *,
     num_episodes: int,
     variation: float,
     variations: Variation | None = None,
     local_variation: Literal["unknown", "known"] = "unknown",
-    **confidence: Unpack[Confidence],
+    **confidence: Unpack[LsviConfidence],
 ) -> dict[str, Any]:
     """The radius of LSVI-UCB and the period for unknown or known local variation.
 
@@ -126,22 +116,17 @@ def lsvi_ucb_restart_tuning(
     (`environment.variation(num_episodes)`) say.
     """
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, **with_defaults(Confidence, confidence))
+    radius = lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence))
     if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
         return dict(period=restart_period(**sizes, variation=variation), radius=radius)
     period = restart_period_if_known(**sizes, variation=variation)
-    moves = require_kind("variations", variations, Variation)
+    moves = require_instance("variations", variations, Variation)
     run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variations=moves)
     return dict(period=period, radius=local_variation_radius(radius, period=period, **run))
 
 
-@register(
-    tuning=lsvi_ucb_restart_tuning,
-    tunes=("period", "radius"),
-    forgetting="periodic restart",
-    exploration="UCB",
-    paper="Zhou, Chen, Varshney & Jagmohan 2020",
-)
+@tuned_by(tune_lsvi_ucb_restart, "period", "radius")
+@register("periodic restart", "UCB", "Zhou, Chen, Varshney & Jagmohan 2020")
 def lsvi_ucb_restart(
     spec: Spec, *, period: Numeric, radius: Numeric | Radius, **regression: Unpack[Regression]
 ) -> LeastSquares:
@@ -151,9 +136,8 @@ def lsvi_ucb_restart(
       period: $E$, episodes in an epoch.
       radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
         $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
-      ridge, clip: as of `lsvi_ucb`.
 
-    When to use: changes are rare, or starting afresh on a schedule suits you.
+    When to use: changes are rare, or restarts on a schedule suit you.
 
     When not: changes come at unknown times. Each restart also throws away what is still true.
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import after, namespace, scan, spd_inverse, spd_root, vecdot
+from driftwise.base.arrays import namespace, order_after, scan, spd_inverse, spd_root, vecdot, where_tree
+from driftwise.base.knowledge import MeanRewards
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Radius, Spec
 from driftwise.base.validation import require_count, require_number
-from driftwise.parts.exploration import greedy_policy, radius_at, tie_tolerance, width
-from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.radii import ConfidenceRadius
+from driftwise.parts import ConfidenceRadius, NoForgetting
+from driftwise.parts.exploration import radius_at, width
+from driftwise.parts.policies import greedy_policy, tie_tolerance
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec
 
 
@@ -29,7 +30,7 @@ class Tables(NamedTuple):
 
 @part
 class MonotoneLeastSquares(Agent):
-    """The agent of `lsvi_ucb_plus_plus`, which see."""
+    """The agent of `lsvi_ucb_plus_plus`."""
 
     spec: Spec = member(Spec)
     radius: Numeric = number(at_least=0)
@@ -42,8 +43,8 @@ class MonotoneLeastSquares(Agent):
     reward_radius: Numeric | Radius = number(at_least=0, or_part=Radius, default=0.0)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("rewards",) if self.rewards == "known" else ()
+    def needs(self) -> tuple[type, ...]:
+        return (MeanRewards,) if self.rewards == "known" else ()
 
     def init(self, features: FeatureTable) -> Tables:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -78,25 +79,18 @@ class MonotoneLeastSquares(Agent):
         # Twice is often exactly twice, as with a ridge of 1/H², and stays so whatever the rounding.
         slack = tie_tolerance(information.dtype) * xp.clip(abs(information), 1, None)
         over = xp.any(information >= state.information + math.log(2) - slack)
-        waiting = moments._replace(gram=after(moments.gram, information[:, None, None]))
-        upper, lower = self._tables(waiting, features, state)
-        return Tables(
-            moments,
-            xp.where(over, upper, state.upper),
-            xp.where(over, lower, state.lower),
-            xp.where(over, information, state.information),
-            xp.astype(over, information.dtype),
-        )
+        waiting = moments._replace(gram=order_after(moments.gram, information[:, None, None]))
+        tables = *self._tables(waiting, features, state), information
+        upper, lower, information = where_tree(over, tables, (state.upper, state.lower, state.information))
+        return Tables(moments, upper, lower, information, xp.astype(over, information.dtype))
 
     def variances(self, state: Tables, phi: Array) -> Array:
         r"""Upper bounds $\bar\sigma^2$ of variances for the features `[H, d]` of an episode: `[H]`."""
         xp, (horizon, dim) = namespace(phi), phi.shape
         upper, lower = (_ahead(xp.max(table, axis=-1)) for table in (state.upper, state.lower))
         # What was played waits for the plan, which inverts the same.
-        inverse, cross = spd_inverse(after(state.moments.gram, phi[:, None])), state.moments.cross
-        best, worst, square = (
-            vecdot(phi, _solved(inverse, cross, values)) for values in (upper, lower, upper**2)
-        )
+        inverse, cross = spd_inverse(order_after(state.moments.gram, phi[:, None])), state.moments.cross
+        best, worst, square = (vecdot(phi, _solved(inverse, cross, v)) for v in (upper, lower, upper**2))
         length = xp.sqrt(xp.clip(vecdot(phi, matvec(inverse, phi)), 0, None))
         most = horizon**2
         spread = xp.clip(square, 0, most) - xp.clip(best, 0, horizon) ** 2
@@ -111,20 +105,22 @@ class MonotoneLeastSquares(Agent):
         return {"switches": state.switched}
 
     def _widening(self, moments: Moments) -> Numeric:
-        """What radii gain where rewards are learnt, to multiply `[H, N]` with."""
+        """Return what is added to radii where rewards are learnt; it broadcasts to `[H, N]`."""
         return radius_at(self.reward_radius, moments) if self.rewards == "learnt" else 0.0
 
     def _tables(self, moments: Moments, features: FeatureTable, state: Tables) -> tuple[Array, Array]:
         xp, sizes = namespace(state.upper), state.upper.shape[1:]
         inverse = spd_inverse(moments.gram)
         widths = width(inverse, moments, features, "single")
-        doubt, rewards = self._widening(moments) * widths, features.rewards
+        doubt = self._widening(moments) * widths
         if self.rewards == "learnt":
             rewards = linear(features, matvec(inverse, moments.cross[..., 0]))
+        else:
+            rewards = features.get(MeanRewards).array
 
         def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
             (value, below), (inverse, cross, widths, doubt, rewards, upper, lower) = carry, x
-            best, worst = (linear(features, _solved(inverse, cross, each)) for each in (value, below))
+            best, worst = (linear(features, _solved(inverse, cross, values)) for values in (value, below))
             best = rewards + best + self.radius * widths + doubt
             worst = rewards + worst - self.lower_radius * widths - doubt
             upper = xp.minimum(best.reshape(sizes), upper)  # which began at H
@@ -147,7 +143,7 @@ def _ahead(values: Array) -> Array:
     return xp.concat([values[1:], xp.zeros_like(values[:1])])
 
 
-def tuning(
+def tune_lsvi_ucb_plus_plus(
     spec: Spec,
     *,
     num_episodes: int,
@@ -171,15 +167,8 @@ def tuning(
     scale = require_number("beta_scale", beta_scale, at_least=0)
     odds = dim * horizon * require_count("num_episodes", num_episodes) / (delta * ridge)
     start, root = math.sqrt(dim * ridge), math.sqrt(dim)
-    of_rewards = ConfidenceRadius(
-        require_number("noise_scale", noise_scale, at_least=0) / horizon,
-        root,
-        delta,
-        "determinant",
-        "epochs",
-        shares=horizon,
-        scale=scale,
-    )
+    noise = require_number("noise_scale", noise_scale, at_least=0) / horizon
+    of_rewards = ConfidenceRadius(noise, root, delta, "determinant", "epochs", shares=horizon, scale=scale)
     return dict(
         radius=scale * (horizon * start + root * math.log1p(odds)),
         lower_radius=scale * horizon * (start + dim * root * math.log(odds)),
@@ -189,13 +178,8 @@ def tuning(
     )
 
 
-@register(
-    tuning=tuning,
-    tunes=("radius", "lower_radius", "squares_radius", "ridge", "reward_radius"),
-    forgetting="none",
-    exploration="UCB, samples weighted by variance",
-    paper="He, Zhao, Zhou & Gu 2023",
-)
+@tuned_by(tune_lsvi_ucb_plus_plus, "radius", "lower_radius", "squares_radius", "ridge", "reward_radius")
+@register("none", "UCB, samples weighted by variance", "He, Zhao, Zhou & Gu 2023")
 def lsvi_ucb_plus_plus(
     spec: Spec,
     *,
@@ -228,10 +212,8 @@ def lsvi_ucb_plus_plus(
     $1/(2d^3H^2)$ make both constants 1.
 
     Args:
-      radius: $\beta \ge 0$.
       lower_radius: $\bar\beta \ge 0$.
       squares_radius: $\tilde\beta \ge 0$.
-      ridge: $\lambda > 0$.
       gap_scale: a factor of $D$.
       width_scale: a factor of $2d^3H^2$ in $\bar\sigma$.
       rewards: `"learnt"` estimates them by the same weighted regression.

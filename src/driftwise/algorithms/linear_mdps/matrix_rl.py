@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, Unpack
 
-from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, chosen_forgetting, radius_and_memory
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, choose_forgetting, radius_and_memory
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import LeastSquares, Ucb
 
 
-def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
+def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     r"""The radius of MatrixRL's theory, and a forgetting as fast as OPT-WLSVI's.
 
     The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
@@ -22,13 +21,12 @@ def tuning(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     return dict(radius=radius / math.sqrt(spec.dim), **memory)
 
 
+@tuned_by(tune_matrix_rl, "radius", *AnyForgetting.__annotations__)
 @register(
-    tuning=tuning,
-    tunes=("radius", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB; rewards and features of successors are known",
-    bound="d H^2 T^(1/2), T = HK, stationary",
     paper="Yang & Wang 2020",
+    bound="d H^2 T^(1/2), T = HK, stationary",
 )
 def matrix_rl(
     spec: Spec,
@@ -51,12 +49,9 @@ def matrix_rl(
     refused. Where it forgets, sums are weighted.
 
     Args:
-      radius: $\beta \ge 0$.
-      ridge: $\lambda > 0$.
       steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
         `"apart"` has sums for each step.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-      rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
     When to use: rewards and features of successors are known, so that a small matrix is all there is to
     learn.
@@ -73,7 +68,7 @@ def matrix_rl(
     """
     return LeastSquares(
         spec,
-        chosen_forgetting(**forgetting),
+        choose_forgetting(**forgetting),
         Ucb(radius, "single"),
         ridge,
         clip,

@@ -7,18 +7,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import identity_like, namespace, repeat_while, scan, spd_inverse, vecdot
+from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse, vecdot, while_loop
+from driftwise.base.knowledge import AnchorMeasures, FixedTransitions, InitialDistribution
 from driftwise.base.part import member, number, part
-from driftwise.base.random import fold, uniform
+from driftwise.base.random import draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import require_choice
-from driftwise.parts.known_model import ExactInverse, GeometricResampling, InverseCovariance, KnownModel
+from driftwise.parts import ExactInverse, GeometricResampling
+from driftwise.parts.known_model import InverseCovariance, KnownModel
 from driftwise.parts.regression import matvec
 from driftwise.theory.tuning import restart_period
 
-MOST_STEPS = 30  # of Newton's method for an episode; a few are enough unless rates are very high
+_MOST_STEPS = 30  # of Newton's method for an episode; a few are enough unless rates are very high
 
 
 class DescentState(NamedTuple):
@@ -52,8 +54,8 @@ class OccupancyDescent(Agent):
     period: Numeric = number(at_least=0, integer=True, default=0)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("measures", "initial", "fixed_transitions")
+    def needs(self) -> tuple[type, ...]:
+        return AnchorMeasures, InitialDistribution, FixedTransitions
 
     @property
     def optimistic(self) -> bool:
@@ -73,12 +75,12 @@ class OccupancyDescent(Agent):
         shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
         even = xp.ones(shape, dtype=state.dual.dtype) / self.spec.num_actions
         prior = model.occupancy(even)
-        dual = self.solved(model, prior, state)
-        policy = self.primal(model, prior, state.rewards, dual).policy
+        dual = self.solve_dual(model, prior, state)
+        policy = self.primal_variables(model, prior, state.rewards, dual).policy
         inverse = self.covariance.inverse(model, policy, self.exploration, fold(key, 1))
-        explores = uniform(fold(key, 0), 1, even.dtype)[0] < self.exploration
+        explores = draw_uniform(fold(key, 0), 1, even.dtype)[0] < self.exploration
         policy = xp.where(explores, even, policy)
-        q, values = self.evaluated(model, policy, state)
+        q, values = self.evaluate_policy(model, policy, state)
         return Plan(dual, xp.zeros_like(q), q, policy, values, drawn=inverse)
 
     def update(
@@ -91,7 +93,7 @@ class OccupancyDescent(Agent):
         goes_on = xp.where(tick == xp.asarray(self.period), 0, 1)
         return DescentState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
 
-    def evaluated(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array]:
+    def evaluate_policy(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array]:
         """Action values and values of a policy if rewards are the mean of their estimates."""
         xp = namespace(policy)
         rewards = state.rewards / xp.maximum(state.tick, 1)
@@ -106,7 +108,7 @@ class OccupancyDescent(Agent):
         nothing = xp.zeros_like(model.initial)
         return scan(step, nothing, (policy, rewards, model.measures), reverse=True)[1]
 
-    def primal(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> Primal:
+    def primal_variables(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> Primal:
         """The policy, the occupancy and the flow of dual variables."""
         xp = namespace(dual)
         log_sum, policy = _soft_max(self.softness * (dual @ model.features.T).reshape(prior.shape))
@@ -120,29 +122,31 @@ class OccupancyDescent(Agent):
         reached = xp.concat([model.initial[None], arrived[:-1]])
         return Primal(policy, occupancy, reached[..., None] * policy)
 
-    def solved(self, model: KnownModel, prior: Array, state: DescentState) -> Array:
+    def solve_dual(self, model: KnownModel, prior: Array, state: DescentState) -> Array:
         """The minimiser of the dual, sought from that of the last episode."""
         xp, small = namespace(state.dual), _small(state.dual)
 
         def goes_on(carry: tuple) -> Array:
             _, slope, count = carry
-            return (slope > small) & (count < MOST_STEPS)
+            return (slope > small) & (count < _MOST_STEPS)
 
         def improve(carry: tuple) -> tuple:
             dual, _, count = carry
-            step, slope = self.newton(model, prior, state.rewards, dual)
+            step, slope = self.newton_step(model, prior, state.rewards, dual)
             return dual + step, slope, count + 1
 
         far = xp.asarray(xp.inf, dtype=state.dual.dtype)
-        return repeat_while(goes_on, improve, (state.dual, far, xp.asarray(0)))[0]
+        return while_loop(goes_on, improve, (state.dual, far, xp.asarray(0)))[0]
 
-    def newton(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> tuple[Array, Array]:
+    def newton_step(
+        self, model: KnownModel, prior: Array, rewards: Array, dual: Array
+    ) -> tuple[Array, Array]:
         """A damped step of Newton's method, and how steep the dual was before it.
 
         The second derivative is block tridiagonal. As a constant more in `φᵀZ_h` changes nothing, half the
         square of its mean under `μ⁰` is added.
         """
-        xp, at = namespace(dual), self.primal(model, prior, rewards, dual)
+        xp, at = namespace(dual), self.primal_variables(model, prior, rewards, dual)
         expected, usual = model.expected(at.occupancy), model.expected(prior)
         gradient = model.expected(at.flow) - expected + vecdot(usual, dual)[..., None] * usual
         by_state = model.features.reshape(*at.policy.shape[1:], -1)
@@ -201,7 +205,7 @@ def _soft_max(logits: Array) -> tuple[Array, Array]:
     return (xp.log(total) + most)[..., 0], powers / total
 
 
-def tuning(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
+def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
     r"""Rates that balance the two entropies against the variance of the estimates.
 
     With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0),
@@ -215,13 +219,12 @@ def tuning(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str
     return dict(learning_rate=rate, softness=rate, exploration=min(0.5, spec.dim * rate), period=period)
 
 
+@tuned_by(tune_online_q_reps, "learning_rate", "softness", "exploration", "period")
 @register(
-    tuning=tuning,
-    tunes=("learning_rate", "softness", "exploration", "period"),
     forgetting="none, or restarts",
     exploration="mirror descent on occupancies, uniform episodes",
-    bound="(d H K)^(1/2) for known transitions, against one policy",
     paper="Neu & Olkhovskaya 2021",
+    bound="(d H K)^(1/2) for known transitions, against one policy",
 )
 def online_q_reps(
     spec: Spec,
@@ -258,7 +261,7 @@ def online_q_reps(
         resampling, as in the paper.
       ridge: $\rho > 0$, added to an exact covariance, which may be singular.
       num_samples: $M$, simulated episodes for a resampled one.
-      period: episodes after which everything starts anew, 0 for never.
+      period: episodes after which everything restarts, 0 for never.
 
     When to use: transitions are known and stay the same, while rewards may be chosen by an adversary.
 

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import (
     AnyForgetting,
     ForgettingKind,
-    chosen_forgetting,
+    choose_forgetting,
     linear_keyword,
 )
-from driftwise.algorithms.registry import register
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan
+from driftwise.base.knowledge import AnchorMeasures, MeanRewards
 from driftwise.base.part import member, number, part
 from driftwise.base.types import (
     Array,
@@ -29,10 +30,10 @@ from driftwise.base.types import (
     Spec,
 )
 from driftwise.base.validation import require_number
+from driftwise.parts import MixtureRadius
 from driftwise.parts.exploration import radius_at
-from driftwise.parts.known_kernels import empty_mixture, expected_values, mixture_estimate, value_sample
-from driftwise.parts.radii import MixtureRadius
 from driftwise.parts.regression import linear, quadratic
+from driftwise.parts.value_targeted import empty_mixture, expected_values, mixture_estimate, value_sample
 from driftwise.theory.tuning import mirror_descent_step, restart_period
 
 
@@ -55,13 +56,13 @@ class PolicyOptimisation(Agent):
     policy_period: Numeric = number(at_least=0, integer=True, default=0)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("rewards", "measures")
+    def needs(self) -> tuple[type, ...]:
+        return MeanRewards, AnchorMeasures
 
     def init(self, features: FeatureTable) -> PolicyState:
         shape = self.spec.horizon, self.spec.num_states, self.spec.num_actions
         even = namespace(features.values).zeros(shape, dtype=features.values.dtype)
-        return PolicyState(empty_mixture(self.forgetting, features, self.ridge), normalised(even))
+        return PolicyState(empty_mixture(self.forgetting, features, self.ridge), normalise(even))
 
     def plan(self, state: PolicyState, features: FeatureTable, key: Key) -> Plan:
         xp, moments = namespace(state.log_policy), state.moments
@@ -81,30 +82,30 @@ class PolicyOptimisation(Agent):
             value = xp.sum(policy * q, axis=-1)
             return value, (xp.reshape(bonus, q.shape), q, value)
 
-        measures = xp.moveaxis(features.measures, 1, 0)  # [H, J, d, S]
-        xs = (policy, features.rewards, measures, inverse, weights, radius, most)
+        measures = xp.moveaxis(features.get(AnchorMeasures).array, 1, 0)  # [H, J, d, S]
+        xs = (policy, features.get(MeanRewards).array, measures, inverse, weights, radius, most)
         start = xp.zeros(num_states, dtype=policy.dtype)
         _, (bonus, q, values) = scan(step, start, xs, reverse=True)
         return Plan(weights, bonus, q, policy, values)
 
     def update(self, state: PolicyState, features: FeatureTable, plan: Plan, episode: Episode) -> PolicyState:
         xp = namespace(plan.q)
-        sample = value_sample(features, plan.ahead, episode)
+        sample = value_sample(features, plan.next_values, episode)
         moments = self.forgetting.update(state.moments, sample)
         period = xp.asarray(self.policy_period)
         over = (period > 0) & (moments.tick % xp.where(period > 0, period, 1) == 0)
         improved = state.log_policy + self.step_size * plan.q
-        return PolicyState(moments, normalised(xp.where(over, xp.zeros_like(improved), improved)))
+        return PolicyState(moments, normalise(xp.where(over, xp.zeros_like(improved), improved)))
 
 
-def normalised(logits: Array) -> Array:
+def normalise(logits: Array) -> Array:
     """Logarithms of the probabilities that are proportional to `exp(logits)`, over the last axis."""
     xp = namespace(logits)
     below = logits - xp.max(logits, axis=-1, keepdims=True)
     return below - xp.log(xp.sum(xp.exp(below), axis=-1, keepdims=True))
 
 
-def tuning(
+def tune_oppo(
     spec: Spec,
     *,
     num_episodes: int,
@@ -115,7 +116,7 @@ def tuning(
 ) -> dict[str, Any]:
     """The step size and the radius of the theorem on OPPO's regret.
 
-    Without forgetting, `variation` is not used. With any, the policy starts anew after LSVI-UCB-Restart's
+    Without forgetting, `variation` is not used. With any, the policy restarts after LSVI-UCB-Restart's
     period, with the step size for as many episodes; this is ours.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
@@ -133,13 +134,12 @@ def tuning(
     )
 
 
+@tuned_by(tune_oppo, "step_size", "radius", "policy_period", *AnyForgetting.__annotations__)
 @register(
-    tuning=tuning,
-    tunes=("step_size", "radius", "policy_period", *AnyForgetting.__annotations__),
     forgetting="none, or any of them; policy restarts",
     exploration="UCB, mirror descent on the policy",
-    bound="J H^2 K^(1/2) for J known kernels, against one policy",
     paper="Cai, Yang, Jin & Wang 2019",
+    bound="J H^2 K^(1/2) for J known kernels, against one policy",
 )
 def oppo(
     spec: Spec,
@@ -166,16 +166,13 @@ def oppo(
 
     Args:
       step_size: $\alpha \ge 0$.
-      radius: $\beta \ge 0$.
-      ridge: $\lambda > 0$.
-      rate, length, period, directional: at most one of them, see `AnyForgetting`.
       policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
         0 without one.
 
     When to use: the policy should change gradually, and transitions are a mixture of kernels that you
     know.
 
-    When not: the world jumps and the policy is never restarted, or you know no kernels.
+    When not: the problem jumps and the policy is never restarted, or you know no kernels.
 
     Reference: Cai, Yang, Jin & Wang, "Provably Efficient Exploration in Policy Optimization", 2019,
     Algorithm 1.
@@ -187,5 +184,5 @@ def oppo(
     if policy_period is None:
         period = forgetting.get("period")
         policy_period = 0 if period is None else period
-    chosen = chosen_forgetting(**forgetting)
+    chosen = choose_forgetting(**forgetting)
     return PolicyOptimisation(spec, chosen, step_size, radius, ridge, policy_period)

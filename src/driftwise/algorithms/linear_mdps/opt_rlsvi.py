@@ -7,15 +7,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, chosen_forgetting, radius_and_memory
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, choose_forgetting, radius_and_memory
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import require_number, require_numeric
-from driftwise.parts.exploration import TruncatedThompson
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import LeastSquares, TruncatedThompson
 
 
-def tuning(
+def tune_opt_rlsvi(
     spec: Spec, *, upper_scale: float = 1.0, mu_bound: float | None = None, **run: Unpack[LinearRun]
 ) -> dict[str, Any]:
     r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
@@ -31,13 +30,12 @@ def tuning(
     return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)
 
 
+@tuned_by(tune_opt_rlsvi, "scale", "upper", *AnyForgetting.__annotations__)
 @register(
-    tuning=tuning,
-    tunes=("scale", "upper", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="drawn parameters, optimistic where unsure",
-    bound="d^2 H^2 T^(1/2), T = HK, stationary",
     paper="Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric 2020",
+    bound="d^2 H^2 T^(1/2), T = HK, stationary",
 )
 def opt_rlsvi(
     spec: Spec,
@@ -64,8 +62,6 @@ def opt_rlsvi(
       upper: $\alpha_U$, from which on an estimate counts for nothing; a feature of norm one that was never
         seen is at $1/\sqrt\lambda$.
       lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
-      ridge: $\lambda > 0$.
-      rate, length, period, directional: at most one of them, see `AnyForgetting`.
 
     When to use: you want exploration by drawn parameters instead of a bonus, in values of many steps.
 
@@ -79,4 +75,4 @@ def opt_rlsvi(
     if lower is None:
         lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
     exploration = TruncatedThompson(scale, lower, upper)
-    return LeastSquares(spec, chosen_forgetting(**forgetting), exploration, ridge, clip="none")
+    return LeastSquares(spec, choose_forgetting(**forgetting), exploration, ridge, clip="none")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack
 
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.linear_mdps.lsvi_ucb import Regression
-from driftwise.algorithms.registry import register
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts.exploration import EpsilonGreedy, Ucb
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.parts import EpsilonGreedy, ExponentialWeights, LeastSquares, Ucb
 from driftwise.theory.tuning import RateTuning, exploration_probability, opt_wlsvi_radius, opt_wlsvi_rate
 
 
-def tuning(
+def tune_opt_wlsvi(
     spec: Spec,
     *,
     num_episodes: int,
@@ -31,13 +29,8 @@ def tuning(
     return dict(rate=rate, radius=opt_wlsvi_radius(**sizes, rate=rate, ridge=ridge), ridge=ridge)
 
 
-@register(
-    tuning=tuning,
-    tunes=("rate", "radius", "ridge"),
-    forgetting="exponential weights",
-    exploration="UCB, sandwich or single norm",
-    paper="Touati & Vincent 2020",
-)
+@tuned_by(tune_opt_wlsvi, "rate", "radius", "ridge")
+@register("exponential weights", "UCB, sandwich or single norm", "Touati & Vincent 2020")
 def opt_wlsvi(
     spec: Spec,
     *,
@@ -57,12 +50,8 @@ def opt_wlsvi(
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
 
     Args:
-      rate: $\eta \in (0, 1]$.
-      radius: $\beta \ge 0$.
-      ridge: $\lambda > 0$.
       norm: `"sandwich"` as above; `"single"` replaces the root by
         $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller and needs one matrix less.
-      clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$.
 
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
 
@@ -77,7 +66,7 @@ def opt_wlsvi(
     return LeastSquares(spec, ExponentialWeights(rate), Ucb(radius, norm), **regression)
 
 
-def epsilon_greedy_tuning(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
+def tune_epsilon_greedy_lsvi(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
     """OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
     return dict(
@@ -86,14 +75,8 @@ def epsilon_greedy_tuning(spec: Spec, *, num_episodes: int, variation: float) ->
     )
 
 
-@register(
-    tuning=epsilon_greedy_tuning,
-    tunes=("rate", "epsilon"),
-    forgetting="exponential weights",
-    exploration="ε-greedy",
-    bound="none",
-    paper="baseline",
-)
+@tuned_by(tune_epsilon_greedy_lsvi, "rate", "epsilon")
+@register("exponential weights", "ε-greedy", "baseline", "none")
 def epsilon_greedy_lsvi(
     spec: Spec, *, epsilon: Numeric, rate: Numeric = 1.0, **regression: Unpack[Regression]
 ) -> LeastSquares:
@@ -104,8 +87,6 @@ def epsilon_greedy_lsvi(
 
     Args:
       epsilon: $\varepsilon \in [0, 1]$.
-      rate: $\eta \in (0, 1]$; 1 never forgets.
-      ridge, clip: as of `lsvi_ucb`.
 
     Deviations from the paper: none; the value iteration backs up the greedy value, not the ε-greedy one.
 

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.knowledge import Positions
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_number
-from driftwise.parts.exploration import greedy_policy
+from driftwise.parts.policies import greedy_policy
 from driftwise.theory.metric_tuning import partition_period
 
 
@@ -32,7 +33,7 @@ class AdaptiveQLearning(Agent):
     """Q-learning on a partition of the unit square that becomes finer where there are visits.
 
     The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below; a `period` of 0
-    never starts anew.
+    never restarts.
     """
 
     spec: Spec = member(Spec)
@@ -40,11 +41,11 @@ class AdaptiveQLearning(Agent):
     period: Numeric = number(at_least=0, integer=True, default=0)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("positions",)
+    def needs(self) -> tuple[type, ...]:
+        return (Positions,)
 
     def init(self, features: FeatureTable) -> PartitionState:
-        positions: Array = features.positions
+        positions: Array = features.get(Positions).array
         if (coordinates := positions.shape[-1]) != 2:
             raise ArgumentError("positions", "have 2 coordinates, of state and action", coordinates)
         return self._fresh(positions)
@@ -59,7 +60,7 @@ class AdaptiveQLearning(Agent):
     def update(
         self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> PartitionState:
-        positions: Array = features.positions
+        positions: Array = features.get(Positions).array
         xp, horizon = namespace(state.q), self.spec.horizon
         pair, steps = episode.states * self.spec.num_actions + episode.actions, np.arange(self.spec.horizon)
         depth, count = state.depth[steps, pair][:, None], state.count[steps, pair][:, None] + 1
@@ -68,7 +69,7 @@ class AdaptiveQLearning(Agent):
         here = xp.all(square == square[steps, pair][:, None], axis=-1)
 
         newest = self.radius / xp.sqrt(count)
-        goal = (episode.rewards + plan.values_ahead(episode.successors))[:, None] + newest
+        goal = (episode.rewards + plan.successor_values(episode.successors))[:, None] + newest
         share = (horizon + 1) / (horizon + count)
         learnt = PartitionState(
             q=xp.where(here, (1 - share) * state.q + share * goal, state.q),
@@ -82,12 +83,11 @@ class AdaptiveQLearning(Agent):
     def _fresh(self, positions: Array) -> PartitionState:
         xp, horizon = namespace(positions), self.spec.horizon
         nothing = xp.zeros((horizon, len(positions)), dtype=positions.dtype)
-        whole = xp.zeros((horizon, len(positions)), dtype=xp.int32)
-        most = nothing + horizon
+        most, whole = nothing + horizon, xp.astype(nothing, xp.int32)
         return PartitionState(most, most, nothing, whole, xp.asarray(0, dtype=xp.int64))
 
 
-def tuning(
+def tune_adaptive_q_learning(
     spec: Spec,
     *,
     num_episodes: int,
@@ -109,13 +109,12 @@ def tuning(
     return dict(radius=scale * (noise + 4 * lipschitz), period=period)
 
 
+@tuned_by(tune_adaptive_q_learning, "radius", "period")
 @register(
-    tuning=tuning,
-    tunes=("radius", "period"),
     forgetting="none, or restarts",
     exploration="UCB on squares that are cut in four",
-    bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
     paper="Sinclair, Banerjee & Yu 2019",
+    bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
 )
 def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None = None) -> AdaptiveQLearning:
     r"""Optimistic Q-learning on an adaptive partition of the square of states and actions.
@@ -131,12 +130,12 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
 
     Args:
       radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
-      period: episodes after which everything starts anew; never, unless given.
+      period: episodes after which everything restarts; never, unless given.
 
     When to use: states and actions are points of an interval, near ones are alike, and a table of all
     pairs would be too fine.
 
-    When not: the world drifts within an epoch. Squares keep what they learnt until the next restart.
+    When not: the problem drifts within an epoch. Squares keep what they learnt until the next restart.
 
     Reference: Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement Learning in Metric
     Spaces", 2019, Algorithm 1.

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from driftwise.algorithms.any_forgetting import AnyForgetting, chosen_forgetting
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import AnyForgetting, choose_forgetting
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace, scan
+from driftwise.base.knowledge import Positions
 from driftwise.base.part import member, number, part
 from driftwise.base.types import (
     Array,
@@ -25,8 +26,8 @@ from driftwise.base.types import (
     Variation,
     WeightFunction,
 )
-from driftwise.base.validation import require_choice, require_kind, require_number
-from driftwise.parts.exploration import greedy_policy
+from driftwise.base.validation import require_choice, require_instance, require_number
+from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.metric_tuning import KernelTuning, kernel_bandwidth, kernel_rate
 from driftwise.theory.tuning import tabular_log_term
@@ -57,11 +58,11 @@ class KernelValueIteration(Agent):
     bias_scale: Numeric = number(at_least=0, default=1.0)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        return ("positions",)
+    def needs(self) -> tuple[type, ...]:
+        return (Positions,)
 
     def init(self, features: FeatureTable) -> KernelState:
-        positions: Array = features.positions
+        positions: Array = features.get(Positions).array
         xp, dtype, horizon = namespace(positions), positions.dtype, self.spec.horizon
         nowhere = xp.zeros(horizon, dtype=xp.int32)
         sample = self._sample(
@@ -75,7 +76,8 @@ class KernelValueIteration(Agent):
     def plan(self, state: KernelState, features: FeatureTable, key: Key) -> Plan:
         xp, spec = namespace(state.visited), self.spec
         count, cross = state.moments.gram[..., 0, 0], state.moments.cross[..., 0, :]
-        away = self.lipschitz * distances(features.positions, features.positions)
+        positions: Array = features.get(Positions).array
+        away = self.lipschitz * l1_distances(positions, positions)
         bias = self.bias_scale * self.lipschitz * self.bandwidth
         bonus = self.radius / xp.sqrt(count) + self.ridge * spec.horizon / count + bias
         most = xp.asarray(np.arange(spec.horizon, 0, -1), dtype=count.dtype)  # from each step on
@@ -95,7 +97,7 @@ class KernelValueIteration(Agent):
         return Plan(weights, bonus.reshape(q.shape), q, policy, values)
 
     def update(self, state: KernelState, features: FeatureTable, plan: Plan, episode: Episode) -> KernelState:
-        positions: Array = features.positions
+        positions: Array = features.get(Positions).array
         xp = namespace(state.visited)
         moments = self.forgetting.update(state.moments, self._sample(episode, positions))
         here = self._pair(episode)[:, None] == xp.arange(len(positions))
@@ -110,7 +112,7 @@ class KernelValueIteration(Agent):
 
         def made(origin: tuple[Array, ...]) -> Sample:
             pairs, rewards, successors = origin
-            scaled = distances(positions[pairs], positions) / self.bandwidth
+            scaled = l1_distances(positions[pairs], positions) / self.bandwidth
             scaled = xp.minimum(scaled, xp.asarray(1e3, dtype=scaled.dtype))  # where κ is 0 in any precision
             return Sample(
                 features=xp.ones_like(rewards)[:, None, None],
@@ -119,16 +121,16 @@ class KernelValueIteration(Agent):
                 count=xp.exp(-scaled * scaled / 2),
             )
 
-        return Sample.made_of((self._pair(episode), episode.rewards, episode.successors), made)
+        return Sample.from_origin((self._pair(episode), episode.rewards, episode.successors), made)
 
 
-def distances(first: Array, second: Array) -> Array:
+def l1_distances(first: Array, second: Array) -> Array:
     """`ρ(u, v) = Σ_i |u_i − v_i|` of positions `[M, k]` and `[N, k]`: `[M, N]`."""
     xp = namespace(first)
     return xp.sum(xp.abs(first[:, None] - second[None]), axis=-1)
 
 
-def tuning(
+def tune_kernel_ucbvi(
     spec: Spec,
     *,
     num_episodes: int,
@@ -152,7 +154,7 @@ def tuning(
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":
-        moves = require_kind("variations", variations, Variation)
+        moves = require_instance("variations", variations, Variation)
         variation = moves.reward_budget + lipschitz * moves.transition_budget
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     scale = require_number("beta_scale", beta_scale, at_least=0)
@@ -165,13 +167,12 @@ def tuning(
     )
 
 
+@tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *AnyForgetting.__annotations__)
 @register(
-    tuning=tuning,
-    tunes=("bandwidth", "radius", "lipschitz", *AnyForgetting.__annotations__),
     forgetting="none, or any of them",
     exploration="UCB on kernel-weighted counts",
-    bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours, powers of H left out",
     paper="Domingues, Ménard, Pirotta, Kaufmann & Valko 2021",
+    bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours, powers of H left out",
 )
 def kernel_ucbvi(
     spec: Spec,
@@ -203,8 +204,7 @@ def kernel_ucbvi(
       lipschitz: $L \ge 0$, of the optimal action values.
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
-      rate, length, period: at most one of them, see `AnyForgetting`; without any it is Kernel-UCBVI.
-        `directional` is refused: it forgets as much for a visit far away as for one nearby.
+      directional: is refused: it forgets as much for a visit far away as for one nearby.
 
     When to use: states and actions are points with a distance, and what is learnt at one should count at
     its neighbours.
@@ -218,5 +218,5 @@ def kernel_ucbvi(
     Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
     logarithms; ties are broken at random.
     """
-    chosen = require_kind("forgetting", chosen_forgetting(**forgetting), WeightFunction)
+    chosen = require_instance("forgetting", choose_forgetting(**forgetting), WeightFunction)
     return KernelValueIteration(spec, chosen, bandwidth, radius, lipschitz, ridge, bias_scale)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
 
-from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.acting import greedy_plan, highest, require_all_actions
-from driftwise.algorithms.tabular.spread import Spread, no_spread
-from driftwise.base.agent import Agent
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.tabular.counting import (
+    RunningVariance,
+    TableAgent,
+    empty_variance,
+    greedy_plan,
+    require_all_actions,
+    value_ceilings,
+)
 from driftwise.base.arrays import namespace
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
@@ -17,125 +21,62 @@ from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term
 
 
-class Visit(NamedTuple):
-    """The visits of one episode, from which a bonus learns."""
-
-    here: Array  # [H, S, A] 1 where it was, else 0
-    count: Array  # [H, S, A] visits so far, this one too, and 1 where it was not
-    share: Array  # [H, S, A] α, where it was
-    ahead: Array  # [H, 1, 1] V_{h+1}(s')
-
-
-class BonusState(NamedTuple):
-    """All bonuses that an action value contains, and what the next one depends on."""
-
-    size: Array  # [H, S, A]
-    spread: Spread | None  # of the next values, if it depends on their variance
-
-
-class Bonus(ABC):
-    r"""The bonuses $b_1, \dots, b_n$ of $n$ visits as they stand in Q: $\sum_i \alpha_n^i b_i$."""
-
-    @abstractmethod
-    def init(self, most: Array) -> BonusState:
-        """Before the first visit, when nothing but the most that can be had is known: `[H, S, A]`."""
-
-    @abstractmethod
-    def update(self, state: BonusState, visit: Visit) -> BonusState:
-        """After one more visit."""
-
-
-@part
-class HoeffdingBonus(Bonus):
-    r"""$b_n = c\sqrt{H^3\iota/n}$, with $c$ the `scale` and $\iota$ the `log_term`."""
-
-    scale: Numeric = number(at_least=0)
-    log_term: Numeric = number(above=0, default=1.0)
-
-    def init(self, most: Array) -> BonusState:
-        return BonusState(most, None)
-
-    def update(self, state: BonusState, visit: Visit) -> BonusState:
-        newest = self.scale * namespace(visit.count).sqrt(len(visit.here) ** 3 * self.log_term / visit.count)
-        return BonusState((1 - visit.share) * state.size + visit.share * newest, None)
-
-
-@part
-class BernsteinBonus(Bonus):
-    r"""$\sum_i \alpha_n^i b_i = \beta_n/2$, for which the variance of the next values matters.
-
-    With $W_n$ that of the $n$ values met,
-    $$\beta_n = \min\Bigl\{c_1\Bigl(\sqrt{H(W_n + H)\iota/n} + \sqrt{H^7SA}\,\iota/n\Bigr),
-      c_2\sqrt{H^3\iota/n}\Bigr\}.$$
-
-    The paper has $b_n = (\beta_n - (1-\alpha_n)\beta_{n-1})/(2\alpha_n)$, and $\alpha_1 = 1$: these add up
-    to $\beta_n/2$. `variance_scale` is $c_1$, `scale` $c_2$, `log_term` $\iota$.
-    """
-
-    scale: Numeric = number(at_least=0)
-    variance_scale: Numeric = number(at_least=0)
-    log_term: Numeric = number(above=0, default=1.0)
-
-    def init(self, most: Array) -> BonusState:
-        return BonusState(most, no_spread(most))
-
-    def update(self, state: BonusState, visit: Visit) -> BonusState:
-        assert state.spread is not None, "it is there from the start"
-        xp, (here, count, _, ahead), log = namespace(visit.here), visit, self.log_term
-        horizon, num_states, num_actions = here.shape
-        spread = state.spread.met(ahead, here, count)
-        variance = spread.squares / count
-        narrow = xp.sqrt(horizon * (variance + horizon) * log / count)
-        narrow = narrow + (horizon**7 * num_states * num_actions) ** 0.5 * log / count
-        beta = xp.minimum(self.variance_scale * narrow, self.scale * xp.sqrt(horizon**3 * log / count))
-        return BonusState(xp.where(here > 0, beta / 2, state.size), spread)
-
-
 class QState(NamedTuple):
     """Action values, in two summands, and how often each was updated."""
 
     estimate: Array  # [H, S, A] without bonuses, 0 before the first visit
-    bonus: BonusState
+    bonus: Array  # [H, S, A] the bonuses of all visits, as they stand in Q
+    spread: RunningVariance | None  # of the next values, if the bonus depends on their variance
     count: Array  # [H, S, A]
 
 
 @part
-class OptimisticQLearning(Agent):
-    """Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`."""
+class OptimisticQLearning(TableAgent):
+    r"""Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`.
+
+    The bonuses $b_1, \dots, b_n$ of $n$ visits enter Q as $\sum_i \alpha_n^i b_i$. For Bernstein's
+    bonuses, with $\alpha_1 = 1$, this sum is $\beta_n/2$.
+    """
 
     spec: Spec = member(Spec)
-    bonus: Bonus = member(Bonus)
+    scale: Numeric = number(at_least=0)
+    log_term: Numeric = number(above=0, default=1.0)
     clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+    bonus: Literal["hoeffding", "bernstein"] = choice("hoeffding", "bernstein", default="hoeffding")
+    variance_scale: Numeric = number(at_least=0, default=0.0)
 
     def init(self, features: FeatureTable) -> QState:
         require_all_actions(features)
-        most = self._most(features.values)
+        most = value_ceilings(self.spec, features.values, tight=self.clip == "tight")
         nothing = namespace(most).zeros_like(most)
-        return QState(nothing, self.bonus.init(most), nothing)
+        return QState(nothing, most, empty_variance(most) if self.bonus == "bernstein" else None, nothing)
 
     def plan(self, state: QState, features: FeatureTable, key: Key) -> Plan:
-        bonus = state.bonus.size
-        return greedy_plan(state.estimate + bonus, bonus, self._most(bonus))
+        ceilings = value_ceilings(self.spec, state.bonus, tight=self.clip == "tight")
+        return greedy_plan(state.estimate + state.bonus, state.bonus, ceilings)
 
     def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:
-        xp, horizon = namespace(state.count), self.spec.horizon
+        xp, log, (horizon, num_states, num_actions) = namespace(state.count), self.log_term, state.count.shape
         here = visited(self.spec, episode)
         count = state.count + here
-        share = here * (horizon + 1) / (horizon + count)
-        ahead = plan.values_ahead(episode.successors)[:, None, None]
-        visit = Visit(here, xp.where(here > 0, count, 1.0), share, ahead)
-        goal = episode.rewards[:, None, None] + ahead
-        estimate = (1 - share) * state.estimate + share * goal
-        return QState(estimate, self.bonus.update(state.bonus, visit), count)
+        visits = xp.where(here > 0, count, 1.0)
+        share = here * (horizon + 1) / (horizon + count)  # α
+        ahead = plan.successor_values(episode.successors)[:, None, None]
+        estimate = (1 - share) * state.estimate + share * (episode.rewards[:, None, None] + ahead)
+        width = self.scale * xp.sqrt(horizon**3 * log / visits)
+        if state.spread is None:
+            return QState(estimate, (1 - share) * state.bonus + share * width, None, count)
+        spread = state.spread.add(ahead, here, visits)
+        narrow = xp.sqrt(horizon * (spread.squares / visits + horizon) * log / visits)
+        narrow = narrow + (horizon**7 * num_states * num_actions) ** 0.5 * log / visits
+        beta = xp.minimum(self.variance_scale * narrow, width)
+        return QState(estimate, xp.where(here > 0, beta / 2, state.bonus), spread, count)
 
-    def _most(self, like: Array) -> Array:
-        return highest(self.spec, like, tight=self.clip == "tight")
 
-
-def q_ucb_tuning(
+def tune_q_ucb(
     spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0
 ) -> dict[str, Any]:
-    r"""$\iota = \log(SAT/\delta)$. It assumes a stationary world: the variation is not used.
+    r"""$\iota = \log(SAT/\delta)$. It assumes a stationary problem: the variation is not used.
 
     `beta_scale` stands for the constants that the paper leaves open.
     """
@@ -144,14 +85,8 @@ def q_ucb_tuning(
     return dict(scale=scale, variance_scale=scale, log_term=log_term)
 
 
-@register(
-    tuning=q_ucb_tuning,
-    tunes=("scale", "log_term"),
-    forgetting="none",
-    exploration="UCB",
-    bound="H^2 (S A T)^(1/2), T = HK, stationary",
-    paper="Jin, Allen-Zhu, Bubeck & Jordan 2018",
-)
+@tuned_by(tune_q_ucb, "scale", "log_term")
+@register("none", "UCB", "Jin, Allen-Zhu, Bubeck & Jordan 2018", "H^2 (S A T)^(1/2), T = HK, stationary")
 def q_ucb(
     spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Literal["paper", "tight"] = "paper"
 ) -> OptimisticQLearning:
@@ -169,7 +104,7 @@ def q_ucb(
 
     When to use: states and actions are few, nothing drifts, and no model should be kept.
 
-    When not: the world changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
+    When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
 
     Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
     Algorithm 1.
@@ -178,16 +113,15 @@ def q_ucb(
     teaches is learnt at its end, which is the same: a step meets only values of the next one, and those
     change after it.
     """
-    return OptimisticQLearning(spec, HoeffdingBonus(scale, log_term), clip)
+    return OptimisticQLearning(spec, scale, log_term, clip)
 
 
+@tuned_by(tune_q_ucb, "scale", "variance_scale", "log_term")
 @register(
-    tuning=q_ucb_tuning,
-    tunes=("scale", "variance_scale", "log_term"),
     forgetting="none",
     exploration="UCB, Bernstein",
-    bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary",
     paper="Jin, Allen-Zhu, Bubeck & Jordan 2018",
+    bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary",
 )
 def q_ucb_bernstein(
     spec: Spec,
@@ -212,7 +146,7 @@ def q_ucb_bernstein(
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` or `"tight"`, see `q_ucb`.
 
-    When to use: you compare bonuses of Q-learning in a world that stands still.
+    When to use: you compare bonuses of Q-learning in a stationary problem.
 
     When not: the run is short. Its bonus is the smaller one only after many visits.
 
@@ -222,4 +156,4 @@ def q_ucb_bernstein(
     Deviations from the paper: none but rounding. The bonuses add up to $\beta_n/2$, which is kept instead of
     $\beta_n$; $W_n$ comes from Welford's recursion instead of two sums. Otherwise see `q_ucb`.
     """
-    return OptimisticQLearning(spec, BernsteinBonus(scale, variance_scale, log_term), clip)
+    return OptimisticQLearning(spec, scale, log_term, clip, "bernstein", variance_scale)

@@ -1,21 +1,36 @@
-"""RestartQ-UCB: optimistic Q-learning in stages, begun anew, with Hoeffding's or Freedman's bonus."""
+"""RestartQ-UCB: optimistic Q-learning in stages, restarted, with Hoeffding's or Freedman's bonus."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any, Literal, NamedTuple, Required, TypedDict, Unpack
 
-from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.acting import greedy_plan, highest, require_all_actions
-from driftwise.algorithms.tabular.stages import FreedmanBound, HoeffdingBound, StageBound, Visit
-from driftwise.base.agent import Agent
-from driftwise.base.arguments import with_defaults
-from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.part import member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.tabular.counting import (
+    RunningVariance,
+    TableAgent,
+    empty_variance,
+    greedy_plan,
+    require_all_actions,
+    value_ceilings,
+)
+from driftwise.base.arrays import map_tree, namespace, where_tree
+from driftwise.base.part import choice, member, number, part
+from driftwise.base.schema import add_defaults
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec, successor_values
 from driftwise.base.validation import require_choice, require_number
 from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term, tabular_period
+
+
+class ReferenceValues(NamedTuple):
+    """Reference values of Freedman's bonus, and its sums over the stage and the epoch."""
+
+    values: Array  # [H, S] V_ref
+    rewards: Array  # [H, S, A] ř, their sum in the stage
+    advantage: RunningVariance  # of V(s') − V_ref(s') in the stage
+    count: Array  # [H, S, A] visits in the epoch
+    met: RunningVariance  # of V_ref(s') in the epoch
 
 
 class StagedState(NamedTuple):
@@ -23,26 +38,32 @@ class StagedState(NamedTuple):
 
     q: Array  # [H, S, A]
     bonus: Array  # [H, S, A] in the update that q comes from
-    memory: Any  # of the bound
+    targets: Array  # [H, S, A] the sum of r + V(s') in the stage
+    reference: ReferenceValues | None
     count: Array  # [H, S, A] visits in the stage
     length: Array  # [H, S, A] visits at which the stage ends
     tick: Array  # episodes since the last restart
 
 
 @part
-class StagedQLearning(Agent):
-    """Q-learning in stages, begun anew after every `period` episodes: the agent of `restart_q_ucb`.
+class StagedQLearning(TableAgent):
+    """Q-learning in stages, restarted after every `period` episodes: the agent of `restart_q_ucb`.
 
-    `bound` is the upper bound on Q at the end of a stage; `restart_q_ucb_freedman` has another one.
+    `bonus="freedman"`, that of `restart_q_ucb_freedman`, takes the lower of Hoeffding's bound and one by
+    reference values.
     """
 
     spec: Spec = member(Spec)
     period: Numeric = number(at_least=1, integer=True)
-    bound: StageBound = member(StageBound)
+    scale: Numeric = number(at_least=0)
+    log_term: Numeric = number(above=0, default=1.0)
+    drift_bonus: Numeric = number(at_least=0, default=0.0)
+    bonus: Literal["hoeffding", "freedman"] = choice("hoeffding", "freedman", default="hoeffding")
+    reference_after: Numeric = number(at_least=1, integer=True, default=1)
 
     def init(self, features: FeatureTable) -> StagedState:
         require_all_actions(features)
-        return self._fresh(features.values)
+        return self._initial_state(features.values)
 
     def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
         return greedy_plan(state.q, state.bonus, state.q)
@@ -50,28 +71,71 @@ class StagedQLearning(Agent):
     def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
         xp, horizon = namespace(state.q), self.spec.horizon
         here = visited(self.spec, episode)
-        count = state.count + here
-        visit = Visit(here, count, plan.values_ahead(episode.successors), episode)
-        memory = self.bound.update(state.memory, visit)
+        count, ahead = state.count + here, plan.successor_values(episode.successors)
+        targets = state.targets + here * (episode.rewards + ahead)[:, None, None]
+        reference = state.reference
+        if reference is not None:
+            settled = successor_values(reference.values, episode.successors)
+            epoch_count = reference.count + here
+            reference = ReferenceValues(
+                reference.values,
+                reference.rewards + here * episode.rewards[:, None, None],
+                reference.advantage.add((ahead - settled)[:, None, None], here, count),
+                epoch_count,
+                reference.met.add(settled[:, None, None], here, epoch_count),
+            )
         over = (here > 0) & (count == state.length)
-        estimate, bonus = self.bound.bound(memory, xp.where(over, count, 1.0))
+        estimate, bonus = self.bound(targets, reference, xp.where(over, count, 1.0))
         falls = over & (estimate + bonus < state.q)
         q = xp.where(falls, estimate + bonus, state.q)
+        if reference is not None:
+            is_settled = xp.sum(reference.count, axis=-1) == self.reference_after
+            reference = reference._replace(
+                values=xp.where(is_settled, xp.max(q, axis=-1), reference.values),
+                rewards=xp.where(over, 0.0, reference.rewards),
+                advantage=map_tree(lambda leaf: xp.where(over, 0.0, leaf), reference.advantage),
+            )
         learnt = StagedState(
             q=q,
             bonus=xp.where(falls, bonus, state.bonus),
-            memory=self.bound.renewed(memory, over, xp.max(q, axis=-1)),
+            targets=xp.where(over, 0.0, targets),
+            reference=reference,
             count=xp.where(over, 0.0, count),
             length=xp.where(over, count + xp.floor(count / horizon), state.length),
             tick=state.tick + 1,
         )
-        return where_tree(learnt.tick == self.period, self._fresh(state.q), learnt)
+        return where_tree(learnt.tick == self.period, self._initial_state(state.q), learnt)
 
-    def _fresh(self, like: Array) -> StagedState:
-        xp = namespace(like)
-        q = highest(self.spec, like, tight=True)
-        first = xp.full_like(q, self.spec.horizon)
-        return StagedState(q, q, self.bound.init(q), xp.zeros_like(q), first, xp.asarray(0, dtype=xp.int64))
+    def bound(self, targets: Array, reference: ReferenceValues | None, size: Array) -> tuple[Array, Array]:
+        """Estimate and bonus of stages with sums of `targets` over `size` visits: `[H, S, A]` each."""
+        xp, horizon, late = namespace(size), len(size), self.log_term / size  # ι/ň
+        plain = targets / size
+        plain_bonus = self.scale * ((horizon + 1) * xp.sqrt(late)) + 2 * self.drift_bonus
+        if reference is None:
+            return plain, plain_bonus
+        total = xp.maximum(reference.count, 1.0)
+        all_time = self.log_term / total  # ι/n
+        width = 2 * xp.sqrt(reference.met.squares / total * all_time)
+        width = width + 2 * xp.sqrt(reference.advantage.squares / size * late) + xp.sqrt(late)
+        width = width + 5 * horizon * (_and_three_quarters(all_time) + _and_three_quarters(late))
+        bonus = 2 * self.scale * width + 4 * self.drift_bonus
+        estimate = reference.rewards / size + reference.met.mean + reference.advantage.mean
+        lower = estimate + bonus < plain + plain_bonus
+        return xp.where(lower, estimate, plain), xp.where(lower, bonus, plain_bonus)
+
+    def _initial_state(self, like: Array) -> StagedState:
+        xp, q = namespace(like), value_ceilings(self.spec, like, tight=True)
+        nothing, first, reference = xp.zeros_like(q), xp.full_like(q, self.spec.horizon), None
+        if self.bonus == "freedman":
+            none = empty_variance(q)
+            reference = ReferenceValues(first[..., 0], nothing, none, nothing, none)
+        return StagedState(q, q, nothing, reference, nothing, first, xp.asarray(0, dtype=xp.int64))
+
+
+def _and_three_quarters(x: Array) -> Array:
+    """`x + x^(3/4)`; roots cost far less than a power."""
+    root = namespace(x).sqrt(x)
+    return x + root * namespace(x).sqrt(root)
 
 
 class EpochRun(TypedDict, total=False):
@@ -84,7 +148,7 @@ class EpochRun(TypedDict, total=False):
     confidence: Annotated[Literal["uniform", "published"], "uniform"]
 
 
-def restart_q_ucb_tuning(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
+def tune_restart_q_ucb(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs, and $\iota$ for a `confidence`.
 
     `"uniform"` is $\iota = \log(2SAT/\delta)$, with $\delta$ spread over all pairs and steps; `"published"`
@@ -96,7 +160,7 @@ def restart_q_ucb_tuning(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
     return _tuned(spec, 4, run)
 
 
-def restart_q_ucb_freedman_tuning(
+def tune_restart_q_ucb_freedman(
     spec: Spec, *, reference_scale: float = 1.0, **run: Unpack[EpochRun]
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota$ for a `confidence` and $N_0 = c\,SAH^6\iota$.
@@ -113,25 +177,24 @@ def restart_q_ucb_freedman_tuning(
 
 
 def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
-    given = with_defaults(EpochRun, run)
-    sizes: dict[str, Any] = dict(num_episodes=given["num_episodes"])
-    log_term = tabular_log_term(spec, 2, **sizes, delta=given["delta"])
-    if require_choice("confidence", given["confidence"], ("uniform", "published")) == "published":
-        log_term = math.log(2 / given["delta"])
+    options = add_defaults(EpochRun, run)
+    sizes: dict[str, Any] = dict(num_episodes=options["num_episodes"])
+    log_term = tabular_log_term(spec, 2, **sizes, delta=options["delta"])
+    if require_choice("confidence", options["confidence"], ("uniform", "published")) == "published":
+        log_term = math.log(2 / options["delta"])
     return dict(
-        period=tabular_period(spec, **sizes, variation=given["variation"], power=power),
-        scale=require_number("beta_scale", given["beta_scale"], at_least=0),
+        period=tabular_period(spec, **sizes, variation=options["variation"], power=power),
+        scale=require_number("beta_scale", options["beta_scale"], at_least=0),
         log_term=log_term,
     )
 
 
+@tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
 @register(
-    tuning=restart_q_ucb_tuning,
-    tunes=("period", "scale", "log_term"),
     forgetting="periodic restart",
     exploration="UCB",
-    bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK",
     paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
+    bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK",
 )
 def restart_q_ucb(
     spec: Spec, *, period: Numeric, scale: Numeric, log_term: Numeric = 1.0, drift_bonus: Numeric = 0.0
@@ -151,7 +214,7 @@ def restart_q_ucb(
       drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
         that is unknown.
 
-    When to use: states and actions are few, no model should be kept, and the world drifts.
+    When to use: states and actions are few, no model should be kept, and the problem drifts.
 
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
 
@@ -162,16 +225,15 @@ def restart_q_ucb(
 
     Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random.
     """
-    return StagedQLearning(spec, period, HoeffdingBound(scale, log_term, drift_bonus))
+    return StagedQLearning(spec, period, scale, log_term, drift_bonus)
 
 
+@tuned_by(tune_restart_q_ucb_freedman, "period", "scale", "log_term", "reference_after")
 @register(
-    tuning=restart_q_ucb_freedman_tuning,
-    tunes=("period", "scale", "log_term", "reference_after"),
     forgetting="periodic restart",
     exploration="UCB, Freedman",
-    bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough",
     paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
+    bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough",
 )
 def restart_q_ucb_freedman(
     spec: Spec,
@@ -221,5 +283,5 @@ def restart_q_ucb_freedman(
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
     differences of sums, which rounding can make negative.
     """
-    plain = HoeffdingBound(scale, log_term, drift_bonus)
-    return StagedQLearning(spec, period, FreedmanBound(plain, reference_after))
+    numbers = scale, log_term, drift_bonus
+    return StagedQLearning(spec, period, *numbers, bonus="freedman", reference_after=reference_after)

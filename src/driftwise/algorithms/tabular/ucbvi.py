@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, Unpack
 
+from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import (
     AnyForgetting,
     ForgettingKind,
-    chosen_forgetting,
+    choose_forgetting,
     tabular_keyword,
 )
-from driftwise.algorithms.registry import register
-from driftwise.algorithms.tabular.acting import highest, require_all_actions
+from driftwise.algorithms.tabular.counting import TableAgent, require_all_actions, value_ceilings
 from driftwise.base.agent import Forecaster
 from driftwise.base.arrays import namespace, scan
+from driftwise.base.knowledge import MeanRewards, SharedSteps
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import (
     Array,
@@ -28,15 +29,15 @@ from driftwise.base.types import (
     Spec,
 )
 from driftwise.base.validation import ArgumentError, require_choice, require_number
-from driftwise.parts.exploration import greedy_policy
-from driftwise.parts.forgetting import NoForgetting
-from driftwise.parts.least_squares import pooled
+from driftwise.parts import NoForgetting
+from driftwise.parts.least_squares import pool_steps
 from driftwise.parts.noise import forecast_episode
+from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, matvec, visits
 from driftwise.theory.tuning import tabular_log_term
 
-DOUBT = 0.1  # visits that a forecast has to outweigh, as if they had shown 0
-LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
+_DOUBT = 0.1  # visits that a forecast has to outweigh, as if they had shown 0
+_LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
 
 
 class CountingState(NamedTuple):
@@ -46,17 +47,8 @@ class CountingState(NamedTuple):
     bound: Array | None  # [H, S, A] the last Q, if no later one may be above it
 
 
-class Counts(NamedTuple):
-    """Estimates for each step, state and action."""
-
-    count: Array  # [H, S, A] number of visits N = Σω
-    rewards: Array  # [H, S, A] their mean r̂
-    kernel: Array  # [H, S, A, S] the shares p̂ of successors
-    gap: Array  # [H, S] how far off the squared value of a successor may be
-
-
 @part
-class CountingValueIteration(Forecaster):
+class CountingValueIteration(TableAgent, Forecaster):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
     Under weights a mean deviates like one of `(Σω)²/Σω²` samples, which is never less than `N = Σω`, as
@@ -82,9 +74,9 @@ class CountingValueIteration(Forecaster):
             raise ArgumentError("monotone", expected, self.monotone)
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        asked = {"rewards": self.rewards == "known", "shared_steps": self.steps == "shared"}
-        return tuple(name for name, needed in asked.items() if needed)
+    def needs(self) -> tuple[type, ...]:
+        asked = {MeanRewards: self.rewards == "known", SharedSteps: self.steps == "shared"}
+        return tuple(kind for kind, is_needed in asked.items() if is_needed)
 
     def init(self, features: FeatureTable) -> CountingState:
         require_all_actions(features)
@@ -93,24 +85,21 @@ class CountingValueIteration(Forecaster):
 
     def plan(self, state: CountingState, features: FeatureTable, key: Key) -> Plan:
         counts = self._counts(state.moments, features)
-        xp, dtype = namespace(counts.count), counts.count.dtype
+        xp, dtype = namespace(counts[0]), counts[0].dtype
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             ceiling, count, rewards, kernel, gap, *bound = x
             known = count > 0
             estimate = xp.where(known, rewards + matvec(kernel, value), 0.0)
-            bonus = self._bonus(
-                Counts(xp.where(known, xp.clip(count, LEAST, None), 1.0), rewards, kernel, gap), value
-            )
+            num_visits = xp.where(known, xp.clip(count, _LEAST, None), 1.0)
+            bonus = self._bonus(num_visits, rewards, kernel, gap, value)
             q = xp.where(known, xp.minimum(estimate + self.scale * bonus, ceiling), ceiling)
             for last in bound:
                 q = xp.minimum(q, last)
             value = xp.max(q, axis=-1)
             return value, (q - estimate, q, greedy_policy(q), value)
 
-        xs = (self._ceilings(counts.count), *counts)
-        if state.bound is not None:
-            xs = (*xs, state.bound)
+        xs = (self._ceilings(counts[0]), *counts, *(() if state.bound is None else (state.bound,)))
         start = xp.zeros(self.spec.num_states, dtype=dtype)
         _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)
         return Plan(xp.zeros((self.spec.horizon, 0), dtype=dtype), bonus, q, policy, values)
@@ -134,46 +123,40 @@ class CountingValueIteration(Forecaster):
         moments = state.moments
         xp, steps = namespace(moments.gram), namespace(moments.gram).arange(self.spec.horizon)
         if self.steps == "shared":
-            moments, steps = pooled(moments), 0 * steps
+            moments, steps = pool_steps(moments), 0 * steps
         visited = steps, episode.states, episode.actions
-        gram, cross, rewards = moments.gram[visited] + DOUBT, moments.cross[visited], episode.rewards
+        gram, cross, rewards = moments.gram[visited] + _DOUBT, moments.cross[visited], episode.rewards
         if self.rewards == "known":
             cross, rewards = xp.concat([0 * cross[..., :1], cross[..., 1:]], axis=-1), 0 * rewards
         ones = xp.ones_like(gram[..., 0])
-        return forecast_episode(gram, cross, ones, rewards, plan.ahead, episode.successors)
+        return forecast_episode(gram, cross, ones, rewards, plan.next_values, episode.successors)
 
     def _ceilings(self, like: Array) -> Array:
-        return highest(self.spec, like, tight=self.clip == "tight")
+        return value_ceilings(self.spec, like, tight=self.clip == "tight")
 
-    def _counts(self, moments: Moments, features: FeatureTable) -> Counts:
+    def _counts(self, moments: Moments, features: FeatureTable) -> tuple[Array, Array, Array, Array]:
+        """Visits N, mean rewards, shares of successors, and how far off squares of their values may be."""
         xp, size = namespace(moments.gram), self.spec
         pairs = (size.horizon, size.num_states, size.num_actions)
         arrived = xp.sum(moments.gram[..., 0, 0], axis=-1)  # [H, S]
-        if self.steps == "shared":
-            moments = pooled(moments)
-        count, cross = moments.gram[..., 0, 0], moments.cross[..., 0, :]
-        means = cross / xp.where(count > 0, count, 1.0)[..., None]
-        rewards = means[..., 0] if self.rewards == "learnt" else xp.reshape(features.rewards, pairs)
-        return Counts(
-            count=xp.broadcast_to(count, pairs),
-            rewards=xp.broadcast_to(rewards, pairs),
-            kernel=xp.broadcast_to(means[..., 1:], (*pairs, size.num_states)),
-            gap=self._gap(arrived),
-        )
-
-    def _gap(self, arrived: Array) -> Array:
-        """`G` for the successors of each step; values after the last are known to be zero."""
-        xp, size = namespace(arrived), self.spec
         spread = 100**2 * size.horizon**3 * size.num_states**2 * size.num_actions * self.log_term**2
         most = float(size.horizon**2)
-        bounded = xp.minimum(spread / xp.where(arrived > 0, xp.clip(arrived, LEAST, None), 1.0), most)
+        bounded = xp.minimum(spread / xp.where(arrived > 0, xp.clip(arrived, _LEAST, None), 1.0), most)
         gap = xp.where(arrived > 0, bounded, most)
-        return xp.concat([gap[1:], xp.zeros_like(gap[:1])])
+        if self.steps == "shared":
+            moments = pool_steps(moments)
+        count, cross = moments.gram[..., 0, 0], moments.cross[..., 0, :]
+        means = cross / xp.where(count > 0, count, 1.0)[..., None]
+        rewards = (
+            means[..., 0] if self.rewards == "learnt" else xp.reshape(features.get(MeanRewards).array, pairs)
+        )
+        kernel = xp.broadcast_to(means[..., 1:], (*pairs, size.num_states))
+        gap = xp.concat([gap[1:], xp.zeros_like(gap[:1])])  # values after the last step are known to be zero
+        return xp.broadcast_to(count, pairs), xp.broadcast_to(rewards, pairs), kernel, gap
 
-    def _bonus(self, counts: Counts, value: Array) -> Array:
+    def _bonus(self, count: Array, rewards: Array, kernel: Array, gap: Array, value: Array) -> Array:
         """The bonus of each pair of one step, before the scale: `[S, A]`."""
-        xp, (count, rewards, kernel, gap) = namespace(value), counts
-        horizon, log = self.spec.horizon, self.log_term
+        xp, horizon, log = namespace(value), self.spec.horizon, self.log_term
         if self.bonus == "hoeffding":
             return 7 * horizon * log / xp.sqrt(count)
         mean = matvec(kernel, value)
@@ -185,7 +168,7 @@ class CountingValueIteration(Forecaster):
         return bonus
 
 
-def tuning(
+def tune_ucbvi(
     spec: Spec,
     *,
     num_episodes: int,
@@ -213,13 +196,12 @@ def tuning(
     )
 
 
+@tuned_by(tune_ucbvi, "scale", "log_term", *AnyForgetting.__annotations__)
 @register(
-    tuning=tuning,
-    tunes=("scale", "log_term", *AnyForgetting.__annotations__),
     forgetting="none, or any",
     exploration="UCB, Hoeffding or Bernstein",
-    bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",
     paper="Azar, Osband & Munos 2017",
+    bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",
 )
 def ucbvi(
     spec: Spec,
@@ -248,7 +230,6 @@ def ucbvi(
       scale: $c \ge 0$, one in the paper.
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).
-      rate, length, period, directional: at most one of them, see `AnyForgetting`.
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
       rewards: `"learnt"` as above; `"known"` needs those of every episode.
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do
@@ -269,5 +250,5 @@ def ucbvi(
     Hoeffding's has room for them. Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier &
     Moulines 2011).
     """
-    chosen = chosen_forgetting(**forgetting)
+    chosen = choose_forgetting(**forgetting)
     return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)

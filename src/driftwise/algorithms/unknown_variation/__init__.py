@@ -1,1 +1,1 @@
-"""Recipes for when nobody knows how much the world varies."""
+"""Recipes for problems whose variation is unknown."""

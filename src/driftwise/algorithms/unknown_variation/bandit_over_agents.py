@@ -8,16 +8,16 @@ import numpy as np
 
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.part import at, is_part, member, number, numbers, part
-from driftwise.base.random import choose, fold, uniform
+from driftwise.base.part import index_part, is_part, member, number, numeric_values, part
+from driftwise.base.random import choose_index, draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError, require_range
-from driftwise.parts.exp3 import Exp3
+from driftwise.parts import Exp3
 
-DRAW = 1  # where an arm is drawn, below the key of an episode's plan; the agent's own draws are at the key
+_DRAW = 1  # where an arm is drawn, below the key of an episode's plan; the agent's own draws are at the key
 
 
-class Draw(NamedTuple):
+class ArmDraw(NamedTuple):
     """The arm drawn for the case that a block begins with the episode, and who planned the episode."""
 
     arm: Array
@@ -60,38 +60,32 @@ class BanditOverAgents(Wrapper):
     def __post_init__(self) -> None:
         if not is_part(self.base):
             raise ArgumentError("base", "be an agent of driftwise.algorithms", self.base)
-        for each in numbers(self.base):
-            shape = np.shape(each.value)
-            if shape[: len(shape) - each.num_own][-1:] != (self.chooser.num_arms,):
+        for value in numeric_values(self.base):
+            if value.grid[-1:] != (self.chooser.num_arms,):
                 expected = f"have one number for each of the {self.chooser.num_arms} arms"
-                raise ArgumentError("base", expected, each.value, f"{each.name} {each.value!r}")
+                raise ArgumentError("base", expected, value.value, f"{value.name} {value.value!r}")
         require_range(self.low, self.high)
 
     def init(self, features: FeatureTable) -> BlockState:
         xp, like = namespace(features.values), features.values
         log_weights = self.chooser.init(like)
-        return BlockState(
-            base=at(self.base, np.asarray(0)).init(features),
-            arm=xp.asarray(0, dtype=xp.int32),
-            probabilities=self.chooser.probabilities(log_weights),
-            log_weights=log_weights,
-            gained=xp.asarray(0, dtype=like.dtype),
-            counted=xp.asarray(0, dtype=xp.int64),
-            tick=xp.asarray(0, dtype=xp.int64),
-        )
+        probabilities, none = self.chooser.probabilities(log_weights), xp.asarray(0, dtype=xp.int64)
+        base, arm = index_part(self.base, np.asarray(0)).init(features), xp.asarray(0, dtype=xp.int32)
+        gained = xp.asarray(0, dtype=like.dtype)
+        return BlockState(base, arm, probabilities, log_weights, gained, counted=none, tick=none)
 
     def plan(self, state: BlockState, features: FeatureTable, key: Key) -> Plan:
         xp = namespace(state.log_weights)
         probabilities = self.chooser.probabilities(state.log_weights)
-        chance = uniform(fold(key, DRAW), 1, state.log_weights.dtype)[0]
-        drawn = choose(xp.cumulative_sum(probabilities), chance)
+        chance = draw_uniform(fold(key, _DRAW), 1, state.log_weights.dtype)[0]
+        drawn = choose_index(xp.cumulative_sum(probabilities), chance)
         playing = self._in_block(state, drawn, probabilities, features)
-        plan = at(self.base, playing.arm).plan(playing.base, features, key)
-        return plan._replace(drawn=Draw(drawn, probabilities, playing.arm, plan.drawn))
+        plan = index_part(self.base, playing.arm).plan(playing.base, features, key)
+        return plan._replace(drawn=ArmDraw(drawn, probabilities, playing.arm, plan.drawn))
 
     def update(self, state: BlockState, features: FeatureTable, plan: Plan, episode: Episode) -> BlockState:
         xp = namespace(state.log_weights)
-        draw: Draw = plan.drawn
+        draw: ArmDraw = plan.drawn
         playing = self._in_block(state, draw.arm, draw.probabilities, features)
         counts = draw.planner == playing.arm
         gained = playing.gained + xp.where(counts, xp.sum(episode.rewards), xp.zeros_like(state.gained))
@@ -100,7 +94,7 @@ class BanditOverAgents(Wrapper):
         gain = (gained / steps - self.low) / (self.high - self.low)
         learns = self._between_blocks(state.tick + 1) & (counted > 0)
         learnt = self.chooser.update(state.log_weights, playing.arm, gain, playing.probabilities)
-        agent = at(self.base, playing.arm)
+        agent = index_part(self.base, playing.arm)
         return playing._replace(
             base=agent.update(playing.base, features, plan._replace(drawn=draw.inner), episode),
             log_weights=xp.where(learns, learnt, state.log_weights),
@@ -115,7 +109,7 @@ class BanditOverAgents(Wrapper):
         """The state in the block of the coming episode; if one begins, that of a drawn arm."""
         xp = namespace(state.gained)
         new = state._replace(
-            base=at(self.base, arm).init(features),
+            base=index_part(self.base, arm).init(features),
             arm=arm,
             probabilities=probabilities,
             gained=xp.zeros_like(state.gained),
@@ -130,10 +124,8 @@ class BanditOverAgents(Wrapper):
         """The arm that played, and the probabilities with which it was drawn."""
         xp, arms = namespace(state.probabilities), range(self.chooser.num_arms)
         plays = xp.astype(xp.arange(len(arms)) == state.arm, state.probabilities.dtype)
-        return {
-            **{f"probability.{i}": state.probabilities[i] for i in arms},
-            **{f"played.{i}": plays[i] for i in arms},
-        }
+        named = {f"probability.{i}": state.probabilities[i] for i in arms}
+        return named | {f"played.{i}": plays[i] for i in arms}
 
     def moments(self, state: BlockState) -> Moments | None:
-        return at(self.base, state.arm).moments(state.base)
+        return index_part(self.base, state.arm).moments(state.base)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
+from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
-from driftwise.algorithms.registry import register
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.base.agent import Agent
-from driftwise.base.part import grid_of, is_part, points, stack
+from driftwise.base.part import expand_grid, get_grids, is_part, stack_parts
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
-from driftwise.parts.exp3 import Exp3, Form, exp3, exp3_p
+from driftwise.parts import Exp3, exp3, exp3_p
+from driftwise.parts.experts import Form
 from driftwise.theory.bandit_tuning import bob_block_length, bob_windows
 from driftwise.theory.tuning import (
     ada_restart_block_length,
@@ -26,21 +28,21 @@ from driftwise.theory.tuning import (
     opt_wlsvi_radius,
 )
 
-Blocks = int | Literal["corrected", "paper"]
+BlockLength = int | Literal["corrected", "paper"]
 
 
 @register(
     forgetting="the base's, chosen by EXP3.P",
     exploration="the base's",
-    bound="the base's best, plus that of EXP3.P",
     paper="Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
+    bound="the base's best, plus that of EXP3.P",
     takes_arms=True,
 )
 def borl(
     base: Agent | Sequence[Agent],
     *,
     num_episodes: int,
-    block_length: Blocks = "corrected",
+    block_length: BlockLength = "corrected",
     delta: float = 0.05,
     form: Form = "auer",
     low: Numeric = 0.0,
@@ -58,27 +60,29 @@ def borl(
     Args:
       base: an agent with a grid in its numbers, each point of which is an arm; or a list of agents that are
         alike but for their numbers. There are at least two.
-      num_episodes: $K$, episodes of the run.
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
       delta: $\delta$ of EXP3.P.
-      form: the parameters of EXP3.P, see `driftwise.parts.exp3.exp3_p`.
+      form: the parameters of EXP3.P, see `driftwise.parts.experts.exp3_p`.
       low: the mean reward of a step that counts as no gain.
       high: the mean reward of a step that counts as a gain of one.
 
     When to use: any agent's numbers should be chosen while it runs, with a bound.
 
-    When not: the run is short. Every block begins anew, and trying costs whole blocks.
+    When not: the run is short. Every block restarts, and trying costs whole blocks.
 
     Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
     2020, Section 5.1.
 
-    Deviations from the paper: the length of blocks, since each begins anew and $\sqrt K$ does not give the
+    Deviations from the paper: the length of blocks, since each restarts and $\sqrt K$ does not give the
     bound that the paper claims; a block's gain is divided by its length and the horizon.
     """
-    arms = points(base) if is_part(base) else base
-    if not isinstance(arms, Sequence) or not arms or not all(_is_agent(arm) for arm in arms):
-        expected = "an agent with a grid in its numbers, or a list of agents"
-        raise ArgumentError("base", f"be {expected}", base)
+    arms = expand_grid(base) if is_part(base) else base
+    if (
+        not isinstance(arms, Sequence)
+        or not arms
+        or not all(is_part(arm) and isinstance(arm, Agent) for arm in arms)
+    ):
+        raise ArgumentError("base", "be an agent with a grid in its numbers, or a list of agents", base)
     if len(arms) == 1:
         raise ArgumentError("base", "have at least two agents to choose from", base, "one")
     return _borl(arms, num_episodes, block_length, delta, form, low=low, high=high)
@@ -87,7 +91,7 @@ def borl(
 def _borl(
     arms: Sequence[Agent],
     num_episodes: int,
-    block_length: Blocks,
+    block_length: BlockLength,
     delta: float,
     form: Form,
     *,
@@ -101,17 +105,16 @@ def _borl(
             raise ArgumentError("block_length", 'be episodes, "corrected" or "paper"', block_length)
         dim = arms[0].spec.dim
         block_length = borl_block_length(dim=dim, num_episodes=num_episodes, tuning=block_length)
-    length = min(require_count("block_length", block_length), num_episodes)
-    chooser = exp3_p(len(arms), num_rounds=-(-num_episodes // length), delta=delta, form=form)
-    return _over_blocks(arms, chooser, length, num_episodes, low=low, high=high)
+    chooser = partial(exp3_p, delta=delta, form=form)
+    return _over_blocks(arms, chooser, block_length, num_episodes, low, high)
 
 
 @register(
-    problem="linear MDP",
     forgetting="exponential weights, rate chosen by EXP3.P",
     exploration="UCB, sandwich or single norm",
-    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H K^(3/4)",
     paper="Touati & Vincent 2020",
+    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H K^(3/4)",
+    problem="linear MDP",
 )
 def opt_wlsvi_borl(
     spec: Spec,
@@ -119,7 +122,7 @@ def opt_wlsvi_borl(
     num_episodes: int,
     delta: float = 0.05,
     beta_scale: float = 1.0,
-    block_length: Blocks = "corrected",
+    block_length: BlockLength = "corrected",
     form: Form = "auer",
     norm: Literal["sandwich", "single"] = "sandwich",
     clip: Literal["paper", "tight"] = "paper",
@@ -128,15 +131,14 @@ def opt_wlsvi_borl(
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
-    The slowest rate is that for $\Delta = 1$, and blocks begin anew, so that less drift gains nothing: the
+    The slowest rate is that for $\Delta = 1$, and blocks restart, so that less drift gains nothing: the
     bound has $\max\{\Delta, 1\}$. What EXP3.P adds to it is $HM\sqrt{K/M}$, for blocks of $M = \sqrt{dK}$.
 
     Args:
-      num_episodes, block_length, form: as of `borl`.
+      block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.
       norm, clip: as of `opt_wlsvi`.
-      mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
 
     When to use: you want a bound for OPT-WLSVI without knowing the variation.
 
@@ -149,22 +151,20 @@ def opt_wlsvi_borl(
     Deviations from the paper: those of `borl`; arms are counted from 0, so that the grid spans variations
     from 1 to K.
     """
-    known: dict[str, Any] = dict(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, delta=delta, beta_scale=beta_scale
-    )
-    known["mu_bound"] = mu_bound
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    known: dict[str, Any] = dict(delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
     rates = borl_rates(dim=spec.dim, num_episodes=num_episodes)
-    radii = [opt_wlsvi_radius(**known, rate=rate) for rate in rates]
+    radii = [opt_wlsvi_radius(**sizes, **known, rate=rate) for rate in rates]
     base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
-    return _borl(points(base), num_episodes, block_length, delta, form)
+    return _borl(expand_grid(base), num_episodes, block_length, delta, form)
 
 
 @register(
-    problem="linear MDP",
     forgetting="periodic restart, period chosen by EXP3.P",
     exploration="UCB",
-    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H^(3/2) K^(3/4)",
     paper="Zhou, Chen, Varshney & Jagmohan 2020",
+    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H^(3/2) K^(3/4)",
+    problem="linear MDP",
 )
 def ada_lsvi_ucb_restart(
     spec: Spec,
@@ -180,16 +180,14 @@ def ada_lsvi_ucb_restart(
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:
-      num_episodes, delta: as of `opt_wlsvi_borl`.
       beta_scale: $c$ of the radius $c\,dH\sqrt{\log(2dT/\delta)}$.
       block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$
         up to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
       clip: of values, as in `lsvi_ucb_restart`.
-      mu_bound: as of `opt_wlsvi_borl`.
 
     When to use: you want a bound for restarts without knowing the variation.
 
-    When not: you want low regret in a run of usual length; every block begins anew.
+    When not: you want low regret in a run of usual length; every block restarts.
 
     Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
     Approximation", 2020, Algorithm 2.
@@ -198,18 +196,19 @@ def ada_lsvi_ucb_restart(
     $\ln(J/\delta)$ as in Bubeck & Cesa-Bianchi (2012), where the paper likely has $\ln J$.
     """
     sizes = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=require_count("num_episodes", num_episodes))
-    length = _length(block_length, ada_restart_block_length(**sizes), num_episodes)
+    usual = ada_restart_block_length(**sizes)
+    length = min(require_count("block_length", usual if block_length is None else block_length), num_episodes)
     radius = lsvi_ucb_radius(**sizes, delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
     base = lsvi_ucb_restart(spec, period=ada_restart_periods(length), radius=radius, clip=clip)
-    return _borl(points(base), num_episodes, length, delta, "bubeck")
+    return _borl(expand_grid(base), num_episodes, length, delta, "bubeck")
 
 
 @register(
-    problem="linear bandit",
     forgetting="sliding window, length chosen by EXP3",
     exploration="UCB",
-    bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
     paper="Cheung, Simchi-Levi & Zhu 2019",
+    bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
+    problem="linear bandit",
 )
 def bob(
     spec: Spec,
@@ -229,7 +228,6 @@ def bob(
     window is longer than $M$, so that the bound has $\max\{\Delta, 1\}$; EXP3 adds $M\sqrt{K/M}$ to it.
 
     Args:
-      num_episodes: $K$, rounds of the run.
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
       block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.
 
@@ -251,38 +249,27 @@ def bob(
     radius_scale = require_number("radius_scale", radius_scale, at_least=0)
     ridge = require_number("ridge", ridge, above=0)
     usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
-    length = _length(block_length, usual, num_episodes)
+    length = min(require_count("block_length", usual if block_length is None else block_length), num_episodes)
+    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
     windows = bob_windows(length)
-    base = sw_lin_ucb(
-        spec,
-        length=windows,
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=delta,
-        num_episodes=num_episodes,
-        radius_scale=radius_scale,
-        ridge=ridge,
-    )
+    base = sw_lin_ucb(spec, length=windows, num_episodes=num_episodes, ridge=ridge, **known)
     noise = 2 * noise_scale * math.sqrt(max(0.0, math.log(num_episodes / math.sqrt(length))) / length)
     highest = norm_bound + noise
-    chooser = exp3(len(windows), num_rounds=-(-num_episodes // length))
-    return _over_blocks(points(base), chooser, length, num_episodes, low=-highest, high=highest)
-
-
-def _is_agent(arm: Any) -> bool:
-    return is_part(arm) and isinstance(arm, Agent)
+    return _over_blocks(expand_grid(base), exp3, length, num_episodes, -highest, highest)
 
 
 def _over_blocks(
-    arms: Sequence[Agent], chooser: Exp3, block_length: int, num_episodes: int, *, low: Numeric, high: Numeric
+    arms: Sequence[Agent],
+    make_chooser: Callable[..., Exp3],
+    block_length: int,
+    num_episodes: int,
+    low: Numeric,
+    high: Numeric,
 ) -> BanditOverAgents:
     """Arms that each play as they are: none may hold a grid itself."""
     for arm in arms:
-        for name, values in grid_of(arm).items():
+        for name, values in get_grids(arm).items():
             raise ArgumentError("base", f"have a single {name} in each of its agents", values)
-    return BanditOverAgents(stack(arms), chooser, block_length, num_episodes, low, high)
-
-
-def _length(block_length: int | None, usual: int, num_episodes: int) -> int:
-    """Episodes of a block: as given, at most the run's, or as usual."""
-    return usual if block_length is None else min(require_count("block_length", block_length), num_episodes)
+    length = min(require_count("block_length", block_length), num_episodes)
+    chooser = make_chooser(len(arms), num_rounds=-(-num_episodes // length))
+    return BanditOverAgents(stack_parts(arms), chooser, length, num_episodes, low, high)

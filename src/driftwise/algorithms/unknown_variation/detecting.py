@@ -1,4 +1,4 @@
-"""Agents that begin anew when a test finds a change, and play now and then what the test asks for."""
+"""Agents that restart when a test finds a change, and play now and then what the test asks for."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.bandits.agent import require_bandit
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register
+from driftwise.algorithms.bandits.bandit_agent import require_bandit
 from driftwise.base.agent import Agent, Wrapper
-from driftwise.base.arrays import after, map_tree, namespace, over_rows, over_states, where_tree
+from driftwise.base.arrays import expand_like, map_states, map_tree, namespace, order_after, where_tree
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.random import fold, uniform
+from driftwise.base.random import draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
-from driftwise.parts.change_tests import ChangeTest, MeansTest
-from driftwise.parts.exploration import greedy_policy
-from driftwise.parts.links import LinkName, link_of
+from driftwise.parts import ChangeTest, EllipsoidTest, LinkTest, MeansTest, link_from_name
+from driftwise.parts.links import LinkName
 from driftwise.parts.mirror_descent import least_ridge
-from driftwise.parts.window_tests import EllipsoidTest, LinkTest
+from driftwise.parts.policies import greedy_policy
 
-FORCE = 2  # where it is drawn whether an episode is forced, below the key of its plan
+_FORCE = 2  # where it is drawn whether an episode is forced, below the key of its plan
 
 
-class Draw(NamedTuple):
+class ForcedPlayDraw(NamedTuple):
     """Whether an episode was played by force, at which place, and in which epoch it was planned."""
 
     forced: Array
@@ -40,7 +39,7 @@ class DetectingState(NamedTuple):
     base: Any
     since: Any  # states of bases that began with each window, leaves `[W, ...]`; None where nothing is kept
     test: Any
-    epoch: Array  # how often it has begun anew
+    epoch: Array  # how often it has restarted
     alarm: Array  # 1 if the last episode was one, else 0
 
 
@@ -55,7 +54,7 @@ class DetectAndRestart(Wrapper):
 
     An episode that was planned before the last alarm still teaches the base, but does not count for the test.
 
-    `keep="window"` begins anew with what was learnt in the shortest window in which the change shows, by a
+    `keep="window"` restarts with what was learnt in the shortest window in which the change shows, by a
     copy of the base that began with it. That is for tests that look at windows.
     """
 
@@ -90,44 +89,40 @@ class DetectAndRestart(Wrapper):
 
     def plan(self, state: DetectingState, features: FeatureTable, key: Key) -> Plan:
         xp, plan = namespace(state.alarm), self.base.plan(state.base, features, key)
-        worth = self.test.worth(state.test, features)
+        priority = self.test.priority(state.test, features)
         if features.present is not None:
-            worth = xp.where(features.present, worth, -xp.inf)
-        by_force = greedy_policy(worth.reshape(len(worth), *plan.policy.shape))
-        share = self.share(state)
-        forced, place = self.turn(share, len(worth), key)
+            priority = xp.where(features.present, priority, -xp.inf)
+        by_force = greedy_policy(priority.reshape(len(priority), *plan.policy.shape))
+        share, num_places = self.forced_share(state), len(priority)
+        chance = draw_uniform(fold(key, _FORCE), 1, share.dtype)[0]
+        forced = chance < share
+        place = xp.astype(xp.floor(num_places * chance / xp.where(forced, share, 1.0)), xp.int64)
+        place = xp.minimum(place, xp.asarray(num_places - 1))
         chances = share * xp.mean(by_force, axis=0) + (1 - share) * plan.policy
         policy = xp.where(forced, by_force[place], plan.policy)
-        return plan._replace(policy=policy, drawn=Draw(forced, place, state.epoch, chances, plan.drawn))
+        drawn = ForcedPlayDraw(forced, place, state.epoch, chances, plan.drawn)
+        return plan._replace(policy=policy, drawn=drawn)
 
-    def share(self, state: DetectingState) -> Array:
+    def forced_share(self, state: DetectingState) -> Array:
         """The probability that the next episode is played by force."""
         xp = namespace(state.alarm)
         growth = xp.sqrt(xp.astype(state.epoch + 1, state.alarm.dtype))
         return xp.minimum(self.forcing * growth, xp.ones_like(growth))
 
-    def turn(self, share: Array, num_places: int, key: Key) -> tuple[Array, Array]:
-        """Whether an episode is played by force, which has that probability, and at which place."""
-        xp = namespace(share)
-        chance = uniform(fold(key, FORCE), 1, share.dtype)[0]
-        forced = chance < share
-        place = xp.floor(num_places * chance / xp.where(forced, share, 1.0))
-        return forced, xp.minimum(xp.astype(place, xp.int64), xp.asarray(num_places - 1))
-
-    def chances(self, plan: Plan, key: Key) -> Array:
-        draw: Draw = plan.drawn
+    def action_probabilities(self, plan: Plan, key: Key) -> Array:
+        draw: ForcedPlayDraw = plan.drawn
         return draw.chances[0, 0]
 
     def update(
         self, state: DetectingState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> DetectingState:
-        draw: Draw = plan.drawn
+        draw: ForcedPlayDraw = plan.drawn
         xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
-        seen, found = self.test.observe(state.test, features, episode, draw.forced, draw.place)
-        test, alarm = where_tree(counts, seen, state.test), found.alarm & counts
+        seen, finding = self.test.observe(state.test, features, episode, draw.forced, draw.place)
+        test, alarm = where_tree(counts, seen, state.test), finding.alarm & counts
         ones = xp.ones_like(state.alarm)
         # On CPUs the base may factorise matrices, as the test does: one after the other.
-        later = episode._replace(features=after(episode.features, xp.where(alarm, ones, 0 * ones)))
+        later = episode._replace(features=order_after(episode.features, xp.where(alarm, ones, 0 * ones)))
 
         def learnt(base: Any) -> Any:
             kept = base if self.base.off_policy else map_tree(lambda leaf: xp.asarray(leaf, copy=True), base)
@@ -136,22 +131,22 @@ class DetectAndRestart(Wrapper):
 
         base, start, since = learnt(state.base), self.base.init(features), state.since
         if since is not None:
-            since = over_states(learnt, since, self.test.num_windows, episode.rewards)
-            shortest = xp.argmax(found.windows)
-            over = alarm | (found.over & counts)
+            since = map_states(learnt, since, self.test.num_windows, episode.rewards)
+            shortest = xp.argmax(finding.windows)
+            over = alarm | (finding.ended & counts)
             fresh = map_tree(self._in_every_window, start)
             start = map_tree(lambda leaf: leaf[shortest], since)
-            since = map_tree(lambda new, leaf: xp.where(over_rows(over, leaf), new, leaf), fresh, since)
+            since = map_tree(lambda new, leaf: xp.where(expand_like(over, leaf), new, leaf), fresh, since)
         return DetectingState(
             base=where_tree(alarm, start, base),
             since=since,
-            test=where_tree(alarm, test.again(), test),
+            test=where_tree(alarm, test.restart(), test),
             epoch=state.epoch + alarm,
             alarm=xp.where(alarm, ones, 0 * ones),
         )
 
     def diagnostics(self, state: DetectingState) -> dict[str, Array]:
-        """Whether it began anew."""
+        """Whether it restarted."""
         return {"alarms": state.alarm, "restarts": state.alarm}
 
     def moments(self, state: DetectingState) -> Moments | None:
@@ -159,7 +154,7 @@ class DetectAndRestart(Wrapper):
 
 
 def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:
-    """What was given, or `√(d log K/K)`."""
+    """Return `forcing` as given, or `√(d log K/K)`."""
     num = require_count("num_episodes", num_episodes)
     return min(1.0, math.sqrt(dim * math.log(num) / num)) if forcing is None else forcing
 
@@ -167,8 +162,8 @@ def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:
 @register(
     forgetting="restart on an alarm",
     exploration="the base's, and forced plays",
-    bound="none",
     paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+    bound="none",
 )
 def detect_and_restart(
     base: Agent,
@@ -183,7 +178,7 @@ def detect_and_restart(
     num_functions: int | None = None,
     link: LinkName = "identity",
 ) -> DetectAndRestart:
-    r"""An agent that begins anew when what it sees now and what it saw before cannot have one parameter.
+    r"""An agent that restarts when what it sees now and what it saw before cannot have one parameter.
 
     Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
     `driftwise.parts.window_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
@@ -205,7 +200,7 @@ def detect_and_restart(
       ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$, or
         behind a link what theory asks for.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
-      keep: `"window"` begins anew with what was learnt in the shortest window in which the change shows: less
+      keep: `"window"` restarts with what was learnt in the shortest window in which the change shows: less
         is lost, and what is kept of before the change, if the window began then, is never thrown away. It
         takes a copy of the base for each length of window.
       num_functions: of next states that an MDP's transitions are tested by; without it 4. Behind a link it is
@@ -219,7 +214,7 @@ def detect_and_restart(
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
     abstracts. Everything else here is ours, and no bound on the regret is known.
 
-    When to use: the world jumps, false alarms must be rare with a promise, and any agent should be the
+    When to use: the problem jumps, false alarms must be rare with a promise, and any agent should be the
     base.
 
     When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
@@ -228,7 +223,7 @@ def detect_and_restart(
     share = _forcing(spec.dim, num_episodes, forcing)
     if link != "identity":
         require_bandit(spec)
-        mean, bound = link_of(link), 5.0 if norm_bound is None else norm_bound
+        mean, bound = link_from_name(link), 5.0 if norm_bound is None else norm_bound
         for name, value in (("noise_scale", noise_scale), ("num_functions", num_functions)):
             if value is not None:
                 raise ArgumentError(name, f"be left out behind the link {link!r}", value)
@@ -240,21 +235,18 @@ def detect_and_restart(
     if norm_bound is None:
         norm_bound = 1.0 if spec.horizon == 1 else math.sqrt(spec.dim)
     if ridge is None:
-        noise, bound = (
-            np.asarray(require_numeric(*each, above=0))
-            for each in (("noise_scale", noise_scale), ("norm_bound", norm_bound))
-        )
-        ridge = (noise / bound) ** 2
+        noise = np.asarray(require_numeric("noise_scale", noise_scale, above=0))
+        ridge = (noise / np.asarray(require_numeric("norm_bound", norm_bound, above=0))) ** 2
     test = EllipsoidTest(levels, noise_scale, norm_bound, delta, ridge, num_functions)
     return DetectAndRestart(base, test, share, keep)
 
 
 @register(
-    problem="linear bandit",
     forgetting="restart on an alarm",
     exploration="the base's, and a covering set by force",
-    bound="none",
     paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+    bound="none",
+    problem="linear bandit",
 )
 def covering_restart(
     base: Agent,
@@ -265,7 +257,7 @@ def covering_restart(
     forcing: Numeric | None = None,
     window: int = 256,
 ) -> DetectAndRestart:
-    r"""A bandit that begins anew when the mean reward of an arm has changed, of a few that it plays by force.
+    r"""A bandit that restarts when the mean reward of an arm has changed, of a few that it plays by force.
 
     The few are $d$ arms of which all others are combinations $\sum_ic_ia_i$ with $|c_i| \le 2$: a change that
     moves some arm by $\epsilon$ moves one of them by $\epsilon/(2d)$. Each has a likelihood-ratio test of its
@@ -275,13 +267,12 @@ def covering_restart(
     Args:
       base: any agent of a bandit; it should be made for problems that do not change.
       num_episodes: $K$, which `forcing` follows from.
-      noise_scale: $\sigma$ of rewards.
       delta: $\delta$, the chance of a false alarm, ever.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
         $\alpha\sqrt k$, and each of the $d$ arms is as likely.
       window: the newest forced plays of an arm among which a split is looked for.
 
-    When to use: arms are the same in every round, the world jumps, and false alarms must be rare with a
+    When to use: arms are the same in every round, the problem jumps, and false alarms must be rare with a
     promise.
 
     When not: the drift is slow, or arms change from round to round: its test then compares rewards of arms

@@ -1,27 +1,201 @@
-"""MASTER, and the two agents that its paper makes of it for linear problems."""
+"""MASTER: instances of one agent on many time scales, and tests that tell when the problem has changed."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.lin_ucb import lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
-from driftwise.algorithms.registry import register
-from driftwise.algorithms.unknown_variation.multi_scale import Master
-from driftwise.base.agent import Agent
-from driftwise.base.arguments import with_defaults
-from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number, require_numeric
+from driftwise.base.agent import Agent, Wrapper
+from driftwise.base.arrays import map_tree, namespace, where_tree, write_at
+from driftwise.base.part import count, member, number, part
+from driftwise.base.random import draw_uniform, fold
+from driftwise.base.schema import add_defaults
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.validation import (
+    ArgumentError,
+    require_count,
+    require_number,
+    require_numeric,
+    require_range,
+)
 from driftwise.theory.tuning import lsvi_ucb_radius
 
-PAPER = "Wei & Luo 2021"
+_SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
 
 
-class Tests(TypedDict, total=False):
-    """Options of the tests."""
+class Schedule(NamedTuple):
+    """The instances of a block, at most one of each order at a time. An order-m instance has 2ᵐ rounds."""
+
+    end: Array  # [M] the round of the block after its last one
+    unused: Array  # [M] whether it has not acted yet, so that its state is still another's
+    gained_before: Array  # [M] in the block, before it began
+
+
+class MasterState(NamedTuple):
+    """States of the instances, their schedule, and sums of the block; a round is an episode."""
+
+    bases: Any  # a state for each order, stacked: leaves [M, ...]
+    schedule: Schedule
+    order: Array  # n: the block has 2ⁿ rounds
+    age: Array  # rounds of the block that are over
+    gained: Array  # in them, Σ R
+    excess: Array  # Σ (g̃ − R)
+    lowest: Array  # U = min g̃
+    restarted: Array  # whether the last round ended in a restart
+
+
+class ScheduleDraw(NamedTuple):
+    """Draws for the schedule of a round."""
+
+    chances: Array  # [M] uniform
+    inner: Any  # the acting instance's own
+
+
+@part
+class Master(Wrapper):
+    r"""Multi-scale instances of `base`, and a restart of all when one of two tests fails.
+
+    A block of order $n$ has $2^n$ rounds. In its round $\tau = 0, 1, \dots$ an instance of every order $m
+    \le n$ with $2^m \mid \tau$ is scheduled for $2^m$ rounds with probability $\rho(2^n)/\rho(2^m) =
+    2^{-(n-m)/2}$. The shortest instance that covers a round acts, and alone learns. With $R$ the mean
+    reward of the episode's steps and $\tilde g$ the optimistic value of the acting instance, both with
+    `low` and `high` mapped to 0 and 1, and $\hat\rho(t) = c\,b/\sqrt t$, everything restarts at order
+    `first_order` if
+
+    1. an order-$m$ instance ends, and $R$ was on average at least $U + 9\hat\rho(2^m)$ while it was
+       scheduled, where $U$ is the lowest $\tilde g$ of the block, or
+    2. $\tilde g - R$ was on average at least $3\hat\rho(t)$ in the $t$ rounds of the block.
+
+    Else a block of order $n + 1$ follows. $b$ is `width`, $c$ is `test_scale`; there are `num_orders` orders
+    $M$, and blocks of the largest follow one another.
+
+    A reward that comes late belongs to the round in which it comes: the instance that acts there learns from
+    it, and it is held against the $\tilde g$ of the instance that has planned it.
+    """
+
+    base: Agent = member(Agent)
+    num_orders: int = count()
+    width: Numeric = number(above=0)
+    test_scale: Numeric = number(at_least=0, default=1.0)
+    first_order: Numeric = number(at_least=0, integer=True, default=0)
+    low: Numeric = number(default=0.0)
+    high: Numeric = number(default=1.0)
+
+    def __post_init__(self) -> None:
+        require_range(self.low, self.high)
+        if not self.base.optimistic:
+            raise ArgumentError("base", "be an optimistic agent, whose values the tests rest on", self.base)
+
+    def init(self, features: FeatureTable) -> MasterState:
+        xp = namespace(features.values)
+        bases = map_tree(lambda leaf: xp.stack([leaf] * self.num_orders), self.base.init(features))
+        return self._new_block(xp.zeros((), dtype=features.values.dtype))._replace(bases=bases)
+
+    def plan(self, state: MasterState, features: FeatureTable, key: Key) -> Plan:
+        chances = draw_uniform(fold(key, _SCHEDULE), self.num_orders, features.values.dtype)
+        *_, acting = self._acting(state, chances, features)
+        plan = self.base.plan(acting, features, key)
+        return plan._replace(drawn=ScheduleDraw(chances, plan.drawn))
+
+    def update(self, state: MasterState, features: FeatureTable, plan: Plan, episode: Episode) -> MasterState:
+        draw: ScheduleDraw = plan.drawn
+        xp = namespace(state.gained)
+        schedule, slot, acting = self._acting(state, draw.chances, features)
+        learnt = self.base.update(acting, features, plan._replace(drawn=draw.inner), episode)
+        reward = self._scaled(xp.sum(episode.rewards))
+        optimistic = xp.clip(self._scaled(plan.value[episode.states[0]]), 0, 1)
+        orders = xp.arange(self.num_orders, dtype=xp.int64)
+        played = MasterState(
+            bases=(),
+            schedule=schedule._replace(unused=schedule.unused & (orders != slot)),
+            order=state.order,
+            age=state.age + 1,
+            gained=state.gained + reward,
+            excess=state.excess + optimistic - reward,
+            lowest=xp.minimum(state.lowest, optimistic),
+            restarted=xp.asarray(False),
+        )
+        lengths, rounds = (xp.astype(times, reward.dtype) for times in (1 << orders, played.age))
+        mean = (played.gained - schedule.gained_before) / lengths
+        too_good = mean >= played.lowest + 9 * self._width(lengths)
+        too_bad = played.excess / rounds >= 3 * self._width(rounds)
+        restart = xp.any((schedule.end == played.age) & too_good) | too_bad
+        over = restart | (played.age == 1 << state.order)
+        new = self._new_block(xp.zeros_like(reward))
+        longest = xp.asarray(self.num_orders - 1, dtype=state.order.dtype)
+        following = xp.where(restart, new.order, xp.minimum(state.order + 1, longest))
+        after = where_tree(over, new._replace(order=following, restarted=restart), played)
+        return after._replace(
+            bases=map_tree(lambda leaf, new: write_at(leaf, slot, new), state.bases, learnt)
+        )
+
+    def diagnostics(self, state: MasterState) -> dict[str, Array]:
+        """Whether a test failed, and it restarted."""
+        failed = namespace(state.gained).astype(state.restarted, state.gained.dtype)
+        return {"alarms": failed, "restarts": failed}
+
+    def moments(self, state: MasterState) -> Moments | None:
+        slot = namespace(state.gained).argmax(state.schedule.end > state.age)  # the shortest that goes on
+        return self.base.moments(map_tree(lambda leaf: leaf[slot], state.bases))
+
+    def advance_schedule(self, state: MasterState, chances: Array) -> Schedule:
+        """The instances that are there in the coming round: those of `state` and those that begin."""
+        xp = namespace(chances)
+        orders = xp.arange(self.num_orders, dtype=xp.int64)
+        lengths = 1 << orders
+        likelihood = xp.sqrt(2.0 ** xp.astype(orders - state.order, chances.dtype))  # ρ(2ⁿ)/ρ(2ᵐ)
+        begins = (orders <= state.order) & (state.age % lengths == 0) & (chances < likelihood)
+        kept = state.schedule
+        return Schedule(
+            end=xp.where(begins, state.age + lengths, kept.end),
+            unused=begins | kept.unused,
+            gained_before=xp.where(begins, state.gained, kept.gained_before),
+        )
+
+    def _acting(
+        self, state: MasterState, chances: Array, features: FeatureTable
+    ) -> tuple[Schedule, Array, Any]:
+        """The schedule of the round, the shortest instance that covers it, and that instance's state."""
+        schedule = self.advance_schedule(state, chances)
+        slot = namespace(chances).argmax(schedule.end > state.age)
+        kept = map_tree(lambda leaf: leaf[slot], state.bases)
+        return schedule, slot, where_tree(schedule.unused[slot], self.base.init(features), kept)
+
+    def _width(self, rounds: Array) -> Array:
+        return self.test_scale * self.width / namespace(rounds).sqrt(rounds)
+
+    def _scaled(self, total: Array) -> Array:
+        return (total / self.spec.horizon - self.low) / (self.high - self.low)
+
+    def _new_block(self, zero: Array) -> MasterState:
+        """A block of order `first_order` in which nothing was played, without states of instances."""
+        xp = namespace(zero)
+        none = xp.zeros(self.num_orders, dtype=zero.dtype)
+        schedule = Schedule(xp.zeros(self.num_orders, dtype=xp.int64), none > 0, none)
+        first, last = (xp.asarray(order, dtype=xp.int64) for order in (self.first_order, self.num_orders - 1))
+        age = xp.asarray(0, dtype=xp.int64)
+        return MasterState((), schedule, xp.minimum(first, last), age, zero, zero, zero + 1, zero > 0)
+
+
+_PAPER = "Wei & Luo 2021"
+
+
+class TestOptions(TypedDict, total=False):
+    r"""Options of the tests.
+
+    Args:
+      delta: $\delta$, the chance of a restart in a problem that does not vary.
+      test_scale: a factor of $\hat\rho$ in both tests. With 1, as in the paper, they do not fail within any
+        usual run (Gerogiannis, Huang & Veeravalli 2024).
+      first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
+      low: the mean reward of a step that counts as 0.
+      high: the mean reward of a step that counts as 1.
+    """
 
     delta: Annotated[float, 0.05]
     test_scale: Annotated[Numeric, 1.0]
@@ -33,10 +207,10 @@ class Tests(TypedDict, total=False):
 @register(
     forgetting="restart when a test fails",
     exploration="the base's, on many time scales",
+    paper=_PAPER,
     bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
-    paper=PAPER,
 )
-def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[Tests]) -> Master:
+def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[TestOptions]) -> Master:
     r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
 
     See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with
@@ -44,15 +218,8 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
 
     Args:
       base: an agent whose value of the first state is optimistic.
-      num_episodes: $K$, episodes of the run.
-      regret_scale: $\rho$: in a world that does not vary, the base loses $\rho/\sqrt t$ an episode in the
+      regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
         mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
-      delta: $\delta$, the chance of a restart in such a world.
-      test_scale: a factor of $\hat\rho$ in both tests. With 1, as in the paper, they do not fail within any
-        usual run (Gerogiannis, Huang & Veeravalli 2024).
-      first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
-      low: the mean reward of a step that counts as 0.
-      high: the mean reward of a step that counts as 1.
 
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
 
@@ -67,32 +234,21 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
     """
     num_episodes = require_count("num_episodes", num_episodes)
     regret_scale = require_numeric("regret_scale", regret_scale, above=0)
-    options = with_defaults(Tests, tests)
+    options = add_defaults(TestOptions, tests)
     confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, options.pop("delta"))
     width = confidence * np.asarray(regret_scale)
     return Master(base, num_orders=num_episodes.bit_length(), width=width, **options)
 
 
-@register(
-    problem="linear bandit",
-    forgetting="restart when a test fails",
-    exploration="UCB, on many time scales",
-    paper=PAPER,
-)
+@register("restart when a test fails", "UCB, on many time scales", _PAPER, problem="linear bandit")
 def master_lin_ucb(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    radius_scale: float = 1.0,
-    **tests: Unpack[Tests],
+    spec: Spec, *, num_episodes: int, radius_scale: float = 1.0, **tests: Unpack[TestOptions]
 ) -> Master:
     r"""MASTER over OFUL: the bonus is $2\beta\|x\|_{V^{-1}}$ with $\beta = 4\sqrt{d\log(K/\delta)}$, and
     $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
 
     Args:
-      num_episodes: $K$, rounds of the run.
       radius_scale: a factor of $\beta$.
-      delta, test_scale, first_order, low, high: as of `master`.
 
     When to use: you want the best known rate of a linear bandit without knowing the variation, for fixed
     arms.
@@ -102,18 +258,13 @@ def master_lin_ucb(
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     num_episodes = require_count("num_episodes", num_episodes)
-    root = math.sqrt(spec.dim * _log(num_episodes, with_defaults(Tests, tests)["delta"]))
+    root = math.sqrt(spec.dim * _log(num_episodes, add_defaults(TestOptions, tests)["delta"]))
     beta = 4 * root * require_number("radius_scale", radius_scale, above=0)
     base = lin_ucb(spec, radius=2 * beta)
     return master(base, num_episodes=num_episodes, regret_scale=beta * root, **tests)
 
 
-@register(
-    problem="linear MDP",
-    forgetting="restart when a test fails",
-    exploration="UCB, on many time scales",
-    paper=PAPER,
-)
+@register("restart when a test fails", "UCB, on many time scales", _PAPER, problem="linear MDP")
 def master_lsvi_ucb(
     spec: Spec,
     *,
@@ -121,16 +272,14 @@ def master_lsvi_ucb(
     beta_scale: float = 1.0,
     clip: Literal["paper", "tight"] = "paper",
     mu_bound: float | None = None,
-    **tests: Unpack[Tests],
+    **tests: Unpack[TestOptions],
 ) -> Master:
     r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
 
     Args:
-      num_episodes: $K$, episodes of the run.
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
       clip: of values, as in `lsvi_ucb`.
-      mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
-      delta, test_scale, first_order, low, high: as of `master`; $\delta$ is that of the radius, too.
+      delta: $\delta$ of the tests and of the radius.
 
     When to use: you want the best known rate of a linear MDP without knowing the variation, from one
     first state.
@@ -140,7 +289,7 @@ def master_lsvi_ucb(
     Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     beta_scale = require_number("beta_scale", beta_scale, above=0)
-    run: dict[str, Any] = dict(num_episodes=num_episodes, delta=with_defaults(Tests, tests)["delta"])
+    run: dict[str, Any] = dict(num_episodes=num_episodes, delta=add_defaults(TestOptions, tests)["delta"])
     beta = lsvi_ucb_radius(
         dim=spec.dim, horizon=spec.horizon, beta_scale=beta_scale, mu_bound=mu_bound, **run
     )

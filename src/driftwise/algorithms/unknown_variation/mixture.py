@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.agent import Forecaster, Wrapper
-from driftwise.base.arrays import map_tree, namespace, over_rows, over_stacked
-from driftwise.base.part import at, choice, member, numbers, part
-from driftwise.base.random import choose, fold, uniform
+from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
+from driftwise.base.part import choice, index_part, member, numeric_values, part
+from driftwise.base.random import choose_index, draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.clock import ClockWeights
-from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights
-from driftwise.parts.noise import LearntNoise, NoiseSums
+from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
+from driftwise.parts.noise import NoiseSums
 from driftwise.parts.regression import linear
 
-ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
-DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
+_ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
+_DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
 
 class MixtureState(NamedTuple):
@@ -34,8 +32,8 @@ class MixtureState(NamedTuple):
 class MixtureOfMemories(Wrapper):
     r"""Agents alike but for what they forget, weighed by how well they forecast.
 
-    They are stacked in `base`: its numbers are tuples over them. All learn from every episode, whoever chose
-    its actions. Before they do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with
+    They are stacked in `base`: its numbers are tuples over them. All learn from every episode, whatever agent
+    chose its actions. Before they do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with
     $\bar V = \sum_j w_jV_j$ as the mixture planned: one target for all, so that scores compare. So they do
     with one noise for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own:
     a memory gains by its mean alone, and not by following how large errors are at the time.
@@ -48,8 +46,8 @@ class MixtureOfMemories(Wrapper):
     `origin="first"` counts the rewards of a bandit from the first one, if there are features that are 1 for
     all arms then: a constant in the rewards is no more shrunk by the ridge, and changes no decision.
 
-    `fresh="at_alarm"` is a fresh start of the last memory. The alarm is that its weight has sunk to twice
-    what is dealt out to it anew, and below half of its prior, while it holds more than twice the episodes of
+    `fresh="at_alarm"` is a fresh start of the last memory. The alarm is that its weight falls below
+    twice its reallocation share, and below half of its prior, while it holds more than twice the episodes of
     the heaviest memory. It then goes on from a copy of that one. This takes exponential weights that differ
     in their rates alone, of which the last is the largest.
     """
@@ -75,13 +73,17 @@ class MixtureOfMemories(Wrapper):
     @property
     def num_memories(self) -> int:
         """J."""
-        return len(next(numbers(self.base)).value)
+        return len(next(numeric_values(self.base)).value)
+
+    @property
+    def takes_counts(self) -> bool:
+        return self.base.takes_counts
 
     def init(self, features: FeatureTable) -> MixtureState:
-        base = over_stacked(lambda agent, _: agent.init(features), self.base, None, features.values)
-        return self.started(base, features.values)
+        base = map_stacked(lambda agent, _: agent.init(features), self.base, None, features.values)
+        return self.initial_state(base, features.values)
 
-    def started(self, base: Any, like: Array) -> MixtureState:
+    def initial_state(self, base: Any, like: Array) -> MixtureState:
         """The state before the first episode, with states of the memories and features `[..., d]`."""
         xp, num = namespace(like), self.num_memories
         shape = (self.spec.horizon, num) if self.weighing == "per_step" else (num,)
@@ -94,11 +96,11 @@ class MixtureOfMemories(Wrapper):
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp = namespace(features.values)
         if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
-            chosen = self.chosen(state.log_weights, key)
-            agent = at(self.base, chosen)
+            chosen = self.choose_memory(state.log_weights, key)
+            agent = index_part(self.base, chosen)
             plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
         else:
-            agent = at(self.base, overall(state.log_weights).argmax())
+            agent = index_part(self.base, overall_weights(state.log_weights).argmax())
             plan = self._mixed_plan(state, features, key)
         weights, bonus, q, _, values, _ = plan
         if self.origin == "first":
@@ -108,16 +110,16 @@ class MixtureOfMemories(Wrapper):
 
     def _mixed_plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         """The plan of all memories, or of one for each step; the policy is left to do."""
-        xp, rows = namespace(features.values), self._by_step(self.deciding(state.log_weights, key))
+        xp, rows = namespace(features.values), self._by_step(self.decision_weights(state.log_weights, key))
 
-        def planned(agent: Forecaster, each: Any) -> Plan:
-            return agent.plan(each, features, key)._replace(drawn=None)
+        def planned(agent: Forecaster, state: Any) -> Plan:
+            return agent.plan(state, features, key)._replace(drawn=None)
 
-        plans: Plan = over_stacked(planned, self.base, state.base, features.values)
+        plans: Plan = map_stacked(planned, self.base, state.base, features.values)
 
         def mixed(arrays: Array) -> Array:
             """The weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
-            factors = over_rows(rows, arrays)
+            factors = expand_like(rows, arrays)
             return xp.sum(factors * xp.where(factors > 0, arrays, xp.zeros_like(arrays)), axis=0)
 
         q, bonus = mixed(plans.q), mixed(plans.bonus)
@@ -137,71 +139,74 @@ class MixtureOfMemories(Wrapper):
             origin = xp.where(state.tick == 0, constant_weights(features, episode.rewards[0]), origin)
         episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
 
-        # The same values for each memory: with one for all, XLA would lay out all memories anew to multiply.
+        # The same values for each memory: with one for all, XLA would copy all memories to multiply.
         values = xp.broadcast_to(plan.values, (state.log_weights.shape[-1], *plan.values.shape))
 
-        def learn(agent: Forecaster, each: tuple[Any, Array]) -> tuple[Forecast, Any, Array]:
-            before, ahead = each
+        def learn(agent: Forecaster, inputs: tuple[Any, Array]) -> tuple[Forecast, Any, Array]:
+            before, ahead = inputs
             forecast, learnt = agent.learn(before, features, plan._replace(values=ahead), episode)
             return forecast, learnt, agent.memory(learnt)
 
-        learnt = over_stacked(learn, self.base, (state.base, values), like)
-        return self.weighed(state._replace(origin=origin), *learnt)
+        learnt = map_stacked(learn, self.base, (state.base, values), like)
+        return self.absorb_forecasts(state._replace(origin=origin), *learnt)
 
-    def weighed(self, state: MixtureState, forecast: Forecast, base: Any, held: Array) -> MixtureState:
+    def absorb_forecasts(
+        self, state: MixtureState, forecast: Forecast, base: Any, sizes: Array
+    ) -> MixtureState:
         """The state after forecasts `[J, H]`, with the memories' new states; they hold `[J]` episodes."""
-        xp, tick = namespace(held), state.tick + 1
+        xp, tick = namespace(sizes), state.tick + 1
         scores = self.noise.relative_score(state.noise.errors, forecast)  # [J, H]
         scores = xp.sum(scores, axis=-1) if self.weighing == "together" else scores.T
         log_weights = self.sharing.update(state.log_weights, scores, tick)
         if self.fresh == "at_alarm":
-            weights = overall(log_weights)
+            weights = overall_weights(log_weights)
             heaviest, prior = weights.argmax(), self.sharing.prior_of_last(len(weights))
-            alarm = self.alarm(weights[-1], prior, held[-1], held[heaviest], tick)
-            anew = alarm & (xp.arange(len(weights)) == len(weights) - 1)  # a mask: XLA writes rows in a loop
-            base = map_tree(lambda leaf: xp.where(over_rows(anew, leaf), leaf[heaviest], leaf), base)
+            alarm = self.alarm(weights[-1], prior, sizes[-1], sizes[heaviest], tick)
+            last = xp.arange(len(weights)) == len(weights) - 1
+            is_reset = alarm & last  # a mask: XLA writes rows in a loop
+            base = map_tree(lambda leaf: xp.where(expand_like(is_reset, leaf), leaf[heaviest], leaf), base)
         squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
         return MixtureState(base, log_weights, tick, state.origin, noise)
 
-    def alarm(self, weight: Array, prior: Array, held: Array, held_by_heaviest: Array, tick: Array) -> Array:
-        """Whether the last memory, of this weight and prior and with so many episodes, is to start anew."""
-        sunk = (weight <= ALARM * self.sharing.share_at(tick) * prior) & (weight <= prior / ALARM)
-        return sunk & (held > ALARM * held_by_heaviest)
+    def alarm(self, weight: Array, prior: Array, size: Array, heaviest_size: Array, tick: Array) -> Array:
+        """Whether the last memory, of this weight and prior and with so many episodes, is to restart."""
+        is_low = (weight <= _ALARM * self.sharing.share_at(tick) * prior) & (weight <= prior / _ALARM)
+        return is_low & (size > _ALARM * heaviest_size)
 
     def _by_step(self, weights: Array) -> Array:
         """Weights `[J]` or `[H, J]` as `[J, H]`."""
         return namespace(weights).broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T
 
-    def deciding(self, log_weights: Array, key: Key) -> Array:
+    def decision_weights(self, log_weights: Array, key: Key) -> Array:
         """The weights that a decision takes: all, or one of 1 for the heaviest or the drawn memory."""
         xp = namespace(log_weights)
         weights = xp.exp(log_weights)
         if self.decision in ("mixture", "variance"):
             return weights
-        chosen = self.chosen(log_weights, key)[..., None]
+        chosen = self.choose_memory(log_weights, key)[..., None]
         return xp.astype(xp.arange(weights.shape[-1]) == chosen, weights.dtype)
 
-    def chosen(self, log_weights: Array, key: Key) -> Array:
+    def choose_memory(self, log_weights: Array, key: Key) -> Array:
         """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
         xp = namespace(log_weights)
         weights = xp.exp(log_weights)
         if self.decision == "heaviest":
             return xp.argmax(weights, axis=-1)
-        chance = uniform(fold(key, DRAW), 1, weights.dtype)[..., 0]
-        return choose(xp.cumulative_sum(weights, axis=-1), chance)
+        chance = draw_uniform(fold(key, _DRAW), 1, weights.dtype)[..., 0]
+        return choose_index(xp.cumulative_sum(weights, axis=-1), chance)
 
     def diagnostics(self, state: MixtureState) -> dict[str, Array]:
         """Weights of the memories, how many episodes count, `Σ_j w_j Σω_j`, and the noise `s`."""
-        xp, weights = namespace(state.log_weights), overall(state.log_weights)
-        held = over_stacked(lambda agent, each: agent.memory(each), self.base, state.base, weights)
+        xp, weights = namespace(state.log_weights), overall_weights(state.log_weights)
+        sizes = map_stacked(lambda agent, state: agent.memory(state), self.base, state.base, weights)
         named = {f"weight.{j}": weights[j] for j in range(weights.shape[-1])}
         noise = xp.sqrt(xp.mean(self.noise.variance(state.noise)))
-        return {**named, "memory": xp.sum(weights * held), "noise": noise}
+        return {**named, "memory": xp.sum(weights * sizes), "noise": noise}
 
     def moments(self, state: MixtureState) -> Moments | None:
-        """Those of the heaviest memory."""
-        heaviest = overall(state.log_weights).argmax()
+        """Return the moments of the heaviest memory."""
+        heaviest = overall_weights(state.log_weights).argmax()
         return self.base.moments(map_tree(lambda leaf: leaf[heaviest], state.base))
 
 
@@ -212,11 +217,11 @@ def can_be_copied(base: Any) -> bool:
         return False
     by_rounds = isinstance(forgetting, ExponentialWeights)
     lengths: Any = forgetting.rate if by_rounds else forgetting.half_life
-    others = (each.value for each in numbers(base) if each.value is not lengths)
+    others = (number.value for number in numeric_values(base) if number.value is not lengths)
     return all(len(set(values)) == 1 for values in others) and lengths[-1] == max(lengths)
 
 
-def overall(log_weights: Array) -> Array:
+def overall_weights(log_weights: Array) -> Array:
     """Weights `[J]`, means over steps where each step has its own."""
     xp = namespace(log_weights)
     return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)

@@ -1,22 +1,23 @@
-"""Agents that begin anew: when a detector raises an alarm, or by chance."""
+"""Agents that restart: when a detector raises an alarm, or by chance."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from driftwise.algorithms.registry import register
+from driftwise.algorithms.algorithm import register
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.knowledge import Continuing
 from driftwise.base.part import choice, member, part
-from driftwise.base.random import fold, uniform
+from driftwise.base.random import draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError
-from driftwise.parts.detectors import Detector, Glr, RandomRestart
+from driftwise.parts import Detector, Glr, RandomRestart
 
-CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
+_CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
 
 
-class Draw(NamedTuple):
+class DetectorDraw(NamedTuple):
     """A draw for the detector, and the epoch in which it was made."""
 
     chance: Array
@@ -29,7 +30,7 @@ class RestartingState(NamedTuple):
 
     base: Any
     detector: Any
-    epoch: Array  # how often it has begun anew
+    epoch: Array  # how often it has restarted
     alarm: Array  # 1 if the last episode was one, else 0
 
 
@@ -52,32 +53,28 @@ class Restarting(Wrapper):
     watch: Literal["rewards", "residuals"] = choice("rewards", "residuals", default="residuals")
 
     def __post_init__(self) -> None:
-        if self.watch == "residuals" and "continuing" in self.needs:
+        if self.watch == "residuals" and Continuing in self.needs:
             raise ArgumentError(
                 "watch", "be 'rewards' around a base for problems without episodes", self.watch
             )
 
     def init(self, features: FeatureTable) -> RestartingState:
         xp = namespace(features.values)
-        nothing = xp.zeros((), dtype=features.values.dtype)
-        return RestartingState(
-            base=self.base.init(features),
-            detector=self.detector.init(nothing),
-            epoch=xp.asarray(0, dtype=xp.int64),
-            alarm=nothing,
-        )
+        alarm = xp.zeros((), dtype=features.values.dtype)
+        epoch = xp.asarray(0, dtype=xp.int64)
+        return RestartingState(self.base.init(features), self.detector.init(alarm), epoch, alarm)
 
     def plan(self, state: RestartingState, features: FeatureTable, key: Key) -> Plan:
         plan = self.base.plan(state.base, features, key)
-        chance = uniform(fold(key, CHANCE), 1, features.values.dtype)[0]
-        return plan._replace(drawn=Draw(chance, state.epoch, plan.drawn))
+        chance = draw_uniform(fold(key, _CHANCE), 1, features.values.dtype)[0]
+        return plan._replace(drawn=DetectorDraw(chance, state.epoch, plan.drawn))
 
     def update(
         self, state: RestartingState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> RestartingState:
-        draw: Draw = plan.drawn
+        draw: DetectorDraw = plan.drawn
         xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
-        observed = self.observed(plan, episode)
+        observed = self.observation(plan, episode)
         seen, changed = self.detector.detect(state.detector, observed, draw.chance)
         detector, alarm = where_tree(counts, seen, state.detector), changed & counts
         base = self.base.update(state.base, features, plan._replace(drawn=draw.inner), episode)
@@ -88,7 +85,7 @@ class Restarting(Wrapper):
             alarm=xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm)),
         )
 
-    def observed(self, plan: Plan, episode: Episode) -> Array:
+    def observation(self, plan: Plan, episode: Episode) -> Array:
         """The number that the detector observes of an episode."""
         xp = namespace(episode.rewards)
         if self.watch == "rewards":
@@ -98,7 +95,7 @@ class Restarting(Wrapper):
         return xp.mean(xp.sign(error) * xp.maximum(excess, xp.zeros_like(excess)))
 
     def diagnostics(self, state: RestartingState) -> dict[str, Array]:
-        """Whether it began anew, by the names of the detector's events."""
+        """Whether it restarted, by the names of the detector's events."""
         return dict.fromkeys(self.detector.events, state.alarm)
 
     def moments(self, state: RestartingState) -> Moments | None:
@@ -108,16 +105,13 @@ class Restarting(Wrapper):
 @register(
     forgetting="restart on an alarm",
     exploration="the base's",
-    bound="none for linear problems",
     paper="Besson et al. 2022; Liu, Lee & Shroff 2018",
+    bound="none for linear problems",
 )
 def change_detection(
-    base: Agent,
-    *,
-    detector: Detector | None = None,
-    watch: Literal["rewards", "residuals"] = "residuals",
+    base: Agent, *, detector: Detector | None = None, watch: Literal["rewards", "residuals"] = "residuals"
 ) -> Restarting:
-    r"""An agent that begins anew whenever a detector finds that its rewards have changed, or its errors.
+    r"""An agent that restarts whenever a detector finds that its rewards have changed, or its errors.
 
     ```python
     base = lin_ucb(spec, noise_scale=0.1)
@@ -129,7 +123,7 @@ def change_detection(
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
 
-    When to use: the world jumps, and rewards or errors show it where the agent looks.
+    When to use: the problem jumps, and rewards or errors show it where the agent looks.
 
     When not: it drifts slowly, or something improves where the agent does not look. It plays nothing by
     force.
@@ -143,14 +137,9 @@ def change_detection(
     return Restarting(base, Glr() if detector is None else detector, watch)
 
 
-@register(
-    forgetting="restart by chance",
-    exploration="the base's",
-    bound="none",
-    paper="baseline",
-)
+@register("restart by chance", "the base's", "baseline", "none")
 def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
-    """An agent that begins anew with the same probability after every episode: the honest baseline of MASTER.
+    """An agent that restarts with the same probability after every episode: the honest baseline of MASTER.
 
     Args:
       base: any agent.

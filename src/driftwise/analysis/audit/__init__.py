@@ -1,10 +1,10 @@
-"""The audit: what an algorithm does and what is proven of it, checked on live runs with the true model."""
+"""The audit: statements about an algorithm and its theory, checked on recorded runs with the true model."""
 
 from __future__ import annotations
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 
-with needed_by("audit", "cli"):
+with require_extra("audit", "cli"):
     from driftwise.analysis.audit.auditing import (
         Audit,
         Skipped,
@@ -13,20 +13,8 @@ with needed_by("audit", "cli"):
         audit_study,
         builtin_experiments,
     )
-    from driftwise.analysis.audit.findings import Finding, findings_table, grouped, worst_of
-    from driftwise.analysis.audit.lemmas import LEMMAS, Lemma
+    from driftwise.analysis.audit.findings import AuditFinding, findings_table, grouped, worst_of
+    from driftwise.analysis.audit.lemma import LEMMAS, Lemma
 
-__all__ = [
-    "LEMMAS",
-    "Audit",
-    "Finding",
-    "Lemma",
-    "Skipped",
-    "audit_agent",
-    "audit_by_hand",
-    "audit_study",
-    "builtin_experiments",
-    "findings_table",
-    "grouped",
-    "worst_of",
-]
+__all__ = ["LEMMAS", "Audit", "AuditFinding", "Lemma", "Skipped", "audit_agent", "audit_by_hand"]
+__all__ += ["audit_study", "builtin_experiments", "findings_table", "grouped", "worst_of"]

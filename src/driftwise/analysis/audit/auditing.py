@@ -10,26 +10,27 @@ from typing import NamedTuple
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit.by_hand import CASES, DELTA
-from driftwise.analysis.audit.findings import Evidence, Finding
+from driftwise.analysis.audit.findings import AuditFinding, Evidence
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.mixture import MixedSnapshot, MixtureSubject, Weighing
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureSubject, MixtureTrace
 from driftwise.analysis.audit.reference import radius_share
-from driftwise.analysis.audit.snapshot import Snapshot, Trace, views
+from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import Subject
-from driftwise.analysis.statistics.wording import counted
+from driftwise.analysis.statistics.formatting import format_count
 from driftwise.base.agent import Agent
+from driftwise.base.knowledge import name_needs
 from driftwise.base.types import WeightFunction
 from driftwise.base.validation import require_choice, require_count, require_number
 from driftwise.environments import Environment, LinearBandit, LinearMdp
 from driftwise.experiments import Experiment, Study
-from driftwise.experiments.files import Experiments
-from driftwise.parts.least_squares import LeastSquares
+from driftwise.experiments.experiment import Experiments
+from driftwise.parts import LeastSquares
 
-LOOKS = 200  # about so many episodes of a run are checked, unless a stride is given
+_NUM_CHECKED = 200  # episodes of a run that are checked, about, unless a stride is given
 
 
 class Skipped(NamedTuple):
-    """A statement that was not audited, or a whole agent, and the reason as half a sentence."""
+    """A statement that was not audited, or a whole agent, with the reason."""
 
     environment: str
     agent: str
@@ -39,19 +40,19 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit:
-    """Findings about each agent in each environment, at these sizes."""
+    """Findings about every agent in every environment."""
 
     name: str
     lengths: Mapping[str, int]  # episodes of a run in each environment
-    strides: Mapping[str, int]  # of which every so many are checked
+    strides: Mapping[str, int]  # every stride-th episode is checked
     num_runs: int
     seed: int
     delta: float
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     skipped: tuple[Skipped, ...]
 
     @property
-    def violated(self) -> tuple[Finding, ...]:
+    def violated(self) -> tuple[AuditFinding, ...]:
         """The findings that are violations."""
         return tuple(finding for finding in self.findings if finding.violated)
 
@@ -60,11 +61,13 @@ class Audit:
         """Episodes, runs, seed and stride in words."""
         strides = {*self.strides.values()}
         every = "every episode" if strides == {1} else f"every {max(strides, default=1)} episodes"
-        looks = f"checked {every}" if len(strides) < 2 else f"about {LOOKS} episodes of each checked at most"
+        checked = f"checked {every}"
+        if len(strides) > 1:
+            checked = f"about {_NUM_CHECKED} episodes of each checked at most"
         episodes = " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
         if len({*self.lengths.values()}) == 1:
-            episodes = counted(next(iter(self.lengths.values())), "episode")
-        return episodes, counted(self.num_runs, "run"), f"seed {self.seed}", looks
+            episodes = format_count(next(iter(self.lengths.values())), "episode")
+        return episodes, format_count(self.num_runs, "run"), f"seed {self.seed}", checked
 
 
 def audit_agent(
@@ -78,77 +81,77 @@ def audit_agent(
     delta: float = 0.05,
     beta_scale: float | None = None,
     labels: tuple[str, str] | None = None,
-) -> tuple[tuple[Finding, ...], tuple[Skipped, ...]]:
-    """Play and check every statement that applies, at every `stride`-th episode (about 200 unless given).
+) -> tuple[tuple[AuditFinding, ...], tuple[Skipped, ...]]:
+    """Play an agent and check every statement that applies to it.
 
-    `delta` is what a radius that is a number was made for; others know their own. With `beta_scale` the agent
-    explores with so many times the radius that theory asks for, not with its own. `labels` are what the
-    findings call environment and agent.
+    Args:
+      stride: every `stride`-th episode is checked; about 200 episodes by default.
+      delta: the probability of failure of a radius that is a number; other radii have their own.
+      beta_scale: the agent explores with this multiple of the radius that theory requires, not with its own.
+      labels: the names of environment and agent in the findings.
     """
     num_episodes, num_runs = require_count("num_episodes", num_episodes), require_count("num_runs", num_runs)
     stride = _stride(num_episodes) if stride is None else require_count("stride", stride)
     delta = require_number("delta", delta, above=0, at_most=1)
     where = labels or (environment.name, type(agent).__name__)
-    learner = agent.base if isinstance(agent, MixtureOfMemories) else agent
-    if not isinstance(learner, LeastSquares):
-        return (), (Skipped(*where, "", f"it is a {type(learner).__name__}, no least-squares agent"),)
-    if agent.needs:
-        why = f"its regression is another one: it needs {' and '.join(agent.needs)}"
-        return (), (Skipped(*where, "", why),)
-    if not isinstance(learner.forgetting, WeightFunction):
-        return (), (
-            Skipped(*where, "", "its forgetting is no weight function, which all statements are about"),
-        )
-    if learner.caution is not None:
-        return (), (Skipped(*where, "", "its samples have weights that no statement is about"),)
-    if not isinstance(environment, LinearMdp | LinearBandit):
-        return (), (Skipped(*where, "", f"the true models of {environment.name} are not known"),)
-    if isinstance(environment, LinearBandit) and environment.link != "identity":
-        return (), (Skipped(*where, "", f"the means of {environment.name} are not linear"),)
-    if isinstance(environment, LinearBandit) and environment.corruption is not None:
-        return (), (Skipped(*where, "", f"the rewards of {environment.name} are corrupted"),)
-    if isinstance(agent, MixtureOfMemories):
-        if beta_scale is not None:
-            return (), (Skipped(*where, "", "theory knows no radius of a mixture"),)
-        return _audit(MixtureSubject(agent, environment, num_episodes, delta), where, num_runs, seed, stride)
-    subject = Subject(learner, environment, num_episodes, delta)
     if beta_scale is not None:
-        subject = subject.with_theory_radius(require_number("beta_scale", beta_scale, at_least=0))
-    return _audit(subject, where, num_runs, seed, stride)
-
-
-def _audit(
-    subject: Subject | MixtureSubject, where: tuple[str, str], num_runs: int, seed: int, stride: int
-) -> tuple[tuple[Finding, ...], tuple[Skipped, ...]]:
-    lacking = lacking_of(subject)
-    evidence = [Evidence(LEMMAS[name], num_runs) for name, why in lacking.items() if not why]
-    promised = any(each.lemma.kind == "promised" for each in evidence)
+        beta_scale = require_number("beta_scale", beta_scale, at_least=0)
+    subject = _subject(agent, environment, num_episodes, delta, beta_scale)
+    if isinstance(subject, str):
+        return (), (Skipped(*where, "", subject),)
+    unmet = unmet_conditions(subject)
+    evidence = [Evidence(LEMMAS[name], num_runs) for name, why in unmet.items() if not why]
+    promised = any(statement.lemma.kind == "promised" for statement in evidence)
     share = math.inf  # of theory's radius
     for run in range(num_runs):
-        for view in views(subject, seed=seed, run=run, stride=stride):
+        for view in observe_run(subject, seed=seed, run=run, stride=stride):
             if promised and isinstance(view, Snapshot):
                 share = min(share, radius_share(view))
-            for each in evidence:
-                if each.lemma.view is type(view):
-                    each.look(run, view)
-    found = tuple(each.finding(*where, subject.delta, share) for each in evidence)
-    return found, tuple(Skipped(*where, name, why) for name, why in lacking.items() if why)
+            for statement in evidence:
+                if statement.lemma.view is type(view):
+                    statement.check(run, view)
+    findings = tuple(statement.finding(*where, subject.delta, share) for statement in evidence)
+    return findings, tuple(Skipped(*where, name, why) for name, why in unmet.items() if why)
 
 
-def lacking_of(subject: Subject | MixtureSubject) -> dict[str, str]:
-    """The statements that are about such a subject, and which of their conditions it does not meet.
+def _subject(
+    agent: Agent, environment: Environment, num_episodes: int, delta: float, beta_scale: float | None
+) -> Subject | MixtureSubject | str:
+    """The subject of an audit, or the reason why there is none."""
+    learner = agent.base if isinstance(agent, MixtureOfMemories) else agent
+    if not isinstance(learner, LeastSquares):
+        return f"it is a {type(learner).__name__}, no least-squares agent"
+    if agent.needs:
+        return f"its regression is another one: it needs {name_needs(agent.needs)}"
+    if not isinstance(learner.forgetting, WeightFunction):
+        return "its forgetting is no weight function, which all statements are about"
+    if learner.caution is not None:
+        return "its samples have weights that no statement is about"
+    if not isinstance(environment, LinearMdp | LinearBandit):
+        return f"the true models of {environment.name} are not known"
+    if isinstance(environment, LinearBandit) and environment.link != "identity":
+        return f"the means of {environment.name} are not linear"
+    if isinstance(environment, LinearBandit) and environment.corruption is not None:
+        return f"the rewards of {environment.name} are corrupted"
+    if not isinstance(agent, MixtureOfMemories):
+        subject = Subject(learner, environment, num_episodes, delta)
+        return subject if beta_scale is None else subject.with_theory_radius(beta_scale)
+    if beta_scale is not None:
+        return "theory knows no radius of a mixture"
+    return MixtureSubject(agent, environment, num_episodes, delta)
 
-    Of the memories of a mixture it is stated what they do, not what they know of the truth.
+
+def unmet_conditions(subject: Subject | MixtureSubject) -> dict[str, str]:
+    """Return the statements about such a subject, each with the conditions that the subject does not meet.
+
+    Of the memories of a mixture, only statements about what they compute are checked.
     """
     if isinstance(subject, Subject):
-        return {name: each.lacks(subject) for name, each in LEMMAS.items() if each.view in (Snapshot, Trace)}
-    alike = subject.memories[0]
-    return {
-        name: each.lacks(alike)
-        for name, each in LEMMAS.items()
-        if each.view in (MixedSnapshot, Weighing)
-        or (each.view is Snapshot and each.group == "this agent" and each.kind in ("identity", "always"))
-    }
+        lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
+        return {own.name: own.unmet_conditions(subject) for own in lemmas}
+    lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, MixtureSnapshot, MixtureTrace)]
+    lemmas = [own for own in lemmas if own.group == "this agent" and own.kind in ("identity", "always")]
+    return {own.name: own.unmet_conditions(subject.memories[0]) for own in lemmas}
 
 
 def audit_study(
@@ -160,9 +163,10 @@ def audit_study(
     agent: str | None = None,
     progress: Callable[[str, str], None] = lambda environment, agent: None,
 ) -> Audit:
-    """Audit every agent of a study that can be, or the one with the label `agent`.
+    """Audit every agent of a study, or only the one with the label `agent`.
 
-    An environment that is met for a part of the run is audited in that part. The rest is as of `audit_agent`.
+    An environment that lasts for a part of the run is audited in that part. The other arguments are those of
+    `audit_agent`.
     """
     if agent is not None:
         require_choice("agent", agent, list(study.experiment.agents))
@@ -170,7 +174,7 @@ def audit_study(
     for group in study.groups:
         for label, point in group.points.items() if agent in (None, group.name) else ():
             progress(group.environment_label, label)
-            found, without = audit_agent(
+            findings_here, skipped_here = audit_agent(
                 point.agent,
                 group.task.environment,
                 num_episodes=group.task.num_episodes,
@@ -181,8 +185,8 @@ def audit_study(
                 beta_scale=beta_scale,
                 labels=(group.environment_label, label),
             )
-            findings += found
-            skipped += without
+            findings += findings_here
+            skipped += skipped_here
             lengths[group.environment_label] = group.task.num_episodes
     strides = {label: stride or _stride(length) for label, length in lengths.items()}
     sizes = lengths, strides, study.num_runs, study.seed
@@ -190,16 +194,16 @@ def audit_study(
 
 
 def audit_by_hand() -> Audit:
-    """Hold the statements against cases done by hand."""
+    """Compare the statements with cases computed by hand."""
     lengths = {case.name: case.subject.num_episodes for case in CASES}
     sizes = lengths, dict.fromkeys(lengths, 1), 1, 0
     return Audit("by hand", *sizes, DELTA, tuple(case.finding() for case in CASES), ())
 
 
 def builtin_experiments() -> tuple[Experiment, ...]:
-    """Small linear MDPs and bandits that stand still, jump and glide, with radii from theory."""
+    """Return small linear MDPs and bandits (stationary, abrupt, gradual) with radii from theory."""
     return tuple(Experiments(files("driftwise.analysis.audit").joinpath("builtin")).values())
 
 
 def _stride(num_episodes: int) -> int:
-    return -(-num_episodes // LOOKS)
+    return -(-num_episodes // _NUM_CHECKED)

@@ -1,7 +1,7 @@
-"""Cases done by hand: instances so small that both sides of a statement are known.
+"""Cases computed by hand: instances so small that both sides of a statement are known.
 
-A live run shows that a bound is not too small there. Here the ratio of left to right side is known exactly,
-so that any other bound is found to be wrong: half of it, twice of it, or one without its factor of d.
+A recorded run shows that a bound is not too small there. Here the exact ratio of left to right side is known,
+which finds any other bound: half of it, twice of it, or one without its factor of d.
 """
 
 from __future__ import annotations
@@ -15,46 +15,42 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.analysis.audit.findings import Evidence, Finding
+from driftwise.analysis.audit.findings import AuditFinding, Evidence
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.mixture import MixtureSubject
-from driftwise.analysis.audit.snapshot import views
+from driftwise.analysis.audit.mixture_views import MixtureSubject
+from driftwise.analysis.audit.snapshot import observe_run
 from driftwise.analysis.audit.subject import Subject
-from driftwise.base.part import points, stack
+from driftwise.base.part import expand_grid, stack_parts
 from driftwise.base.types import Spec
 from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.environments.arms import FixedArms
 from driftwise.environments.drift import Abrupt
 from driftwise.environments.paths import Mixture
-from driftwise.parts.exploration import Ucb
-from driftwise.parts.fixed_share import FixedShare
-from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.noise import LearntNoise
+from driftwise.parts import ExponentialWeights, FixedShare, LearntNoise, LeastSquares, NoForgetting, Ucb
 
 DELTA = 0.05
 
 
 def turning_bandit(ridge: float) -> Subject:
-    """Two arms, x = ±1, whose parameter turns from −1 to 1 after one round."""
+    """Return two arms, x = ±1, whose parameter turns from −1 to 1 after one round."""
     return _turning(((1.0,), (-1.0,)), (1.0,), 1, ridge)
 
 
 def turning_plane(ridge: float) -> Subject:
-    """Two arms at right angles, of mean −√½, so that each is played once; then both turn to √½."""
+    """Return two orthogonal arms of mean −√½, so that both are played once; then both means are √½."""
     return _turning(((1.0, 0.0), (0.0, 1.0)), (math.sqrt(1 / 2), math.sqrt(1 / 2)), 2, ridge)
 
 
 def _turning(arms: Any, theta: tuple[float, ...], change: int, ridge: float) -> Subject:
-    """A bandit without noise whose parameter turns from −θ to θ before its last round; β = √λ."""
-    path = Mixture((tuple(-each for each in theta), theta), Abrupt((change,), num_anchors=2))
+    """A noiseless bandit whose parameter turns from −θ to θ before its last round; β = √λ."""
+    path = Mixture((tuple(-x for x in theta), theta), Abrupt((change,), num_anchors=2))
     environment = LinearBandit(FixedArms(arms), path, noise_scale=0.0)
     agent = LeastSquares(environment.spec, NoForgetting(), Ucb(math.sqrt(ridge)), ridge, clip="none")
     return Subject(agent, environment, change + 1, DELTA)
 
 
 def turning_mdp(ridge: float) -> Subject:
-    """One action and two steps that pay 1 each; from any state it leads to the first, later to the second."""
+    """Return one action and two steps that pay 1; all states lead to the first, later to the second."""
     everywhere, pay = np.ones((2, 1, 1)), np.ones((2, 2, 1))
     mu = np.zeros((2, 2, 1, 2))
     mu[0, :, 0, 0] = mu[1, :, 0, 1] = 1.0
@@ -64,16 +60,16 @@ def turning_mdp(ridge: float) -> Subject:
 
 
 def turning_mixture(ridge: float) -> MixtureSubject:
-    """The plane with two memories, of which one knows nothing of a new arm, and forecasts nothing."""
+    """Return the plane with two memories; one forecasts nothing for a new arm."""
     plain = turning_plane(ridge)
     base = dataclasses.replace(plain.agent, ridge=(ridge, 1e-24))
-    parts = stack(points(base)), FixedShare(), LearntNoise(), ExponentialWeights(0.5)
+    parts = stack_parts(expand_grid(base)), FixedShare(), LearntNoise(), ExponentialWeights(0.5)
     return MixtureSubject(MixtureOfMemories(*parts, fresh="never"), plain.environment, 2, DELTA)
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance, an episode of it, and the share of a statement's bound that is reached there."""
+    """An instance, an episode of it, and the exact ratio of left to right side of a statement there."""
 
     statement: str
     instance: Callable[[float], Subject | MixtureSubject]
@@ -89,13 +85,13 @@ class Case:
     def subject(self) -> Subject | MixtureSubject:
         return self.instance(self.ridge)
 
-    def finding(self) -> Finding:
-        """Holds if exactly the share is reached, and is violated otherwise."""
+    def finding(self) -> AuditFinding:
+        """Return a finding that holds if the ratio is exactly `share`, and is violated otherwise."""
         lemma = LEMMAS[self.statement]
-        looks = [view for view in views(self.subject) if isinstance(view, lemma.view)]
+        views = [view for view in observe_run(self.subject) if isinstance(view, lemma.view)]
         evidence = Evidence(lemma, num_runs=1)
-        evidence.look(0, looks[self.t])
-        return evidence.finding_by_hand(self.name, f"λ = {self.ridge:g}", self.share)
+        evidence.check(0, views[self.t])
+        return evidence.finding(self.name, f"λ = {self.ridge:g}", DELTA, known_ratio=self.share)
 
 
 # With λ = 1, after one sample: Λ = 2, w = −1/2, r̄ = 0, ‖φ‖ = 1/√2, bias_r = 2. The first policy is worth 0.

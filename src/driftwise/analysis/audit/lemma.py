@@ -1,4 +1,4 @@
-"""Statements as data: a lemma is a function that gives both sides of its inequality on a live run."""
+"""Statements as data: a lemma is a function that returns both sides of its inequality on a recorded run."""
 
 from __future__ import annotations
 
@@ -8,44 +8,39 @@ from typing import Any, Literal, get_type_hints
 
 from numpy.typing import ArrayLike
 
-from driftwise.analysis.audit.subject import Subject
+from driftwise.analysis.audit.subject import Subject, Unweighted
 from driftwise.base.types import Radius
-from driftwise.base.validation import ArgumentError, nearest
-from driftwise.parts.exploration import (
+from driftwise.base.validation import ArgumentError, suggest_name
+from driftwise.parts import (
+    ConfidenceRadius,
+    ExponentialWeights,
+    LocalVariationRadius,
     RandomisedUcb,
+    SlidingWindow,
     Thompson,
     TruncatedThompson,
     Ucb,
     Unperturbed,
 )
-from driftwise.parts.forgetting import (
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    RestartAt,
-    SlidingWindow,
-)
-from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 
-# An identity and what holds always may never fail. What is probable may fail with chance δ. What is promised
-# may too, and is promised only where the radius is at least theory's.
-Kind = Literal["identity", "always", "probable", "promised"]
-Group = Literal["this agent", "mathematics"]  # what a violation would put in doubt
+# "identity" and "always" may never fail; "probable" may fail with probability δ; "promised" may too, and is
+# promised only where the radius is at least theory's.
+StatementKind = Literal["identity", "always", "probable", "promised"]
+StatementGroup = Literal["this agent", "mathematics"]  # what a violation calls into question
 Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast; of an identity, equals
+_WithRadius = Ucb | RandomisedUcb | Thompson | TruncatedThompson
 
-# conditions of statements, and what to say where they are not met
+# conditions of statements, each with the reason given where it is not met
 CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
     "optimism": (lambda subject: isinstance(subject.agent.exploration, Ucb), "the exploration is not UCB"),
     "gram_sq": (lambda subject: subject.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
-    "plays": (lambda subject: not subject.watching, "the mixture acts, not its memories"),
+    "plays": (lambda subject: not subject.is_memory, "the mixture acts, not its memories"),
     "learnt_noise": (lambda subject: subject.agent.noise is not None, "its noise is not learnt"),
     "successors": (lambda subject: subject.spec.horizon > 1, "there is only one step"),
     "noise": (lambda subject: subject.noise_scale > 0, "rewards are seen without noise"),
     "exact_rewards": (lambda subject: subject.noise_scale == 0, "rewards are noisy"),
     "known_index": (
-        lambda subject: isinstance(
-            subject.agent.exploration, Ucb | RandomisedUcb | Thompson | TruncatedThompson | Unperturbed
-        ),
+        lambda subject: isinstance(subject.agent.exploration, _WithRadius | Unperturbed),
         "no formula of this exploration's index is known here",
     ),
     "known_radius": (
@@ -56,13 +51,11 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
         "no formula of its radius is known here",
     ),
     "formula": (
-        lambda subject: isinstance(subject.own_radius, Radius) or subject.in_noise,
-        "the radius is a number, which `theory_radius` holds against theory's",
+        lambda subject: isinstance(subject.own_radius, Radius) or subject.agent.noise is not None,
+        "the radius is a number, which `theory_radius` compares with theory's",
     ),
     "radius": (
-        lambda subject: isinstance(
-            subject.agent.exploration, Ucb | RandomisedUcb | Thompson | TruncatedThompson
-        ),
+        lambda subject: isinstance(subject.agent.exploration, _WithRadius),
         "the exploration has no radius",
     ),
     "confidence": (
@@ -70,10 +63,7 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
         "the radius is not made for a δ of its own",
     ),
     "potential": (
-        lambda subject: isinstance(
-            subject.forgetting,
-            ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow,
-        ),
+        lambda subject: isinstance(subject.forgetting, ExponentialWeights | Unweighted | SlidingWindow),
         "no bound on the sum of widths is known for this forgetting",
     ),
 }
@@ -81,24 +71,24 @@ CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement, where it stands, and the function `check` that evaluates it."""
+    """A statement, its place in the paper, and the function `check` that evaluates it."""
 
     name: str
     where: str  # in the paper
-    kind: Kind
+    kind: StatementKind
     needs: tuple[str, ...]
-    group: Group
-    view: type  # what `check` takes: a `Snapshot`, a `Trace`, or what there is of mixtures
+    group: StatementGroup
+    view: type  # the argument of `check`: `Snapshot`, `Trace`, `MixtureSnapshot` or `MixtureTrace`
     check: Callable[[Any], Sides]
     trivial: Callable[[Any], ArrayLike] | None  # a bound on the left side that needs no proof
 
     @property
     def formula(self) -> str:
-        """The statement, the first line of the function's docstring."""
+        """The statement: the first line of the function's docstring."""
         return (self.check.__doc__ or "").strip().split("\n")[0]
 
-    def lacks(self, subject: Subject) -> str:
-        """Conditions of the statement that the subject does not meet, in words; empty if it meets all."""
+    def unmet_conditions(self, subject: Subject) -> str:
+        """Return the conditions that the subject does not meet, in words; empty if it meets all."""
         return "; ".join(why for met, why in map(CONDITIONS.__getitem__, self.needs) if not met(subject))
 
 
@@ -107,19 +97,19 @@ LEMMAS: dict[str, Lemma] = {}
 
 def lemma(
     where: str,
-    kind: Kind,
+    kind: StatementKind,
     *needs: str,
-    group: Group = "this agent",
+    group: StatementGroup = "this agent",
     trivial: Callable[[Any], ArrayLike] | None = None,
 ) -> Callable:
-    """Enter a function as a statement of the paper, under its name; it is about what it is annotated with."""
+    """Register a function as a statement under its name; the annotation of `run` is its view."""
     for need in needs:
         if need not in CONDITIONS:
-            raise ArgumentError("needs", "name conditions", need, f"{need!r}{nearest(need, CONDITIONS)}")
+            raise ArgumentError("needs", "name conditions", need, f"{need!r}{suggest_name(need, CONDITIONS)}")
 
-    def enter(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
+    def register(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
         view = get_type_hints(check)["run"]
         LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check, trivial)
         return check
 
-    return enter
+    return register

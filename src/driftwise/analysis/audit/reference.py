@@ -1,7 +1,7 @@
-"""The plan as Algorithm 1 has it, recomputed from the history in plain NumPy.
+"""Algorithm 1, and scores of forecasts under learnt noise, recomputed from the history in NumPy and SciPy.
 
-Nothing here calls the code that is audited, since a mistake there would be a mistake here. Shared are only
-the definition of the weights ω and the addresses of random numbers.
+Nothing here calls the audited code, except for the definition of the weights ω and the addresses of random
+numbers.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.stats import t as student
 
-from driftwise.analysis.audit import noise
 from driftwise.analysis.audit.snapshot import Snapshot
-from driftwise.analysis.audit.subject import ROUNDING
+from driftwise.analysis.audit.subject import SHARE_ROUNDING
 from driftwise.base import random
-from driftwise.parts.exploration import (
+from driftwise.parts import (
+    ConfidenceRadius,
     EpsilonGreedy,
     InverseGap,
+    LearntNoise,
+    LocalVariationRadius,
     RandomisedUcb,
     Softmax,
     Thompson,
@@ -24,44 +27,40 @@ from driftwise.parts.exploration import (
     Ucb,
     Uniform,
 )
-from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 
-TIED = np.finfo(float).eps ** (2 / 3)  # indices so close to the best, relative to it, are tied with it
-
-
-def radius(run: Snapshot) -> np.ndarray:
-    """The radius of the agent, `[H]`: in units of the learnt noise if it says so."""
-    return noise.unit(run) * told_radius(run)
+_TIED = np.finfo(float).eps ** (2 / 3)  # relative difference up to which indices are tied
 
 
-def told_radius(run: Snapshot) -> np.ndarray:
-    """The radius that the agent's part describes, `[H]`."""
-    horizon, part = run.subject.spec.horizon, run.subject.own_radius
+def recomputed_radius(run: Snapshot) -> np.ndarray:
+    """Return the agent's radius, `[H]`, multiplied by the learnt noise where there is one."""
+    part, noise, unit = run.subject.own_radius, run.subject.agent.noise, np.ones(len(run.gram))
+    if noise is not None:
+        unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares))
     if isinstance(part, ConfidenceRadius):
-        return ellipsoid(run, part, run.gram)
+        return unit * deviation_radius(run, part, run.gram)
     if isinstance(part, LocalVariationRadius):
-        return np.full(horizon, part.radius + local_drift(run, part))
-    return np.full(horizon, float(part))
+        return unit * (part.radius + local_variation(run, part))
+    return unit * float(part)
 
 
-def theory_radius(run: Snapshot) -> np.ndarray:
-    """The radius for which theory promises anything, `[H]`.
+def required_radius(run: Snapshot) -> np.ndarray:
+    """Return the radius that theory requires, `[H]`.
 
-    It is a bandit's with the true σ and S, and of `Λ̃` where determinants count; or that of linear MDPs.
+    For bandits it has the true σ and S, and `Λ̃` in its determinant; otherwise it is that of linear MDPs.
     """
     subject, part = run.subject, run.subject.own_radius
     if subject.is_bandit:
-        return ellipsoid(run, subject.bandit_radius, run.gram_sq)
-    drift = local_drift(run, part) if isinstance(part, LocalVariationRadius) else 0.0
+        return deviation_radius(run, subject.bandit_radius, run.gram_sq)
+    drift = local_variation(run, part) if isinstance(part, LocalVariationRadius) else 0.0
     return np.full(subject.spec.horizon, subject.mdp_radius + drift)
 
 
-def ellipsoid(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
+def deviation_radius(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
     """`c (√λ S + σ √(2 log(1/δ') + ℓ) + w)`, `[H]`; ℓ counts samples, or is the determinant of `gram`."""
     ridge, dim = run.subject.ridge, run.subject.spec.dim
     information: np.ndarray | float = log_determinant(gram, ridge)
     if part.information == "count":
-        information = counted_information(max(np.square(run.weights).sum(), part.samples), dim, ridge)
+        information = information_of_count(max(np.square(run.weights).sum(), part.samples), dim, ridge)
     failure = math.log(1 / run.subject.failure(part, run.t))
     deviation = part.noise_scale * np.sqrt(2 * failure + information)
     whole = math.sqrt(ridge) * part.norm_bound + deviation + part.widening
@@ -69,19 +68,19 @@ def ellipsoid(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.nda
 
 
 def radius_share(run: Snapshot) -> float:
-    """The agent's radius over theory's, at the least of all steps; one where they differ by rounding."""
-    share = float(np.min(run.radius / theory_radius(run)))
-    return 1.0 if abs(share - 1) < ROUNDING else share
+    """Return the least ratio over steps of the agent's radius to theory's; one up to rounding."""
+    share = float(np.min(run.radius / required_radius(run)))
+    return 1.0 if abs(share - 1) < SHARE_ROUNDING else share
 
 
-def local_drift(run: Snapshot, part: LocalVariationRadius) -> float:
+def local_variation(run: Snapshot, part: LocalVariationRadius) -> float:
     """`√(d Σω) (B_θ + H B_μ)` with the variation of the current epoch."""
     epoch = min(run.subject.epochs[run.t], len(part.reward_variation) - 1)
     drifted = part.reward_variation[epoch] + run.subject.spec.horizon * part.transition_variation[epoch]
     return math.sqrt(run.subject.spec.dim * run.weights.sum()) * drifted
 
 
-def counted_information(samples: float, dim: int, ridge: float) -> float:
+def information_of_count(samples: float, dim: int, ridge: float) -> float:
     """`d log(1 + n/(λd))`."""
     return dim * math.log(1 + samples / (ridge * dim))
 
@@ -91,33 +90,31 @@ def log_determinant(gram: np.ndarray, ridge: float) -> np.ndarray:
     return np.linalg.slogdet(gram / ridge)[1]
 
 
-def bonus(run: Snapshot) -> np.ndarray:
-    """The perturbation of `φᵀw` of every pair, `[H, N]`."""
+def recomputed_bonus(run: Snapshot) -> np.ndarray:
+    """Return the perturbation of `φᵀw` of every pair, `[H, N]`."""
     exploration = run.subject.agent.exploration
     if isinstance(exploration, Ucb):
-        return radius(run)[:, None] * run.width
+        return recomputed_radius(run)[:, None] * run.width
     if isinstance(exploration, RandomisedUcb):
-        (draw,) = random.normal(run.plan_key, 1, float)
-        return (abs(draw) if exploration.sign == "folded" else draw) * radius(run)[:, None] * run.width
+        (draw,) = random.draw_normal(run.plan_key, 1, float)
+        draw = abs(draw) if exploration.sign == "folded" else draw
+        return draw * recomputed_radius(run)[:, None] * run.width
     if isinstance(exploration, Thompson | TruncatedThompson):
         shape = run.gram.shape[:2]
-        draws = random.normal(run.plan_key, math.prod(shape), float).reshape(shape)
+        draws = random.draw_normal(run.plan_key, math.prod(shape), float).reshape(shape)
         shift = run.inverse @ np.linalg.cholesky(run.gram_sq) @ draws[..., None]
-        drawn = radius(run)[:, None] * (shift[..., 0] @ run.features.T)
-        return drawn if isinstance(exploration, Thompson) else _trusted(run, exploration, drawn)
+        drawn = recomputed_radius(run)[:, None] * (shift[..., 0] @ run.features.T)
+        if isinstance(exploration, Thompson):
+            return drawn
+        # the draw where ‖φ‖ in the norm of Λ⁻¹ is small, and the largest value where it is large
+        lower, gap, norms = exploration.lower, exploration.upper - exploration.lower, run.norms(run.inverse)
+        doubt = np.clip((norms - lower) / gap, 0, 1) if gap > 0 else 1.0 * (norms > lower)
+        return doubt * (run.steps_left[:, None] - run.learnt @ run.features.T) + (1 - doubt) * drawn
     return np.zeros((len(run.gram), len(run.features)))
 
 
-def _trusted(run: Snapshot, exploration: TruncatedThompson, drawn: np.ndarray) -> np.ndarray:
-    """The draw where `‖φ‖` in the norm of `Λ⁻¹` is small, and the most that can be had where it is not."""
-    norms, gap = run.norms(run.inverse), exploration.upper - exploration.lower
-    doubt = np.clip((norms - exploration.lower) / gap, 0, 1) if gap > 0 else 1.0 * (norms > exploration.lower)
-    most = run.steps_left[:, None] - run.learnt @ run.features.T
-    return doubt * most + (1 - doubt) * drawn
-
-
-def clipped(run: Snapshot, values: np.ndarray) -> np.ndarray:
-    """Values `[H, S]` in the range that the agent's `clip` says."""
+def clip_values(run: Snapshot, values: np.ndarray) -> np.ndarray:
+    """Return values `[H, S]` clipped as the agent's `clip` says."""
     horizon = run.subject.spec.horizon
     lowest, highest = {
         "paper": (-np.inf, horizon),
@@ -128,23 +125,50 @@ def clipped(run: Snapshot, values: np.ndarray) -> np.ndarray:
     return np.minimum(np.maximum(values, lowest), highest)
 
 
-def policy(run: Snapshot) -> np.ndarray:
-    """Action probabilities that follow from the index, `[H, S, A]`."""
+def recomputed_policy(run: Snapshot) -> np.ndarray:
+    """Return the action probabilities that follow from the index, `[H, S, A]`."""
     q, exploration = run.plan.q, run.subject.agent.exploration
     best = q.max(-1, keepdims=True)
-    greedy, anything = _alike(q >= best - TIED * np.maximum(np.abs(best), 1.0)), _alike(np.isfinite(q))
+    greedy = _normalise(q >= best - _TIED * np.maximum(np.abs(best), 1.0))
+    uniform = _normalise(np.isfinite(q))
     if isinstance(exploration, EpsilonGreedy):
-        return (1 - exploration.epsilon) * greedy + exploration.epsilon * anything
+        return (1 - exploration.epsilon) * greedy + exploration.epsilon * uniform
     if isinstance(exploration, Softmax):
-        return _alike(np.exp((q - best) / exploration.temperature))
+        return _normalise(np.exp((q - best) / exploration.temperature))
     if isinstance(exploration, InverseGap):
         present = np.isfinite(q)
         gaps = np.where(present, best - q, 0.0)
         shares = present / (present.sum(-1, keepdims=True) + exploration.gamma * gaps)
         return shares + (1 - shares.sum(-1, keepdims=True)) * greedy
-    return anything if isinstance(exploration, Uniform) else greedy
+    return uniform if isinstance(exploration, Uniform) else greedy
 
 
-def _alike(chosen: np.ndarray) -> np.ndarray:
-    """Shares of a whole, over the last axis."""
+def _normalise(chosen: np.ndarray) -> np.ndarray:
+    """Probabilities proportional to the entries of the last axis."""
     return chosen / chosen.sum(-1, keepdims=True)
+
+
+def noise_degrees(part: LearntNoise, weights: np.ndarray) -> float:
+    """`ν = ν₀ + Σω`, from weights `[t]`."""
+    return float(part.count + weights.sum())
+
+
+def noise_variance(part: LearntNoise, weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]` from weights `[t]` and squares `e²/(1+v)`, `[t, H]`.
+
+    P is the mean of all squares, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀ times, and the forgotten.
+    """
+    if part.scale > 0:
+        forgotten = part.count * part.scale**2 + (1 - weights) @ squares
+        prior = forgotten / (part.count + np.sum(1 - weights))
+    else:
+        prior = squares.mean(axis=0) if len(squares) else np.ones(squares.shape[1])
+    return np.maximum((part.count * prior + weights @ squares) / noise_degrees(part, weights), part.least**2)
+
+
+def forecast_scores(part: LearntNoise, variance: np.ndarray, degrees: float, run: Snapshot) -> np.ndarray:
+    """Return `log t_ν(y; m, s²(1+v))` of the outcome, `[H]`, from `s²` and ν; 0 while all errors were 0."""
+    error, forecast_variance = run.forecast
+    positive = np.where(variance > 0, variance, 1.0)
+    scale = np.sqrt(positive * (1 + forecast_variance))
+    return np.where(variance > 0, student.logpdf(error, min(degrees, part.max_degrees), scale=scale), 0.0)

@@ -1,4 +1,4 @@
-"""Two views of a run of the NumPy engine: a snapshot of an episode, and the trace of all of them."""
+"""Views of a run on NumPy: the snapshot of an episode, and the trace of the whole run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class History:
     means: np.ndarray  # [t, H] φ_τᵀθ_τ
     kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
     squares: np.ndarray  # [t, H] e²/(1+v) of forecasts
-    copied: np.ndarray  # [t₀] ω(t₀, τ) of the memory that it was copied from; or empty
+    copied: np.ndarray  # [t₀] ω(t₀, τ) of the memory that was copied; empty if none was
 
     @classmethod
     def empty(cls, subject: Subject) -> History:
-        """Room for all episodes of a run."""
+        """Return arrays for all episodes of a run."""
         sizes = subject.num_episodes, subject.spec.horizon
         return cls(
             features=np.zeros((*sizes, subject.spec.dim)),
@@ -44,7 +44,7 @@ class History:
         )
 
     def add(self, snapshot: Snapshot) -> None:
-        """Enter an episode after those before it."""
+        """Write an episode into the arrays."""
         t, episode, model = snapshot.t, snapshot.episode, snapshot.model
         self.features[t], self.rewards[t] = episode.features, episode.rewards
         self.successors[t] = episode.successors
@@ -54,16 +54,16 @@ class History:
         self.squares[t] = error**2 / (1 + variance)
 
     def before(self, t: int) -> History:
-        """The episodes before `t`."""
+        """Return the episodes before `t`."""
         return History(**{name: values[:t] for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Episode `t` as it is planned and played.
+    """Episode `t` as planned and played.
 
-    Sums over the history before it are the definition; `moments` and `plan` are what the algorithm has
-    instead. Pairs (s, a) are rows, those of actions that are there.
+    Sums over the history are the definition; `moments` and `plan` are the algorithm's own. Rows are pairs
+    (s, a) of the actions that are present.
     """
 
     subject: Subject
@@ -74,17 +74,19 @@ class Snapshot:
     table: FeatureTable
     episode: Episode
     run_key: Key
-    played: Plan  # by the agent itself, or by the mixture that it is a memory of
+    played: Plan  # of the agent, or of the mixture that it is a memory of
 
     @cached_property
     def plan_key(self) -> Key:
-        """The address of what the plan drew."""
-        return random.keys_of(self.run_key, self.t)[1]
+        """The address of the plan's random draws."""
+        return random.episode_keys(self.run_key, self.t)[1]
 
     @cached_property
-    def luck(self) -> np.ndarray:
-        """The random numbers that actions were drawn with, `[H]`."""
-        return random.uniform(random.keys_of(self.run_key, self.t)[2], self.subject.spec.horizon, float)
+    def uniforms(self) -> np.ndarray:
+        """The random numbers that chose the actions, `[H]`."""
+        return random.draw_uniform(
+            random.episode_keys(self.run_key, self.t)[2], self.subject.spec.horizon, float
+        )
 
     @cached_property
     def steps_left(self) -> np.ndarray:
@@ -99,12 +101,12 @@ class Snapshot:
     def weights(self) -> np.ndarray:
         """`ω(t, τ)`, `[t]`."""
         forgetting, copied = self.subject.forgetting, self.history.copied
-        since = forgetting.weights(self.t - len(copied))
-        decay = forgetting.weights(len(since) + 1)[0]  # of exponential weights in as many ticks
-        return np.append(decay * copied, since)
+        recent = forgetting.weights(self.t - len(copied))
+        decay = forgetting.weights(len(recent) + 1)[0]  # of exponential weights after as many ticks
+        return np.append(decay * copied, recent)
 
     def weighted(self, targets: np.ndarray, power: int = 1) -> np.ndarray:
-        """`Σ_τ ω^p φ_τ y_τᵀ`: `[H, d, …]` from targets `[t, H, …]`."""
+        """Return `Σ_τ ω^p φ_τ y_τᵀ`: `[H, d, …]` from targets `[t, H, …]`."""
         scaled = self.history.features * (self.weights**power)[:, None, None]
         return np.einsum("thd,th...->hd...", scaled, targets)
 
@@ -141,7 +143,7 @@ class Snapshot:
         return self.norms(self.subject.width_matrix(self.inverse, self.gram_sq))
 
     def norms(self, matrix: np.ndarray) -> np.ndarray:
-        """`√(φᵀMφ)` of every pair, `[H, N]`, with any matrix `[H, d, d]`."""
+        """Return `√(φᵀMφ)` of every pair, `[H, N]`, for a matrix `[H, d, d]`."""
         return np.sqrt(np.einsum("nd,hde,ne->hn", self.features, matrix, self.features))
 
     @cached_property
@@ -155,16 +157,16 @@ class Snapshot:
 
     @cached_property
     def forecast(self) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of the forecasts of `r + V(s')`, and their variances `φᵀΛ⁻¹φ`, as defined: `[H]` each.
+        """Errors of the forecasts of `r + V(s')` and their variances `φᵀΛ⁻¹φ`, as defined: `[H]` each.
 
-        `V` is that of the plan that was played.
+        `V` is that of the played plan.
         """
         ahead = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
         steps, (history, episode) = np.arange(len(ahead)), (self.history, self.episode)
         past = self.weighted(history.rewards + ahead[steps, history.successors])
-        came = episode.rewards + ahead[steps, episode.successors]
+        outcome = episode.rewards + ahead[steps, episode.successors]
         direction = (self.inverse @ episode.features[..., None])[..., 0]
-        return came - np.sum(direction * past, axis=-1), np.sum(direction * episode.features, axis=-1)
+        return outcome - np.sum(direction * past, axis=-1), np.sum(direction * episode.features, axis=-1)
 
     @cached_property
     def features(self) -> np.ndarray:
@@ -173,12 +175,12 @@ class Snapshot:
         return self.table.values if present is None else self.table.values[present]
 
     def of_pairs(self, array: np.ndarray) -> np.ndarray:
-        """A field of the plan, `[H, S, A]`, as `[H, N]`."""
+        """Return a field of the plan, `[H, S, A]`, as `[H, N]`."""
         flat = array.reshape(len(array), -1)
         return flat if self.table.present is None else flat[:, self.table.present]
 
     def by_state(self, array: np.ndarray) -> np.ndarray:
-        """`[H, N]` as `[H, S, A]`; only bandits, of one state, lack actions."""
+        """Return `[H, N]` as `[H, S, A]`; only bandits, which have one state, lack actions."""
         return array.reshape(len(array), self.subject.spec.num_states, -1)
 
     @cached_property
@@ -211,27 +213,23 @@ class Snapshot:
         return planning.policy_values(self._tensor, self.model, self.policy)
 
     def backed_up(self, values: np.ndarray, *, rewards: bool = True) -> np.ndarray:
-        """`r + P V_{h+1}` in the true model (or `P V_{h+1}` alone), `[H, N]`, from values `[H+1, S]`."""
+        """Return `r + P V_{h+1}`, or `P V_{h+1}`, of the true model, `[H, N]`, from values `[H+1, S]`."""
         theta = self.model.theta if rewards else np.zeros_like(self.model.theta)
-        found = planning.action_values(self._tensor, Model(theta, self.model.mu), values)
-        return found.reshape(len(theta), -1)
+        return planning.action_values(self._tensor, Model(theta, self.model.mu), values).reshape(
+            len(theta), -1
+        )
 
     @cached_property
     def average_model(self) -> Model:
         """`θ̄` and `μ̄` of the weighted average MDP."""
         sums = (self.weighted(self.history.means), self.weighted(self.history.kernels))
-        theta, mu = (total + self.subject.ridge * now for total, now in zip(sums, self.model, strict=True))
+        theta, mu = (total + self.subject.ridge * own for total, own in zip(sums, self.model, strict=True))
         return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
 
     @cached_property
     def biases(self) -> np.ndarray:
         """`bias_r` and `bias_P`, `[2, H]`."""
         return self.subject.all_biases[self.t]
-
-    @cached_property
-    def sharp_biases(self) -> np.ndarray:
-        """The same with the sharper constant."""
-        return self.subject.biases(self.t, sharp=True)
 
     @cached_property
     def bias(self) -> np.ndarray:
@@ -250,13 +248,13 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A finished run, for statements about sums over it."""
+    """Sums over a finished run."""
 
     subject: Subject
     regret: np.ndarray  # [K]
-    widths: np.ndarray  # [K, H] √(φᵀMφ) of the pairs played
+    widths: np.ndarray  # [K, H] √(φᵀMφ) of the played pairs
     surprises: np.ndarray  # [K, H] ξ = [P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})
-    radius: float  # the largest of all
+    radius: float  # the largest of the run
 
     @cached_property
     def bias(self) -> float:
@@ -265,14 +263,8 @@ class Trace:
 
 
 @singledispatch
-def views(subject: Any, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Any]:
-    """Play a run of a subject, and yield what statements look at."""
-    raise NotImplementedError(type(subject).__name__)
-
-
-@views.register
-def _(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Snapshot | Trace]:
-    """Play a run: snapshots of every `stride`-th episode and the last, then the trace of all."""
+def observe_run(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Any]:
+    """Play a run; yield snapshots of every `stride`-th episode and of the last, then the trace."""
     num_episodes, history = subject.num_episodes, History.empty(subject)
     sizes = num_episodes, subject.spec.horizon
     regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
@@ -285,21 +277,11 @@ def _(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iter
         if t % stride == 0 or t == num_episodes - 1:
             yield snapshot
         regret[t] = record.optimal - record.value
-        widths[t], surprises[t] = _widths(snapshot, episode), _surprises(snapshot, episode)
+        phi, matrix = episode.features, subject.width_matrix(snapshot.own_inverse, snapshot.moments.gram_sq)
+        widths[t] = np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
+        gap = (snapshot.values - snapshot.policy_values)[1:]
+        expected = np.einsum("hd,hds,hs->h", phi, snapshot.model.mu, gap)
+        surprises[t] = expected - gap[np.arange(len(gap)), episode.successors]
         radius = max(radius, float(snapshot.radius.max()))
         history.add(snapshot)
     yield Trace(subject, regret, widths, surprises, radius)
-
-
-def _widths(snapshot: Snapshot, episode: Episode) -> np.ndarray:
-    """`√(φᵀMφ)` of the pairs played, with the algorithm's own matrices: `[H]`."""
-    moments, phi = snapshot.moments, episode.features
-    matrix = snapshot.subject.width_matrix(snapshot.own_inverse, moments.gram_sq)
-    return np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
-
-
-def _surprises(snapshot: Snapshot, episode: Episode) -> np.ndarray:
-    """`[P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})`: `[H]`."""
-    gap = (snapshot.values - snapshot.policy_values)[1:]
-    expected = np.einsum("hd,hds,hs->h", episode.features, snapshot.model.mu, gap)
-    return expected - gap[np.arange(len(gap)), episode.successors]

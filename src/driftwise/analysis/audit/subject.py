@@ -11,21 +11,26 @@ from typing import Any
 import numpy as np
 
 from driftwise.base.types import Model, Spec, WeightFunction
-from driftwise.base.validation import require_kind
+from driftwise.base.validation import require_instance
 from driftwise.environments import LinearBandit, LinearMdp
-from driftwise.parts.exploration import RandomisedUcb, Thompson, TruncatedThompson, Ucb
-from driftwise.parts.forgetting import (
+from driftwise.parts import (
+    ConfidenceRadius,
     ExponentialWeights,
+    LeastSquares,
+    LocalVariationRadius,
     NoForgetting,
     PeriodicRestart,
+    RandomisedUcb,
     RestartAt,
     SlidingWindow,
+    Thompson,
+    TruncatedThompson,
+    Ucb,
 )
-from driftwise.parts.least_squares import LeastSquares
-from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 
-COIN = 0.5  # a coin is 1/2-sub-Gaussian
-ROUNDING = 1e-9  # of sums of probabilities, and of shares
+Unweighted = NoForgetting | PeriodicRestart | RestartAt  # all weights are one between two restarts
+_COIN = 0.5  # a coin is 1/2-sub-Gaussian
+SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +41,15 @@ class Subject:
     environment: LinearMdp | LinearBandit
     num_episodes: int
     delta_of_numbers: float  # what a radius that is a number was made for
-    watching: bool = False  # whether it is a memory of a mixture, which acts in its place
+    is_memory: bool = False  # of a mixture, which chooses the actions
 
     @property
     def own_radius(self) -> Any:
-        """The factor of the agent's widths or draws: a part, or a number; 0 if it has neither."""
+        """The factor of the agent's widths or draws: a part or a number; 0 without one."""
         exploration = self.agent.exploration
         if isinstance(exploration, Ucb | RandomisedUcb):
             return exploration.radius
         return exploration.scale if isinstance(exploration, Thompson | TruncatedThompson) else 0.0
-
-    @property
-    def in_noise(self) -> bool:
-        """Whether the factor is in units of the learnt noise."""
-        return self.agent.noise is not None
 
     @property
     def delta(self) -> float:
@@ -64,7 +64,7 @@ class Subject:
     @property
     def forgetting(self) -> WeightFunction:
         """The weights ω that statements are about."""
-        return require_kind("forgetting", self.agent.forgetting, WeightFunction)
+        return require_instance("forgetting", self.agent.forgetting, WeightFunction)
 
     @property
     def ridge(self) -> float:
@@ -75,7 +75,7 @@ class Subject:
     def noise_scale(self) -> float:
         """σ of the rewards around their means."""
         if self.environment.rewards == "bernoulli":
-            return COIN
+            return _COIN
         return self.environment.noise_scale if isinstance(self.environment, LinearBandit) else 0.0
 
     @property
@@ -90,32 +90,32 @@ class Subject:
 
     @property
     def most_regret(self) -> float:
-        """The most that a policy can lose in an episode."""
+        """The largest regret of an episode."""
         return self.spec.horizon * (self.most_reward + self.most_loss)
 
     @cached_property
     def epochs(self) -> np.ndarray:
-        """How often everything was dropped before each episode, `[K+1]`."""
+        """Number of times that all weights were zero before each episode, `[K+1]`."""
         ticks = range(1, self.num_episodes + 1)
-        dropped = [not self.forgetting.weights(tick).any() for tick in ticks]
-        return np.concatenate([[0], np.cumsum(dropped)])
+        resets = [not self.forgetting.weights(tick).any() for tick in ticks]
+        return np.concatenate([[0], np.cumsum(resets)])
 
     @cached_property
     def events(self) -> np.ndarray:
-        """Which deviation inequality covers each episode, `[K+1]`.
+        """Number of the deviation inequality that covers each episode, `[K+1]`.
 
-        One covers an epoch in which all weights are one; any other weights ask for one in every episode.
+        One inequality covers an epoch in which all weights are one; other weights need one in every episode.
         """
         forgetting = self.forgetting
-        alike = isinstance(forgetting, NoForgetting | PeriodicRestart | RestartAt)
-        alike |= isinstance(forgetting, ExponentialWeights) and forgetting.rate == 1
-        alike |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
-        return self.epochs if alike else np.arange(self.num_episodes + 1)
+        unweighted = isinstance(forgetting, Unweighted)
+        unweighted |= isinstance(forgetting, ExponentialWeights) and forgetting.rate == 1
+        unweighted |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
+        return self.epochs if unweighted else np.arange(self.num_episodes + 1)
 
     def failure(self, part: ConfidenceRadius, t: int) -> float:
-        """`δ'`, the chance of failure that a radius leaves to episode `t`.
+        """Return `δ'`, the probability of failure that a radius allots to episode `t`.
 
-        A share of δ if it knows their number; else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
+        It is `δ/shares` if the number of shares is known, else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
         """
         if part.shares > 0:
             return float(part.delta / part.shares)
@@ -124,15 +124,15 @@ class Subject:
 
     @cached_property
     def total_failure(self) -> float:
-        """The chance that any deviation inequality of a `ConfidenceRadius` fails, by the union bound."""
+        """The probability that any deviation inequality of a `ConfidenceRadius` fails, by the union bound."""
         events = self.events[: self.num_episodes]
         chances = np.array([self.failure(self.own_radius, t) for t in range(self.num_episodes)])
         return float(sum(chances[events == event].max() for event in np.unique(events)))
 
     def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
-        """Matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` for explorations that make no use of `Λ̃`.
+        """Return the matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` for explorations without `Λ̃`.
 
-        Where no `Λ̃` is kept although it is used, it equals `Λ`.
+        Where `Λ̃` is used but not kept, it equals `Λ`.
         """
         if gram_sq is None or not self.agent.exploration.uses_gram_sq:
             return inverse
@@ -143,11 +143,11 @@ class Subject:
         return self.environment.at(np.arange(self.num_episodes))
 
     def model(self, t: int) -> Model:
-        """The true model of episode `t`; a bandit has no successors, so its `μ` is 0."""
-        environment, here = self.environment, self._path[t]
+        """Return the true model of episode `t`; `μ` of a bandit is 0."""
+        environment, mixture = self.environment, self._path[t]
         if isinstance(environment, LinearBandit):
-            return Model(here[None], np.zeros((1, len(here), 1)))
-        return Model(*(np.tensordot(here, each, axes=1) for each in (environment.theta, environment.mu)))
+            return Model(mixture[None], np.zeros((1, len(mixture), 1)))
+        return Model(*(np.tensordot(mixture, own, axes=1) for own in (environment.theta, environment.mu)))
 
     @cached_property
     def theta_bound(self) -> float:
@@ -186,7 +186,7 @@ class Subject:
 
     @property
     def is_bandit(self) -> bool:
-        """Whether theory's radius is a bandit's: there is one step, and no successor in proof or radius."""
+        """Whether theory's radius is that of a bandit: one step, and no successor in proof or radius."""
         without = isinstance(self.environment, LinearBandit) or isinstance(self.own_radius, ConfidenceRadius)
         return self.spec.horizon == 1 and without
 
@@ -207,8 +207,8 @@ class Subject:
     def bandit_radius(self) -> ConfidenceRadius:
         """Theory's radius for linear bandits, with the true σ and S.
 
-        Its form is that of the agent's own, if that is one. So is its spreading of δ if that covers all
-        episodes; else δ is spread evenly.
+        Its form is that of the agent's own `ConfidenceRadius`, and so are its shares of δ if they cover all
+        episodes; otherwise δ is divided evenly.
         """
         own = self.own_radius
         true: dict[str, Any] = dict(
@@ -216,7 +216,7 @@ class Subject:
         )
         if not isinstance(own, ConfidenceRadius):
             return ConfidenceRadius(**true, delta=self.delta, shares=self._num_events)
-        covered = self.total_failure <= self.delta * (1 + ROUNDING)
+        covered = self.total_failure <= self.delta * (1 + SHARE_ROUNDING)
         return dataclasses.replace(own, **true, shares=own.shares if covered else self._num_events)
 
     @property
@@ -224,9 +224,9 @@ class Subject:
         return len(np.unique(self.events[: self.num_episodes]))
 
     def with_theory_radius(self, scale: float) -> Subject:
-        """The subject with `scale` times the radius of theory instead of the agent's own.
+        """Return the subject with `scale` times theory's radius instead of the agent's own.
 
-        A part of it that is for the drift of each epoch stays as it is.
+        The part of the radius for the drift of an epoch is not scaled.
         """
         exploration = self.agent.exploration
         if not isinstance(exploration, Ucb):

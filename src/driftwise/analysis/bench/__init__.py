@@ -1,1 +1,1 @@
-"""The benchmark of policies over all scenarios of bandits."""
+"""The benchmark of policies over scenarios: verdicts, and the page about them."""

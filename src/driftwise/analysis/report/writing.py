@@ -1,26 +1,51 @@
-"""Reports as files: a format is a function from the data to bytes."""
+"""Reports as files: the page, the figure and the tables, each a function from the data to bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from driftwise.analysis import figures, latex
-from driftwise.analysis.numbers import numbers_text
-from driftwise.analysis.report.data import Report, load_report_data, longest, warn_of_lost_drift
-from driftwise.analysis.report.page import html_page
-from driftwise.analysis.report.panels.final_table import IN_CSV, IN_LATEX, MARKED, final_table
-from driftwise.analysis.statistics.wording import counted
-from driftwise.analysis.table import csv_text, latex_text
+from driftwise.analysis.agent_numbers import format_agent_numbers
+from driftwise.analysis.page import Article, Legend, Page, Section, write_html
+from driftwise.analysis.regret_curves import rank_agents
+from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
+from driftwise.analysis.report.drift import drift
+from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table
+from driftwise.analysis.report.meta_algorithms import meta_algorithms
+from driftwise.analysis.report.origin import audit, manifest_section, manifest_text, reproduce, source
+from driftwise.analysis.report.parameter_grids import parameter_grids
+from driftwise.analysis.report.rates import rates
+from driftwise.analysis.report.regret import growth, regret
+from driftwise.analysis.report.standings import details, differences, finding, headline, overview
+from driftwise.analysis.statistics.formatting import format_count
+from driftwise.analysis.table import csv_text, latex_needs, latex_text
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.experiments.selection import MARK
 
-PRINTED: dict[str, dict[str, Any]] = {  # formats of figures; the same results give the same bytes
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Panels in the order of the page, each a function that returns None where it has nothing to show.
+# Names of figures and tables need to differ only within an environment.
+OPENING: tuple[Callable[[Report], Section | None], ...] = (source, overview, rates)
+PANELS: tuple[Callable[[ReportData], Section | None], ...] = (
+    regret,
+    final,
+    differences,
+    growth,
+    parameter_grids,
+    meta_algorithms,
+    drift,
+)
+CLOSING: tuple[Callable[[Report], Section | None], ...] = (audit, manifest_section, reproduce)
+_MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
+_FEW_COLOURED = 12  # where there are more agents than that; the others are faint
+_FIGURE_OPTIONS: dict[str, dict[str, Any]] = {  # the same results give the same bytes
     "svg": {"metadata": {"Date": None}},
     "pdf": {"metadata": {"CreationDate": None}},
     "png": {"dpi": 300},
@@ -31,77 +56,120 @@ def write_report(folder: Path, *, format: str = "html", out: Path | None = None,
     """Write a report on a results folder, next to the results unless `out` is given, and return its path.
 
     `folder` may be a file of curves, as of `driftwise.load_curves`: that on `mine.csv` is `mine-report.html`.
-    What `out` names, links followed, is a file or new; anything else is an `OSError`. Figures (svg, pdf, png)
-    take the look of `report_figure`.
+    `out`, links followed, is a file or new; anything else is an `OSError`. Figures (svg, pdf, png) take the
+    look of `report_figure`.
     """
     require_choice("format", format, list(FORMATS))
-    given = {name: value for name, value in look.items() if value is not None}
-    if given and format not in PRINTED:
-        name, value = next(iter(given.items()))
-        raise ArgumentError(name, f"be left out for {format}: it is for {', '.join(PRINTED)}", value)
+    look = {name: value for name, value in look.items() if value is not None}
+    if look and format not in _FIGURE_OPTIONS:
+        name, value = next(iter(look.items()))
+        raise ArgumentError(name, f"be left out for {format}: it is for {', '.join(_FIGURE_OPTIONS)}", value)
     suffix, make = FORMATS[format]
     path = out or (
         folder / f"report.{suffix}" if folder.is_dir() else folder.with_name(f"{folder.stem}-report.{suffix}")
     )
     report = load_report_data(folder)
     warn_of_lost_drift(report)
-    return write_content(path, make(report, **given))
+    return write_content(path, make(report, **look))
+
+
+def warn_of_lost_drift(report: Report) -> None:
+    """Warn of every environment that cannot be rebuilt: only its curves can be shown."""
+    for label, data in report.items():
+        if isinstance(data.environment, str) and not data.is_external:
+            lost = f"{label} cannot be rebuilt, so that its drift and recovery from it are not shown"
+            warnings.warn(f"{lost} ({data.environment})", stacklevel=3)
 
 
 def write_content(path: Path, content: bytes) -> Path:
-    """Write a report to a file in a folder that is there."""
+    """Write a report to a file in an existing folder."""
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
     replace_file(path, content)
     return path
 
 
-def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
-    """Regret of every agent over time, a row for each environment.
+def report_html(report: Report) -> str:
+    """Return the page of a report: the finding in words, then one panel after the other."""
+    best = rank_agents([data.results for data in report.values()])
+    if len(best) > _MAX_COLOURED:  # colours for those of lowest rank and the leaders
+        coloured = {*best[:_FEW_COLOURED], *(data.leader for data in report.values())}
+        report = {label: replace(data, coloured=coloured) for label, data in report.items()}
+    data = longest(report)
+    experiment = str(data.manifest.get("experiment", "experiment"))
+    environments = data.environment_label if len(report) == 1 else format_count(len(report), "environment")
+    sizes = format_count(data.num_episodes, "episode"), format_count(data.total_runs, "run")
+    heading, lead = headline(report)
+    about = f" The experiment: {data.description}." if data.description != experiment else ""
+    parts: list[Section | Article] = []
+    for number, (label, own) in enumerate(report.items(), 1):
+        sections = _sections(PANELS, own)
+        if len(report) > 1:
+            name = str(own.environment_config.get("name", ""))
+            kicker, text = "" if name == label else name, f"{finding(own)}. {details(own)}"
+            sections = [Article(label, sections, kicker=kicker, lead=text, place=f"environment-{number}")]
+        parts += sections
+    return write_html(
+        Page(
+            title=experiment,
+            kicker=" · ".join((experiment, environments, *sizes)),
+            heading=f"{heading}.",
+            lead=f"{lead}{about}",
+            parts=[*_sections(OPENING, report), *parts, *_sections(CLOSING, report)],
+            legend=Legend(data.styles),
+            version=manifest_text((data.manifest.get("versions") or {}).get("driftwise", "")),
+        )
+    )
 
-    `look` is that of `figures.regret_figure`: `width` in inches, `font`, `font_size`. The `title` is the
-    experiment's words unless given; without one, `""`, there is no note either.
+
+def _sections(panels: Iterable[Callable[[Any], Section | None]], data: Report | ReportData) -> list[Section]:
+    return [section for panel in panels if (section := panel(data)) is not None]
+
+
+def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
+    """Return the regret of every agent over time as a figure, with a row for each environment.
+
+    `look` is that of `regret_plot`: `width` in inches, `font`, `font_size`. The `title` is the experiment's
+    description by default; without one, `""`, there is no note either.
     """
+    from driftwise.analysis.matplotlib_figures import regret_plot
+
     data = longest(report)
     runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    title = data.words if title is None else title
+    title = data.description if title is None else title
     chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
     note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
-    rows = [
-        figures.curves_of(
-            label, each.selection, None if isinstance(each.environment, str) else each.environment
-        )
-        for label, each in report.items()
-    ]
-    rows = [row._replace(quantity=data.quantity) for row in rows]
-    return figures.regret_figure(rows, title=title, note=note, **look)
+    rows = [own.curves._replace(quantity=data.quantity) for own in report.values()]
+    return regret_plot(rows, title=title, note=note, **look)
 
 
-def _printed(format: str, report: Report, **look: Any) -> bytes:
-    return figures.figure_bytes(report_figure(report, **look), format=format, **PRINTED[format])
+def _figure_bytes(format: str, report: Report, **look: Any) -> bytes:
+    from driftwise.analysis.matplotlib_figures import figure_bytes
+
+    return figure_bytes(report_figure(report, **look), format=format, **_FIGURE_OPTIONS[format])
 
 
 def _comments(report: Report) -> Iterator[str]:
     """Sizes of the runs, characters that not every LaTeX engine prints, and the numbers of the agents."""
     data = longest(report)
-    sizes = f"{counted(data.num_episodes, 'episode')}, {counted(data.num_runs, 'run')}"
+    sizes = f"{format_count(data.num_episodes, 'episode')}, {format_count(data.num_runs, 'run')}"
     interval = "mean and 95 % interval" if data.num_runs > 1 else "no intervals"
     yield f"{data.manifest.get('experiment', '')}: {sizes}; {interval}, the lowest {data.quantity} first"
     if data.num_runs > 1:
-        yield MARKED
-    if characters := latex.unknown("".join([*report, *data.labels])):
+        yield MARKS_NOTE
+    if characters := latex_needs("".join([*report, *data.labels])):
         yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
-    yield from (note for each in report.values() for note in each.grid_notes)
-    for label, each in report.items():
-        for agent, numbers in zip(each.labels, each.numbers, strict=True):
-            if text := numbers_text(numbers):
+    yield from (note for own in report.values() for note in own.grid_notes)
+    for label, own in report.items():
+        for agent, numbers in zip(own.labels, own.numbers, strict=True):
+            if text := format_agent_numbers(numbers):
                 yield f"{label}: {agent}: {text}"
 
 
 # format -> (suffix of the file, function that makes its content)
 FORMATS: dict[str, tuple[str, Callable[..., bytes]]] = {
-    "html": ("html", lambda report: html_page(report).encode()),
-    **{format: (format, partial(_printed, format)) for format in PRINTED},
+    "html": ("html", lambda report: report_html(report).encode()),
+    **{format: (format, partial(_figure_bytes, format)) for format in _FIGURE_OPTIONS},
     "csv": ("csv", lambda report: csv_text(final_table(report, IN_CSV)).encode()),
     "latex": ("tex", lambda report: latex_text(final_table(report, IN_LATEX), _comments(report)).encode()),
 }

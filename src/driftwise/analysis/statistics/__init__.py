@@ -1,15 +1,15 @@
 """Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
 
-`intervals` says how sure a number is, `comparisons` which agent is better; `curves` has regret curves in one
-number, `samples` differences that are none, and `wording` numbers as texts. Only NumPy and `scipy.special`
-are needed; whatever is random has a fixed seed.
+`estimation` computes numbers with their intervals, `comparisons` compares agents, `regret_summaries` reduces
+regret curves to one number, and `formatting` writes numbers as text. Only NumPy and `scipy.special` are
+needed. Resampling has a fixed seed.
 """
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
 
-with needed_by("statistics", "simulate"):
+with require_extra("statistics", "simulate"):
     from driftwise.analysis.statistics.comparisons import (
-        Pair,
+        AgentPair,
         PairedDifference,
         RankTable,
         all_pairs,
@@ -21,8 +21,19 @@ with needed_by("statistics", "simulate"):
         simultaneous_test,
         t_test,
     )
-    from driftwise.analysis.statistics.curves import (
-        Recovery,
+    from driftwise.analysis.statistics.estimation import (
+        ROUNDING,
+        IntervalEstimate,
+        bootstrap_interval,
+        interquartile_mean,
+        is_lowest,
+        jackknife_interval,
+        mean_interval,
+        rounded_difference,
+        sample_equality,
+    )
+    from driftwise.analysis.statistics.regret_summaries import (
+        RecoverySummary,
         growth_exponent,
         recovery_summary,
         recovery_times,
@@ -30,41 +41,10 @@ with needed_by("statistics", "simulate"):
         scaling_exponent,
         trailing_mean,
     )
-    from driftwise.analysis.statistics.intervals import (
-        Interval,
-        bootstrap_interval,
-        interquartile_mean,
-        jackknife_interval,
-        mean_interval,
-    )
-    from driftwise.analysis.statistics.samples import ROUNDING, difference, equality, lowest
 
-__all__ = [
-    "ROUNDING",
-    "Interval",
-    "Pair",
-    "PairedDifference",
-    "RankTable",
-    "Recovery",
-    "all_pairs",
-    "average_ranks",
-    "bootstrap_interval",
-    "difference",
-    "equality",
-    "growth_exponent",
-    "holm",
-    "interquartile_mean",
-    "jackknife_interval",
-    "lowest",
-    "mean_interval",
-    "paired_difference",
-    "rank_table",
-    "recovery_summary",
-    "recovery_times",
-    "regret_area",
-    "scaling_exponent",
-    "sign_flip_test",
-    "simultaneous_test",
-    "t_test",
-    "trailing_mean",
-]
+__all__ = ["ROUNDING", "AgentPair", "IntervalEstimate", "PairedDifference", "RankTable", "RecoverySummary"]
+__all__ += ["all_pairs", "average_ranks", "bootstrap_interval", "growth_exponent", "holm"]
+__all__ += ["interquartile_mean", "is_lowest", "jackknife_interval", "mean_interval", "paired_difference"]
+__all__ += ["rank_table", "recovery_summary", "recovery_times", "regret_area", "rounded_difference"]
+__all__ += ["sample_equality", "scaling_exponent", "sign_flip_test", "simultaneous_test", "t_test"]
+__all__ += ["trailing_mean"]

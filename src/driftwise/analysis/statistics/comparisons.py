@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
 
-from driftwise.analysis.statistics.intervals import (
-    Interval,
-    Resampling,
+from driftwise.analysis.statistics.estimation import (
+    IntervalEstimate,
     bootstrap_interval,
     mean_interval,
+    require_runs,
+    rounded_difference,
+    rounding_tolerance,
     standard_error,
 )
-from driftwise.analysis.statistics.samples import difference, require_runs, rounding
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 
 EXACT_RUNS = 12  # up to here all 2^n sign flips are looked at
@@ -35,7 +36,7 @@ class PairedDifference(NamedTuple):
     share_better: np.ndarray  # share of runs in which the first is better; a tie counts half
 
 
-class Pair(NamedTuple):
+class AgentPair(NamedTuple):
     """Two agents of all pairs, and their difference."""
 
     first: str
@@ -49,7 +50,7 @@ class RankTable(NamedTuple):
 
     agents: tuple[str, ...]
     by_task: np.ndarray  # [agents, tasks] mean over runs
-    overall: Interval  # [agents] mean over runs and tasks
+    overall: IntervalEstimate  # [agents] mean over runs and tasks
 
 
 def paired_difference(
@@ -77,7 +78,7 @@ def paired_difference(
         raise ArgumentError(
             "first and second", "have the same shape", (first, second), f"{first.shape} and {second.shape}"
         )
-    differences = difference(first, second)
+    differences = rounded_difference(first, second)
     mean, half_width = mean_interval(differences, level)
     wins = differences < 0 if better == "lower" else differences > 0
     return PairedDifference(
@@ -115,9 +116,9 @@ def sign_flip_test(differences: np.ndarray, *, num_resamples: int = 10_000, seed
     """
     differences = require_runs("differences", differences)
     signs = _signs(len(differences), num_resamples, seed)
-    rounding = 1e-12 * np.abs(differences).sum(axis=0)
+    margin = 1e-12 * np.abs(differences).sum(axis=0)
     sums = np.abs(np.tensordot(signs, differences, 1))
-    return (sums >= np.abs(differences.sum(axis=0)) - rounding).mean(axis=0)
+    return (sums >= np.abs(differences.sum(axis=0)) - margin).mean(axis=0)
 
 
 def simultaneous_test(differences: np.ndarray, *, num_resamples: int = 2000, seed: int = 0) -> np.ndarray:
@@ -173,7 +174,7 @@ def all_pairs(
     level: float = 0.95,
     num_resamples: int = 10_000,
     seed: int = 0,
-) -> list[Pair]:
+) -> list[AgentPair]:
     """Paired differences between all agents, whose scores are `[runs]`, with Holm's correction.
 
     `test` says which p-value is corrected, `"t"` or `"sign_flip"`. With one run `"t"` has none to give: NaN.
@@ -189,7 +190,7 @@ def all_pairs(
     names = itertools.combinations(scores, 2)
     rows = [(first, second, compare(scores[first], scores[second])) for first, second in names]
     p_values = np.array([row.p_t if test == "t" else row.p_sign_flip for *_, row in rows], dtype=float)
-    return [Pair(*row, float(p)) for row, p in zip(rows, holm(p_values), strict=True)]
+    return [AgentPair(*row, float(p)) for row, p in zip(rows, holm(p_values), strict=True)]
 
 
 def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
@@ -201,7 +202,7 @@ def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
     scores = require_runs("scores", scores)
     require_choice("better", better, DIRECTIONS)
     losses = scores if better == "lower" else -scores
-    margin = rounding(losses)
+    margin = rounding_tolerance(losses)
 
     def ranks(row: np.ndarray) -> np.ndarray:
         ordered = np.sort(row)
@@ -212,17 +213,15 @@ def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
 
 
 def rank_table(
-    scores: Mapping[str, np.ndarray],
-    *,
-    better: str | Sequence[str] = "lower",
-    **resampling: Unpack[Resampling],
+    scores: Mapping[str, np.ndarray], *, better: str | Sequence[str] = "lower", **resampling: Any
 ) -> RankTable:
     """Mean rank of each agent, whose scores are `[runs]` or `[runs, tasks]`.
 
     Tasks are environments or metrics. Agents are ranked against each other within each run of each task, so
     tasks need no common scale, and `better` may be one direction for all tasks or one for each. The interval
     is a bootstrap over runs (of percentiles unless another `method` is given), which are drawn for all agents
-    and tasks together: it says nothing about tasks that were not tried.
+    and tasks together: it says nothing about tasks that were not tried. `resampling` are the options of
+    `bootstrap_interval`: level, method, num_resamples, seed.
 
     Reference: Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 2006.
     """

@@ -18,19 +18,19 @@ import jax.numpy as jnp
 
 from driftwise.base.types import Array
 
-LANES = 32  # of a block: one warp
-COLUMNS = 5  # read in a turn: all of them are under way at once, but more take longer to compile
+_LANES = 32  # of a block: one warp
+_COLUMNS = 5  # read in a turn: all of them are under way at once, but more take longer to compile
 
 Kernel = Callable[..., None]  # of references to matrices `[d, d, lanes]`, the last of them to be written
 Triangle = dict[tuple[int, int], Array]  # entries of a symmetric matrix on and above its diagonal
 
 
-def inverse(matrix: Array) -> Array:
+def invert_on_gpu(matrix: Array) -> Array:
     """Inverses of symmetric positive definite matrices `[..., d, d]`, NaN where there is none."""
     return _on_lanes(_invert, 0)(matrix)
 
 
-def sandwich(outer: Array, inner: Array) -> Array:
+def sandwich_on_gpu(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`."""
     return _on_lanes(_multiply, 0)(outer, inner)
 
@@ -44,13 +44,13 @@ def _on_lanes(kernel: Kernel, num_batches: int) -> Callable[..., Array]:
         shape = matrices[0].shape
         place = len(shape) - num_batches
         dim, lanes = shape[place - 1], math.prod(shape[place:])
-        return _call(kernel, *(each.reshape(-1, dim, dim, lanes) for each in matrices)).reshape(shape)
+        return _call(kernel, *(matrix.reshape(-1, dim, dim, lanes) for matrix in matrices)).reshape(shape)
 
     @of_all.def_vmap
     def batched(size: int, batched: list[bool], *matrices: Array) -> tuple[Array, bool]:
         moved = (
-            jnp.moveaxis(each, 0, -1) if has else jnp.broadcast_to(each[..., None], (*each.shape, size))
-            for each, has in zip(matrices, batched, strict=True)
+            jnp.moveaxis(matrix, 0, -1) if has else jnp.broadcast_to(matrix[..., None], (*matrix.shape, size))
+            for matrix, has in zip(matrices, batched, strict=True)
         )
         return jnp.moveaxis(_on_lanes(kernel, num_batches + 1)(*moved), -1, 0), True
 
@@ -59,25 +59,25 @@ def _on_lanes(kernel: Kernel, num_batches: int) -> Callable[..., Array]:
 
 def _call(kernel: Kernel, *matrices: Array) -> Array:
     """Run a kernel on matrices `[m, d, d, n]`, a block of lanes at a time."""
-    from jax.experimental import pallas  # who has no GPU need not wait for it
+    from jax.experimental import pallas  # slow to import, and only needed on GPUs
     from jax.experimental.pallas import triton
 
     num, dim, _, lanes = matrices[0].shape
-    pad = -lanes % LANES
+    pad = -lanes % _LANES
     if pad:  # with identities, which have an inverse
         ones = jnp.broadcast_to(jnp.eye(dim, dtype=matrices[0].dtype)[..., None], (num, dim, dim, pad))
-        matrices = tuple(jnp.concatenate([each, ones], axis=-1) for each in matrices)
-    block = pallas.BlockSpec((None, dim, dim, LANES), lambda h, b: (h, 0, 0, b))
-    made = pallas.pallas_call(
+        matrices = tuple(jnp.concatenate([matrix, ones], axis=-1) for matrix in matrices)
+    block = pallas.BlockSpec((None, dim, dim, _LANES), lambda h, b: (h, 0, 0, b))
+    call = pallas.pallas_call(
         kernel,
         out_shape=jax.ShapeDtypeStruct(matrices[0].shape, matrices[0].dtype),
-        grid=(num, (lanes + pad) // LANES),
+        grid=(num, (lanes + pad) // _LANES),
         in_specs=[block] * len(matrices),
         out_specs=block,
         compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
         interpret=jax.default_backend() == "cpu",  # slow, for tests
-    )(*matrices)
-    return made[..., :lanes]
+    )
+    return call(*matrices)[..., :lanes]
 
 
 def _invert(matrix: Any, inverse: Any) -> None:
@@ -110,7 +110,7 @@ def _multiply(outer: Any, inner: Any, product: Any) -> None:
 def _read(*matrices: Any) -> tuple[Triangle, ...]:
     """Upper triangles of matrices. A turn reads some columns; what is outside falls out by the end."""
     dim = len(matrices[0])
-    columns = min(COLUMNS, dim)
+    columns = min(_COLUMNS, dim)
     turns = -(-dim // columns)
     first = 2 * dim - columns * turns  # and not negative, as the index goes around
 
@@ -129,13 +129,13 @@ def _read(*matrices: Any) -> tuple[Triangle, ...]:
     return jax.lax.fori_loop(0, turns, turn, tuple(empty for _ in matrices))
 
 
-def _write(made: Any, first_row: Callable[..., list[Array]], *triangles: Triangle) -> None:
-    """Write a matrix, of which `first_row` tells the first row, and the next after each rotation."""
-    dim = len(made)
+def _write(matrix: Any, first_row: Callable[..., list[Array]], *triangles: Triangle) -> None:
+    """Write a matrix; `first_row` returns its first row, and the next one after each rotation."""
+    dim = len(matrix)
 
     def turn(i: Array, triangles: tuple[Triangle, ...]) -> tuple[Triangle, ...]:
         for j, entry in enumerate(first_row(*triangles)):
-            made[i, _around(i + j, dim), :] = entry
+            matrix[i, _around(i + j, dim), :] = entry
         return tuple(_rotated(kept, [kept[0, j] for j in [*range(1, dim), 0]]) for kept in triangles)
 
     jax.lax.fori_loop(0, dim, turn, triangles)

@@ -6,10 +6,17 @@ drifting environment is a handful of anchors and one of these curves. Episodes c
 
 from __future__ import annotations
 
-from driftwise.environments.drift.basic import Abrupt, Constant, Gradual, Periodic, RandomWalk
 from driftwise.environments.drift.composite import Product, Repeat, Sum, Then
-from driftwise.environments.drift.curve import Drift
-from driftwise.environments.drift.given import anchor_numbers, checked_drift
+from driftwise.environments.drift.curves import (
+    Abrupt,
+    Constant,
+    Drift,
+    Gradual,
+    Periodic,
+    RandomWalk,
+    require_anchor_numbers,
+    require_drift,
+)
 from driftwise.environments.drift.recorded import Recorded
 
 __all__ = [
@@ -24,6 +31,6 @@ __all__ = [
     "Repeat",
     "Sum",
     "Then",
-    "anchor_numbers",
-    "checked_drift",
+    "require_anchor_numbers",
+    "require_drift",
 ]

@@ -7,17 +7,33 @@ product has anchors of its own, one for each combination.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from driftwise.base.part import count, member, members, record
 from driftwise.base.validation import ArgumentError, require_numeric
-from driftwise.environments.drift.curve import Drift, checked_increasing
-from driftwise.environments.jumps import ROUNDING
+from driftwise.environments.drift.curves import MOVE_ROUNDING, Drift, require_increasing
+
+
+@dataclass(frozen=True)
+class _Composite(Drift):
+    """Several drifts, whose anchors are the same ones, and which jump where one of them does."""
+
+    episode_fields = ()
+
+    drifts: tuple[Drift, ...] = members(Drift)
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return max(drift.num_anchors for drift in self.drifts)
+
+    def changes(self, num_episodes: int) -> tuple[int, ...]:
+        return _moved(self, (change for drift in self.drifts for change in drift.changes(num_episodes)))
 
 
 @record
-class Then(Drift):
+class Then(_Composite):
     r"""One drift after the other, each counting from 0 where it begins.
 
     $$c(t) = c_k(t - a_k) \quad\text{from episode } a_k \text{ on}, \qquad a_0 = 0$$
@@ -29,19 +45,14 @@ class Then(Drift):
 
     episode_fields = ("at",)
 
-    drifts: tuple[Drift, ...] = members(Drift)
     at: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        at = checked_increasing("at", self.at, at_least=1) if len(self.drifts) > 1 else tuple(self.at)
+        at = require_increasing("at", self.at, at_least=1) if len(self.drifts) > 1 else tuple(self.at)
         if len(at) != len(self.drifts) - 1:
             expected = f"have an episode for each drift but the first, {len(self.drifts) - 1}"
             raise ArgumentError("at", expected, self.at)
         object.__setattr__(self, "at", at)
-
-    @property
-    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return max(drift.num_anchors for drift in self.drifts)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         episodes = np.asarray(episodes)
@@ -53,14 +64,14 @@ class Then(Drift):
         return weights
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        found: set[int] = set()
+        episodes: set[int] = set()
         for start, end, drift in zip((0, *self.at), (*self.at, num_episodes), self.drifts, strict=True):
             within = drift.changes(max(min(end, num_episodes) - start, 0))
-            found.update(start + change for change in within)
+            episodes.update(start + change for change in within)
         for start, at, before in zip((0, *self.at), self.at, self.drifts, strict=False):
             if at < num_episodes and _breaks(self, at, before, at - start):
-                found.add(at)
-        return tuple(sorted(found))
+                episodes.add(at)
+        return tuple(sorted(episodes))
 
 
 @record
@@ -91,12 +102,12 @@ class Repeat(Drift):
         if _breaks(self, self.period, self.drift, self.period):
             within = (0, *within)
         starts = range(0, num_episodes, self.period)
-        found = (start + change for start in starts for change in within)
-        return tuple(each for each in found if 0 < each < num_episodes)
+        episodes = (start + change for start in starts for change in within)
+        return tuple(episode for episode in episodes if 0 < episode < num_episodes)
 
 
 @record
-class Sum(Drift):
+class Sum(_Composite):
     r"""Several drifts at once: the weighted mean of their mixtures.
 
     $$c(t) = \frac{\sum_k w_k c_k(t)}{\sum_k w_k}$$
@@ -106,22 +117,15 @@ class Sum(Drift):
       shares: $w_k > 0$, all equal unless given.
     """
 
-    episode_fields = ()
-
-    drifts: tuple[Drift, ...] = members(Drift)
     shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        given = self.shares if np.size(self.shares) else (1.0,) * len(self.drifts)
-        shares = require_numeric("shares", given, above=0)
+        shares = self.shares if np.size(self.shares) else (1.0,) * len(self.drifts)
+        shares = require_numeric("shares", shares, above=0)
         if np.shape(shares) != (len(self.drifts),):
             expected = f"be one number for each of {len(self.drifts)} drifts"
             raise ArgumentError("shares", expected, self.shares)
         object.__setattr__(self, "shares", shares)
-
-    @property
-    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return max(drift.num_anchors for drift in self.drifts)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         total = np.zeros((len(episodes), self.num_anchors))
@@ -129,12 +133,9 @@ class Sum(Drift):
             total[:, : drift.num_anchors] += share / sum(self.shares) * drift.mixture(episodes)
         return total
 
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return _moved(self, (change for drift in self.drifts for change in drift.changes(num_episodes)))
-
 
 @record
-class Product(Drift):
+class Product(_Composite):
     r"""Several drifts, each of a thing of its own: an anchor for each combination of theirs.
 
     $$c_{ij}(t) = c_i(t)\,c_j(t)$$
@@ -143,12 +144,8 @@ class Product(Drift):
     anchor $(i, j)$, the first drift moves the rewards and the second the transitions.
     """
 
-    episode_fields = ()
-
-    drifts: tuple[Drift, ...] = members(Drift)
-
     @property
-    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def num_anchors(self) -> int:
         return int(np.prod([drift.num_anchors for drift in self.drifts]))
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
@@ -158,15 +155,12 @@ class Product(Drift):
             weights = pairs.reshape(len(episodes), weights.shape[1] * drift.num_anchors)
         return weights
 
-    def changes(self, num_episodes: int) -> tuple[int, ...]:
-        return _moved(self, (change for drift in self.drifts for change in drift.changes(num_episodes)))
-
 
 def _moved(drift: Drift, candidates: Iterable[int]) -> tuple[int, ...]:
     """The episodes at which a drift is not where it was before, in order."""
     episodes = np.unique(np.fromiter(candidates, dtype=int))
     moves = np.abs(drift.mixture(episodes) - drift.mixture(episodes - 1)).sum(axis=-1)
-    return tuple(int(each) for each in episodes[moves > ROUNDING])
+    return tuple(int(episode) for episode in episodes[moves > MOVE_ROUNDING])
 
 
 def _breaks(drift: Drift, at: int, before: Drift, age: int) -> bool:
@@ -176,4 +170,4 @@ def _breaks(drift: Drift, at: int, before: Drift, age: int) -> bool:
     here = drift.mixture(np.array([at]))[0]
     ahead = np.zeros_like(here)
     ahead[: before.num_anchors] = before.mixture(np.array([age]))[0]
-    return bool(np.abs(here - ahead).sum() > ROUNDING) or age in before.changes(age + 1)
+    return bool(np.abs(here - ahead).sum() > MOVE_ROUNDING) or age in before.changes(age + 1)

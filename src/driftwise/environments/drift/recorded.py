@@ -6,17 +6,16 @@ import hashlib
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from driftwise.base.files import require_regular
+from driftwise.base.files import require_regular_file
 from driftwise.base.part import record
 from driftwise.base.types import Numeric
 from driftwise.base.validation import ArgumentError, as_array, require_array
-from driftwise.environments.drift.curve import Drift, checked_increasing
+from driftwise.environments.drift.curves import Drift, require_increasing
 
-TOLERANCE = 1e-8  # of what sums to 1
+_TOLERANCE = 1e-8  # of what sums to 1
 
 
 @record
@@ -36,11 +35,21 @@ class Recorded(Drift):
     knots: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        named = isinstance(self.weights, (str, os.PathLike))
-        weights = _on_simplex(read_weights(self.weights) if named else self.weights)
+        source = self.weights
+        array = as_array(read_weights(source) if isinstance(source, (str, os.PathLike)) else source)
+        weights = require_array("weights", array, (None,) if array.ndim == 1 else (None, None))
+        if array.ndim == 1:  # shares of the second anchor
+            weights = np.stack([1 - weights, weights], axis=-1)
+        if not weights.size:
+            raise ArgumentError("weights", "have at least one row", source)
+        off = np.abs(weights.sum(axis=1) - 1)
+        bad = np.flatnonzero((weights.min(axis=1) < -_TOLERANCE) | (off > _TOLERANCE))
+        if len(bad):
+            got = f"{weights[bad[0]].tolist()} in row {bad[0]}"
+            raise ArgumentError("weights", "be at least 0 and sum to 1 in every row", source, got)
         object.__setattr__(self, "weights", tuple(map(tuple, weights.tolist())))
         if np.size(self.knots):
-            knots = checked_increasing("knots", self.knots, at_least=0)
+            knots = require_increasing("knots", self.knots, at_least=0)
             if len(knots) != len(weights):
                 raise ArgumentError("knots", f"be as many as there are rows, {len(weights)}", self.knots)
             object.__setattr__(self, "knots", knots)
@@ -63,26 +72,10 @@ class Recorded(Drift):
         return np.stack([np.interp(episodes, self.knots, weights) for weights in self._rows.T], axis=-1)
 
 
-def _on_simplex(given: Any) -> np.ndarray:
-    """Rows of weights, checked; a list of shares is that of the second anchor."""
-    array = as_array(given)
-    shares = array.ndim == 1
-    weights = require_array("weights", array, (None,) if shares else (None, None))
-    if shares:
-        weights = np.stack([1 - weights, weights], axis=-1)
-    if not weights.size:
-        raise ArgumentError("weights", "have at least one row", given)
-    bad = np.flatnonzero((weights.min(axis=1) < -TOLERANCE) | (np.abs(weights.sum(axis=1) - 1) > TOLERANCE))
-    if len(bad):
-        found = f"{weights[bad[0]].tolist()} in row {bad[0]}"
-        raise ArgumentError("weights", "be at least 0 and sum to 1 in every row", given, found)
-    return weights
-
-
 def read_weights(name: str | os.PathLike[str]) -> np.ndarray:
     """The numbers in a file; those of one column are a list."""
     try:
-        require_regular(name)
+        require_regular_file(name)
         if Path(name).suffix == ".npy":
             return np.load(name, allow_pickle=False)
         lines = [line for line in Path(name).read_text(encoding="utf-8").splitlines() if line.strip()]

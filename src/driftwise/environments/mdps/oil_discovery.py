@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
-from driftwise.base.arguments import Count, NonNegative
+from driftwise.base.schema import Count, NonNegative
 from driftwise.base.validation import require_number
-from driftwise.environments.drift import Drift, anchor_numbers
+from driftwise.environments.drift import Drift, require_anchor_numbers
+from driftwise.environments.environment import register_environment, require_models
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
-from driftwise.environments.models.sizes import require_models
 from driftwise.environments.models.tabular import tabular_mdp
-from driftwise.environments.registry import register
 
-
-class Setting(NamedTuple):
-    """Where oil lies, how fast it thins out around there, and what moving costs."""
-
-    centres: tuple[float, ...]
-    sharpness: float
-    moving_cost: float
-
-
-PUBLISHED_CENTRE = 0.7 + math.pi / 60
-SETTINGS = {"ours": Setting((0.8, 0.2), sharpness=5.0, moving_cost=0.2)} | {
-    f"published_{sharpness}": Setting(
-        (PUBLISHED_CENTRE, 1 - PUBLISHED_CENTRE), float(sharpness), moving_cost=1.0
-    )
-    for sharpness in (1, 10, 50)
+_CENTRE = 0.7 + math.pi / 60
+_PUBLISHED = (_CENTRE, 1 - _CENTRE)
+_SETTINGS = {  # where oil lies, how fast it thins out around there, and what moving costs
+    "ours": ((0.8, 0.2), 5.0, 0.2),
+    "published_1": (_PUBLISHED, 1.0, 1.0),
+    "published_10": (_PUBLISHED, 10.0, 1.0),
+    "published_50": (_PUBLISHED, 50.0, 1.0),
 }
 
 
-@register
+@register_environment
 def oil_discovery(
     *,
     num_states: Count = 10,
@@ -66,21 +57,22 @@ def oil_discovery(
     Reference: the oil problem of Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement
     Learning in Metric Spaces", 2019, with its Laplace survey function. The grid and the drift are ours.
     """
-    given = dict(centres=centres, sharpness=sharpness, moving_cost=moving_cost)
-    chosen = SETTINGS[setting]._replace(**{name: each for name, each in given.items() if each is not None})
-    thinning = require_number("sharpness", chosen.sharpness, at_least=0)
-    cost = require_number("moving_cost", chosen.moving_cost, at_least=0)
-    centres, drift = anchor_numbers("centres", chosen.centres, drift, at_least=0, at_most=1)
-    require_models(
-        (num_states, num_actions, num_states * num_actions, horizon),
-        drift,
-        num_states=num_states,
-        num_actions=num_actions,
-        horizon=horizon,
+    overrides = (centres, sharpness, moving_cost)
+    where, thinning, cost = (
+        usual if own is None else own for own, usual in zip(overrides, _SETTINGS[setting], strict=True)
     )
-    places, targets = middles(num_states), middles(num_actions)
+    thinning = require_number("sharpness", thinning, at_least=0)
+    cost = require_number("moving_cost", cost, at_least=0)
+    centres, drift = require_anchor_numbers("centres", where, drift, at_least=0, at_most=1)
+    sizes = dict(num_states=num_states, num_actions=num_actions, horizon=horizon)
+    require_models((num_states, num_actions, num_states * num_actions, horizon), drift, **sizes)
+    places, targets = ((np.arange(count) + 0.5) / count for count in (num_states, num_actions))
     way = np.abs(targets - places[:, None])  # [S, A]
-    kernel = np.broadcast_to(_arrivals(places, targets, noise), (num_states, num_actions, num_states))
+    squared = (places - targets[:, None]) ** 2
+    beyond = squared - squared.min(axis=1, keepdims=True)
+    weights = np.exp(-beyond / (2 * noise**2)) if noise else (beyond < 1e-12).astype(float)
+    arrivals = weights / weights.sum(axis=1, keepdims=True)  # [A, S]: without noise, at the nearest place
+    kernel = np.broadcast_to(arrivals, (num_states, num_actions, num_states))
 
     def anchor(centre: float) -> tuple[np.ndarray, np.ndarray]:
         return np.maximum(0, np.exp(-thinning * np.abs(targets - centre)) - cost * way), kernel
@@ -88,16 +80,3 @@ def oil_discovery(
     anchors = [anchor(centre) for centre in centres]
     positions = np.stack(np.meshgrid(places, targets, indexing="ij"), axis=-1)
     return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards, positions=positions)
-
-
-def middles(count: int) -> np.ndarray:
-    """Midpoints of equal intervals of [0, 1]."""
-    return (np.arange(count) + 0.5) / count
-
-
-def _arrivals(places: np.ndarray, targets: np.ndarray, noise: float) -> np.ndarray:
-    """Probabilities of the places reached from each target, `[A, S]`: without noise, of the nearest."""
-    squared = (places - targets[:, None]) ** 2
-    beyond = squared - squared.min(axis=1, keepdims=True)
-    weights = np.exp(-beyond / (2 * noise**2)) if noise else (beyond < 1e-12).astype(float)
-    return weights / weights.sum(axis=1, keepdims=True)

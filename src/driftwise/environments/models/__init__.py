@@ -1,1 +1,1 @@
-"""Models: each a description that is checked, and beside it the world of arrays that engines run."""
+"""Models: each a description that is checked, and its arrays, which engines run."""

@@ -12,25 +12,25 @@ from numpy.typing import ArrayLike
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
+from driftwise.base.knowledge import Continuing, SharedSteps, name_needs
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
-from driftwise.base.validation import ArgumentError, require_count, require_kind
+from driftwise.base.validation import ArgumentError, require_count, require_instance
 from driftwise.environments.drift import Drift
-from driftwise.environments.environment import Carry, Environment, Played, Record
-from driftwise.environments.gain import diameter, optimal_gains, unreachable
+from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
-from driftwise.environments.models.sizes import require_path
-from driftwise.environments.models.tabular import checked_tables, tabular_mdp
+from driftwise.environments.models.tabular import require_tables, tabular_mdp
+from driftwise.environments.planning import diameter, find_unreachable, optimal_gains
 from driftwise.parts.regression import fixed_table
 
 
-class Inputs(NamedTuple):
+class StepInputs(NamedTuple):
     """The model of a step, for all runs."""
 
     mixture: Array  # [J]
     gain: Array  # the best one
 
 
-class ContinuingMdpWorld(NamedTuple):
+class ContinuingMdpArrays(NamedTuple):
     """Anchors of the models; a step is an episode of one step that starts where the last one ended."""
 
     example: FeatureTable  # the table of every step
@@ -42,24 +42,24 @@ class ContinuingMdpWorld(NamedTuple):
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example), self.start)
 
-    def inputs(self, path: Array) -> Inputs:
-        return Inputs(path[:, :-1], path[:, -1])
+    def inputs(self, path: Array) -> StepInputs:
+        return StepInputs(path[:, :-1], path[:, -1])
 
-    def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
+    def advance(self, agent: Agent, carry: Carry, inputs: StepInputs, run_key: Key, t: Any) -> PlayedEpisode:
         xp, dtype = namespace(self.reward), self.reward.dtype
         here: Array = carry.position
-        for_environment, for_plan, for_action = random.keys_of(run_key, t)
+        for_environment, for_plan, for_action = random.episode_keys(run_key, t)
         plan = agent.plan(carry.state, self.example, for_plan)
-        luck = random.uniform(for_environment, 2, dtype)
-        action = agent.act(plan, 0, here, random.uniform(for_action, 1, dtype)[0])
+        luck = random.draw_uniform(for_environment, 2, dtype)
+        action = agent.act(plan, 0, here, random.draw_uniform(for_action, 1, dtype)[0])
         mean = mix(inputs.mixture, self.reward)[here, action]
         reward = xp.where(self.coin_rewards, xp.astype(luck[1] < mean, dtype), mean)
-        successor = random.choose(mix(inputs.mixture, self.cumulative_kernel)[here, action], luck[0])
+        successor = random.choose_index(mix(inputs.mixture, self.cumulative_kernel)[here, action], luck[0])
         features = self.example.values[here * self.reward.shape[-1] + action]
         episode = Episode(here[None], action[None], features[None], reward[None], successor[None])
         record = Record(reward, mean, inputs.gain)
         learnt = Carry(agent.update(carry.state, self.example, plan, episode), successor)
-        return Played(carry.state, self.example, plan, episode, record, learnt)
+        return PlayedEpisode(carry.state, self.example, plan, episode, record, learnt)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,17 +84,17 @@ class ContinuingMdp(Environment):
     continuing = True
 
     def __post_init__(self) -> None:
-        spec = require_kind("tables", self.tables, LinearMdp).spec
+        spec = require_instance("tables", self.tables, LinearMdp).spec
         one_hot = np.eye(spec.dim).reshape(spec.num_states, -1, spec.dim)
         if spec.horizon != 1 or not np.array_equal(self.tables.features, one_hot):
             raise ArgumentError("tables", "have one step and one-hot features", self.tables)
         if require_count("start", self.start, at_least=0) >= spec.num_states:
             raise ArgumentError("start", f"be a state from 0 to {spec.num_states - 1}", self.start)
         for anchor, kernel in enumerate(self._kernel):  # then every mixture of them is communicating too
-            missing = unreachable(kernel)
+            missing = find_unreachable(kernel)
             if missing is not None:
-                found = f"no way from state {missing[0]} to state {missing[1]} in anchor {anchor}"
-                raise ArgumentError("tables", "be communicating", self.tables, found)
+                got = f"no way from state {missing[0]} to state {missing[1]} in anchor {anchor}"
+                raise ArgumentError("tables", "be communicating", self.tables, got)
 
     def __repr__(self) -> str:
         return f"ContinuingMdp({self.name!r}, {self.spec}, drift={self.tables.drift})"
@@ -140,12 +140,12 @@ class ContinuingMdp(Environment):
         """`max_{s,a} |r_{t+1} − r_t|` and `max_{s,a} ‖p_{t+1} − p_t‖₁` of the first `num_episodes` steps."""
         return self.tables.variation(num_episodes, norm="pairs")
 
-    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> ContinuingMdpWorld:
-        """The environment as arrays; all there is to tell is that it goes on, with the same step."""
-        unknown = [name for name in needs if name not in ("continuing", "shared_steps")]
+    def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> ContinuingMdpArrays:
+        """Return the environment as arrays; it continues, with the same step."""
+        unknown = [need for need in needs if need not in (Continuing, SharedSteps)]
         if unknown:
-            raise ArgumentError("environment", f"have {' and '.join(unknown)}, which the agent needs", self)
-        return ContinuingMdpWorld(
+            raise ArgumentError("environment", f"have {name_needs(unknown)}, which the agent needs", self)
+        return ContinuingMdpArrays(
             example=fixed_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),
             cumulative_kernel=np.cumsum(self._kernel, axis=-1).astype(dtype),
@@ -171,7 +171,7 @@ def continuing_mdp(
     rewards: RewardKind = "mean",
 ) -> ContinuingMdp:
     """A continuing MDP from the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
-    tables = checked_tables(anchors, horizon=1)
+    tables = require_tables(anchors, horizon=1)
     num_states = tables[0][0].shape[-2]
     even = np.full(num_states, 1 / num_states)
     return ContinuingMdp(tabular_mdp(tables, horizon=1, initial=even, drift=drift, rewards=rewards), start)

@@ -1,9 +1,10 @@
-"""A drifting bandit: arms, a path of the parameter, a link, and the kind of rewards."""
+"""A drifting bandit: arms, a path of the parameter, a link, the kind of rewards, and their corruption."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
@@ -13,27 +14,79 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
-from driftwise.base.part import require_single
+from driftwise.base.knowledge import name_needs
+from driftwise.base.part import number, part, require_single
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import (
     ArgumentError,
     require_array,
     require_choice,
-    require_kind,
+    require_instance,
     require_number,
 )
 from driftwise.environments.arms import Arms, Sampler
-from driftwise.environments.corruption import Corruption
-from driftwise.environments.environment import Carry, Environment, Played, Record
-from driftwise.environments.models.sizes import require_path
+from driftwise.environments.environment import (
+    Carry,
+    Environment,
+    PlayedEpisode,
+    Record,
+    register_environment,
+    require_path,
+)
 from driftwise.environments.paths import ParameterPath
-from driftwise.environments.registry import register
-from driftwise.parts.links import Link, LinkName, link_of
+from driftwise.parts import Link, link_from_name
+from driftwise.parts.links import LinkName
+
+
+class Corruption(ABC):
+    """An adversary who sees the reward and the arm that earned it."""
+
+    @abstractmethod
+    def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
+        """The reward that the agent sees.
+
+        `best` says whether the arm was the best of the round, `spent` is `Σ|c|` so far, `luck` is uniform in
+        [0, 1).
+        """
+
+
+@part
+class SignFlips(Corruption):
+    """The best arm's rewards with their signs flipped, as long as `Σ|c|` stays within the `budget`."""
+
+    budget: float = number(at_least=0)
+
+    def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
+        xp = namespace(reward)
+        return xp.where(best & (spent + 2 * xp.abs(reward) <= self.budget), -reward, reward)
+
+
+@part
+class WrongUnit(Corruption):
+    """A share of the rewards, drawn at random, times a factor: cents for euros."""
+
+    share: float = number(at_least=0, at_most=1)
+    factor: float = number(default=100.0)
+
+    def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
+        return namespace(reward).where(luck < self.share, self.factor * reward, reward)
+
+
+@part
+class Mirrored(Corruption):
+    """A share of the best arm's rewards r, drawn at random, as 1 − r: successes look like failures."""
+
+    share: float = number(at_least=0, at_most=1)
+
+    def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
+        return namespace(reward).where(best & (luck < self.share), 1 - reward, reward)
+
 
 ARMS, NOISE, CORRUPTION = 0, 1, 2  # below the purpose of the environment
-RewardKind = Literal["gaussian", "bernoulli", "poisson"]
-LARGEST_MEAN = 50.0  # of a count
-LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
+BanditRewards = Literal["gaussian", "bernoulli", "poisson"]
+_LARGEST_MEAN = 50.0  # of a count
+_TOLERANCE = 1e-8  # of probabilities
+_LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
 
 
 class Round(NamedTuple):
@@ -44,7 +97,7 @@ class Round(NamedTuple):
     chance: Array | None  # [...] of a corruption
 
 
-class LinearBanditWorld(NamedTuple):
+class LinearBanditArrays(NamedTuple):
     """Arms, and what hides their rewards."""
 
     arms: Sampler
@@ -63,11 +116,11 @@ class LinearBanditWorld(NamedTuple):
         return path
 
     def draw(self, key: Key) -> Round:
-        """What chance makes of a round, given the environment's key; of many, given theirs `[..., 2]`."""
+        """Draw a round with the environment's key, or many with keys `[..., 2]`."""
         dtype, chance = self.noise_scale.dtype, None
         if self.corruption is not None:
-            chance = random.uniform(random.fold(key, CORRUPTION), 1, dtype)[..., 0]
-        luck = random.uniform(random.fold(key, NOISE), 3, dtype)
+            chance = random.draw_uniform(random.fold(key, CORRUPTION), 1, dtype)[..., 0]
+        luck = random.draw_uniform(random.fold(key, NOISE), 3, dtype)
         return Round(self.arms.draw(random.fold(key, ARMS)), luck, chance)
 
     def means(self, arms: FeatureTable, theta: Array) -> Array:
@@ -78,19 +131,21 @@ class LinearBanditWorld(NamedTuple):
         """Rewards of arms with means `[...]`, given the luck of their rounds, `[..., 3]`."""
         xp, dtype = namespace(luck), luck.dtype
         if self.log_factorials is not None:
-            more = luck[..., 2:] >= poisson_cdf(mean[..., None], self.log_factorials)
-            return xp.sum(xp.astype(more, dtype), axis=-1)
-        noise = self.noise_scale * random.gaussian(luck[..., 0], luck[..., 1])
+            counts = xp.arange(len(self.log_factorials), dtype=dtype)
+            log_mean = xp.log(xp.maximum(mean[..., None], xp.asarray(1e-30, dtype=mean.dtype)))  # 0 log 0 = 0
+            chances = xp.exp(counts * log_mean - mean[..., None] - self.log_factorials)
+            return xp.sum(xp.astype(luck[..., 2:] >= xp.cumulative_sum(chances, axis=-1), dtype), axis=-1)
+        noise = self.noise_scale * random.box_muller(luck[..., 0], luck[..., 1])
         return xp.where(self.coin_rewards, xp.astype(luck[..., 2] < mean, dtype), mean) + noise
 
-    def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> Played:
+    def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> PlayedEpisode:
         xp, theta, dtype = namespace(inputs), inputs, inputs.dtype
-        for_environment, for_plan, for_action = random.keys_of(run_key, t)
+        for_environment, for_plan, for_action = random.episode_keys(run_key, t)
         arms, luck, chance = self.draw(for_environment)
 
         plan = agent.plan(carry.state, arms, for_plan)
         start = xp.asarray(0, dtype=xp.int32)
-        arm = agent.act(plan, 0, start, random.uniform(for_action, 1, dtype)[0])
+        arm = agent.act(plan, 0, start, random.draw_uniform(for_action, 1, dtype)[0])
         means = self.means(arms, theta)
         mean, features = means[arm], arms.values[arm]
         reward = self.reward(mean, luck)
@@ -103,18 +158,7 @@ class LinearBanditWorld(NamedTuple):
         record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
         episode = Episode(start[None], arm[None], features[None], reward[None], start[None])
         learnt = Carry(agent.update(carry.state, arms, plan, episode), spent)
-        return Played(carry.state, arms, plan, episode, record, learnt)
-
-
-def poisson_cdf(mean: Array, log_factorials: Array) -> Array:
-    """`P(count ≤ k)` for each k that has a factorial in the table, given means `[..., 1]`."""
-    xp = namespace(log_factorials)
-    counts = xp.arange(len(log_factorials), dtype=log_factorials.dtype)
-    log_mean = xp.log(xp.maximum(mean, xp.asarray(1e-30, dtype=mean.dtype)))  # 0 log 0 = 0
-    return xp.cumulative_sum(xp.exp(counts * log_mean - mean - log_factorials), axis=-1)
-
-
-TOLERANCE = 1e-8  # of probabilities
+        return PlayedEpisode(carry.state, arms, plan, episode, record, learnt)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,12 +176,12 @@ class LinearBandit(Environment):
       link: μ: `"identity"`, `"logistic"` (clicks) or `"log"` (counts, `‖θ‖ ≤ log 50`).
       name: what tables and files call it.
       config: how it was made, for manifests.
-      corruption: an adversary of `driftwise.environments.corruption` who changes rewards on their way.
+      corruption: an adversary who changes rewards, such as `SignFlips`.
     """
 
     arms: Arms
     path: ParameterPath
-    rewards: RewardKind = "gaussian"
+    rewards: BanditRewards = "gaussian"
     noise_scale: float = 1.0
     name: str = "linear_bandit"
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -145,12 +189,12 @@ class LinearBandit(Environment):
     corruption: Corruption | None = None
 
     def __post_init__(self) -> None:
-        require_kind("arms", self.arms, Arms)
-        require_kind("path", self.path, ParameterPath)
-        require_choice("rewards", self.rewards, get_args(RewardKind))
-        link_of(self.link)
+        require_instance("arms", self.arms, Arms)
+        require_instance("path", self.path, ParameterPath)
+        require_choice("rewards", self.rewards, get_args(BanditRewards))
+        link_from_name(self.link)
         if self.corruption is not None:
-            require_single(require_kind("corruption", self.corruption, Corruption))
+            require_single(require_instance("corruption", self.corruption, Corruption))
         scale = require_number("noise_scale", self.noise_scale, at_least=0)
         object.__setattr__(self, "noise_scale", scale)
         if self.path.dim != self.arms.dim:
@@ -176,17 +220,16 @@ class LinearBandit(Environment):
         theta = require_array("path", self.path.theta(episodes), (len(episodes), self.arms.dim))
         if self.rewards != "gaussian" and self.link == "identity":
             means = theta @ np.asarray(self.arms.all_features).T
-            most = 1.0 if self.rewards == "bernoulli" else LARGEST_MEAN
-            if means.min(initial=0.0) < -TOLERANCE or means.max(initial=0.0) > most + TOLERANCE:
+            most = 1.0 if self.rewards == "bernoulli" else _LARGEST_MEAN
+            if means.min(initial=0.0) < -_TOLERANCE or means.max(initial=0.0) > most + _TOLERANCE:
                 worst = means.flat[np.argmax(np.abs(means - most / 2))]
                 kind = "coins a bias" if self.rewards == "bernoulli" else "counts a mean"
                 raise ArgumentError("path", f"give {kind} in [0, {most:g}]", worst, f"{worst:.6g}")
         if self.link == "log":
             longest = np.linalg.norm(theta, axis=-1).max(initial=0.0)
-            if longest > math.log(LARGEST_MEAN) + TOLERANCE:
-                raise ArgumentError(
-                    "path", "have norms of at most log 50 for the log link", longest, f"{longest:.6g}"
-                )
+            if longest > math.log(_LARGEST_MEAN) + _TOLERANCE:
+                expected = "have norms of at most log 50 for the log link"
+                raise ArgumentError("path", expected, longest, f"{longest:.6g}")
         return theta
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
@@ -205,40 +248,34 @@ class LinearBandit(Environment):
         theta = self.at(np.arange(require_path(num_episodes, width=2 * self.arms.dim)))
         return float(np.linalg.norm(theta, axis=-1).max())
 
-    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearBanditWorld:
+    def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearBanditArrays:
         """The environment as arrays."""
         if needs:
-            raise ArgumentError("environment", f"have {' and '.join(needs)}, which the agent needs", self)
-        sampler = self.arms.sampler(dtype)
-        return LinearBanditWorld(
+            raise ArgumentError("environment", f"have {name_needs(needs)}, which the agent needs", self)
+        sampler, counts = self.arms.sampler(dtype), range(_LARGEST_COUNT if self.rewards == "poisson" else 0)
+        return LinearBanditArrays(
             arms=sampler,
             example=sampler.draw(random.key(0)),
             noise_scale=np.asarray(self.noise_scale if self.rewards == "gaussian" else 0.0, dtype=dtype),
             coin_rewards=np.asarray(self.rewards == "bernoulli"),
-            link=link_of(self.link),
-            log_factorials=_log_factorials(dtype) if self.rewards == "poisson" else None,
+            link=link_from_name(self.link),
+            log_factorials=np.array([math.lgamma(k + 1) for k in counts], dtype=dtype) if counts else None,
             corruption=self.corruption,
         )
 
     def digest(self) -> str:
         text = f"{self.arms!r} {self.path!r} {self.rewards} {self.noise_scale!r}"
-        if self.link != "identity":
-            text += f" {self.link}"
-        if self.corruption is not None:
-            text += f" {self.corruption!r}"
+        text += "" if self.link == "identity" else f" {self.link}"
+        text += "" if self.corruption is None else f" {self.corruption!r}"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _log_factorials(dtype: Any) -> np.ndarray:
-    return np.array([math.lgamma(count + 1) for count in range(LARGEST_COUNT)], dtype=dtype)
-
-
-@register
+@register_environment
 def linear_bandit(
     *,
     arms: Arms,
     path: ParameterPath,
-    rewards: RewardKind = "gaussian",
+    rewards: BanditRewards = "gaussian",
     noise_scale: float = 1.0,
     link: LinkName = "identity",
     corruption: Corruption | None = None,

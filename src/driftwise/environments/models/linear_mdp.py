@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import warnings
 from collections.abc import Mapping
@@ -13,32 +12,42 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, scan, sweep_over
+from driftwise.base.arrays import map_batched, namespace, scan
+from driftwise.base.knowledge import (
+    AnchorMeasures,
+    Continuing,
+    FixedTransitions,
+    InitialDistribution,
+    MeanRewards,
+    Positions,
+    SharedSteps,
+    SuccessorProjection,
+)
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
 from driftwise.base.validation import (
     ArgumentError,
     require_array,
     require_choice,
     require_count,
-    require_kind,
+    require_instance,
 )
 from driftwise.environments import planning
 from driftwise.environments.drift import Constant, Drift
-from driftwise.environments.environment import Carry, Environment, Played, Record
+from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record
+from driftwise.environments.models.model_checks import MODEL_TOLERANCE, check_all, check_models
 from driftwise.parts.regression import fixed_table
 
-TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
-MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
+_MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 
 
-class Inputs(NamedTuple):
+class EpisodeInputs(NamedTuple):
     """The model of an episode, for all runs."""
 
     mixture: Array  # [J]
     optimal_values: Array  # [S] V* of the first step
 
 
-class LinearMdpWorld(NamedTuple):
+class LinearMdpArrays(NamedTuple):
     """Anchors of the models, with what sampling needs precomputed."""
 
     table: FeatureTable
@@ -50,7 +59,10 @@ class LinearMdpWorld(NamedTuple):
 
     @property
     def example(self) -> FeatureTable:
-        return self.table._replace(rewards=self.theta[0] @ self.table.values.T)
+        return self._with_means(self.theta[0])
+
+    def _with_means(self, theta: Array) -> FeatureTable:
+        return self.table.with_extras(MeanRewards(theta @ self.table.values.T))
 
     @property
     def features(self) -> Array:
@@ -64,29 +76,33 @@ class LinearMdpWorld(NamedTuple):
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example))
 
-    def inputs(self, path: Array) -> Inputs:
+    def inputs(self, path: Array) -> EpisodeInputs:
         def optimal(mixture: Array) -> Array:
             return planning.optimal_values(self.features, self.model(mixture))[0]
 
-        return Inputs(path, sweep_over(optimal, path, at_once=max(1, MODEL_ENTRIES // self.mu[0].size)))
+        return EpisodeInputs(
+            path, map_batched(optimal, path, at_once=max(1, _MODEL_ENTRIES // self.mu[0].size))
+        )
 
     def reward(self, mean: Array, luck: Array) -> Array:
         """Rewards of pairs with these means, given uniform numbers."""
         xp = namespace(mean)
         return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
 
-    def advance(self, agent: Agent, carry: Carry, inputs: Inputs, run_key: Key, t: Any) -> Played:
+    def advance(
+        self, agent: Agent, carry: Carry, inputs: EpisodeInputs, run_key: Key, t: Any
+    ) -> PlayedEpisode:
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
         horizon, num_actions = self.theta.shape[1], features.shape[1]
-        for_environment, for_plan, for_actions = random.keys_of(run_key, t)
+        for_environment, for_plan, for_actions = random.episode_keys(run_key, t)
         model = self.model(inputs.mixture)
         cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
 
-        table = self.table._replace(rewards=model.theta @ self.table.values.T)
+        table = self._with_means(model.theta)
         plan = agent.plan(carry.state, table, for_plan)
-        luck = random.uniform(for_environment, 1 + 2 * horizon, dtype)
-        choices = random.uniform(for_actions, horizon, dtype)
-        start = random.choose(self.cumulative_initial, luck[0])
+        luck = random.draw_uniform(for_environment, 1 + 2 * horizon, dtype)
+        choices = random.draw_uniform(for_actions, horizon, dtype)
+        start = random.choose_index(self.cumulative_initial, luck[0])
 
         def of_pairs(states: Array, actions: Array) -> Array:
             return self.table.values[states * num_actions + actions]
@@ -95,7 +111,7 @@ class LinearMdpWorld(NamedTuple):
             h, cumulative, for_next, for_action = x
             action = agent.act(plan, h - 1, s, for_action)
             chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
-            successor = random.choose(chances, for_next)
+            successor = random.choose_index(chances, for_next)
             return successor, (s, action, successor)
 
         # NumPy's numbers: a compiler that knows them reads the plan of one step. From 1 on, as XLA counts for
@@ -110,7 +126,7 @@ class LinearMdpWorld(NamedTuple):
         value = planning.policy_values(features, model, plan.policy)[0][start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
         learnt = Carry(agent.update(carry.state, table, plan, episode))
-        return Played(carry.state, table, plan, episode, record, learnt)
+        return PlayedEpisode(carry.state, table, plan, episode, record, learnt)
 
 
 def mix(weights: Array, anchors: Array) -> Array:
@@ -159,29 +175,19 @@ class LinearMdp(Environment):
         mu = require_array("mu", self.mu, (*theta.shape, num_states))
         initial = require_array("initial", self.initial, (num_states,))
         require_choice("rewards", self.rewards, ("mean", "bernoulli"))
-        require_kind("drift", self.drift, Drift)
+        require_instance("drift", self.drift, Drift)
         if self.drift.num_anchors != len(theta):
             expected = f"mix as many anchors as theta and mu have ({len(theta)})"
-            found = f"{self.drift!r} with {self.drift.num_anchors}"
-            raise ArgumentError("drift", expected, self.drift, found)
-        for name, array in (("features", features), ("theta", theta), ("mu", mu), ("initial", initial)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            got = f"{self.drift!r} with {self.drift.num_anchors}"
+            raise ArgumentError("drift", expected, self.drift, got)
         check_models(features, theta, mu, initial)
-        root = float(np.sqrt(dim))
-        if self.mu_bound > root:
-            warnings.warn(
-                f"mu: the norm of the total variations |mu|(S) is {self.mu_bound:.6g}, above sqrt(dim) = "
-                f"{root:.6g}, so radii for this model need its mu_bound",
-                stacklevel=3,
-            )
+        arrays = {"features": features, "theta": theta, "mu": mu, "initial": initial}
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
             away = 0.0 if _is_identity(psi) else _largest_outside(mu, projection(psi))
-            if away > TOLERANCE:
+            if away > MODEL_TOLERANCE:
                 raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
-            psi.setflags(write=False)
-            object.__setattr__(self, "successor_features", psi)
+            arrays["successor_features"] = psi
         if self.positions is not None:
             positions = require_array("positions", self.positions, (num_states, num_actions, None))
             where = ("state", "action", "coordinate")
@@ -189,8 +195,17 @@ class LinearMdp(Environment):
             if positions.shape[-1] == 2:
                 of_state = positions[..., 0] - positions[:, :1, 0]
                 check_all(of_state, "positions", "shift of the state", "0", where[:2], low=0.0, high=0.0)
-            positions.setflags(write=False)
-            object.__setattr__(self, "positions", positions)
+            arrays["positions"] = positions
+        for name, array in arrays.items():
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        root, bound = float(np.sqrt(dim)), self.mu_bound
+        if bound > root:
+            warnings.warn(
+                f"mu: the norm of the total variations |mu|(S) is {bound:.6g}, above sqrt(dim) = "
+                f"{root:.6g}, so radii for this model need its mu_bound",
+                stacklevel=3,
+            )
 
     def __repr__(self) -> str:
         return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
@@ -209,7 +224,7 @@ class LinearMdp(Environment):
         """
         root, variations = np.sqrt(self.spec.dim), [np.abs(mu).sum(-1) for mu in _one_by_one(self.mu)]
         largest = np.linalg.norm(variations, axis=-1).max()
-        return float(largest if largest > root + TOLERANCE else root)
+        return float(largest if largest > root + MODEL_TOLERANCE else root)
 
     @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
@@ -225,31 +240,27 @@ class LinearMdp(Environment):
     def changes(self, num_episodes: int) -> tuple[int, ...]:
         return tuple(self.drift.changes(num_episodes))
 
-    def world(self, dtype: Any = np.float64, *, needs: tuple[str, ...] = ()) -> LinearMdpWorld:
+    def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearMdpArrays:
         """The environment as arrays, with what an agent needs in its table."""
         by_step, drifting = (self.mu != self.mu[:, :1]).any(), (self.mu != self.mu[:1]).any()
         lacking = {
-            "shared_steps": (by_step, "have transitions that do not depend on the step"),
-            "fixed_transitions": (drifting, "have transitions that do not drift"),
-            "continuing": (True, "be without episodes"),
-            "projection": (self.successor_features is None, "have successor_features"),
-            "positions": (self.positions is None, "have positions"),
+            SharedSteps: (by_step, "have transitions that do not depend on the step"),
+            FixedTransitions: (drifting, "have transitions that do not drift"),
+            Continuing: (True, "be without episodes"),
+            SuccessorProjection: (self.successor_features is None, "have successor_features"),
+            Positions: (self.positions is None, "have positions"),
         }
         for need, (lacks, expected) in lacking.items():
             if need in needs and lacks:
                 raise ArgumentError("environment", f"{expected}, which the agent needs", self)
-        known: dict[str, np.ndarray] = {}
-        if "measures" in needs:
-            known["measures"] = self.mu
-        if "initial" in needs:
-            known["initial"] = self.initial
-        if "projection" in needs and self.successor_features is not None:
-            known["projection"] = projection(self.successor_features)
-        if "positions" in needs and self.positions is not None:
-            known["positions"] = self.positions.reshape(-1, self.positions.shape[-1])
-        table = fixed_table(self.features, dtype)
-        return LinearMdpWorld(
-            table=table._replace(**{name: array.astype(dtype) for name, array in known.items()}),
+        extras: dict[type, np.ndarray] = {AnchorMeasures: self.mu, InitialDistribution: self.initial}
+        if SuccessorProjection in needs and self.successor_features is not None:
+            extras[SuccessorProjection] = projection(self.successor_features)
+        if self.positions is not None:
+            extras[Positions] = self.positions.reshape(-1, self.positions.shape[-1])
+        known = [kind(array.astype(dtype)) for kind, array in extras.items() if kind in needs]
+        return LinearMdpArrays(
+            table=fixed_table(self.features, dtype).with_extras(*known),
             theta=self.theta.astype(dtype),
             mu=self.mu.astype(dtype),
             cumulative_mu=np.cumsum(self.mu, axis=-1).astype(dtype),
@@ -259,7 +270,7 @@ class LinearMdp(Environment):
 
     def digest(self) -> str:
         digest = hashlib.sha256(f"{self.rewards} {self.drift!r}".encode())
-        known = [each for each in (self.successor_features, self.positions) if each is not None]
+        known = [array for array in (self.successor_features, self.positions) if array is not None]
         for array in (self.features, self.theta, self.mu, self.initial, *known):
             digest.update(f"{array.shape}".encode() + array.tobytes())
         return digest.hexdigest()
@@ -285,53 +296,9 @@ def _is_identity(matrix: np.ndarray) -> bool:
 
 def _largest_outside(mu: np.ndarray, onto: np.ndarray) -> float:
     """The largest number that a projection takes from measures."""
-    return max(float(np.abs(each - each @ onto).max()) for each in _one_by_one(mu))
+    return max(float(np.abs(measure - measure @ onto).max()) for measure in _one_by_one(mu))
 
 
 def _one_by_one(mu: np.ndarray) -> np.ndarray:
     """Measures `[J·H, d, S]`, to go through them without a second copy of all."""
     return mu.reshape(-1, *mu.shape[2:])
-
-
-def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
-    """Raise a `ValueError` that says what keeps these arrays from being linear MDPs."""
-    dim = features.shape[-1]
-    norms = np.linalg.norm(features, axis=-1)
-    check_all(norms, "features", "norm", "at most 1", ("state", "action"), high=1.0)
-    check_all(initial, "initial", "probability", "at least 0", ("state",), low=0.0)
-    check_all(initial.sum(), "initial", "sum", "1", (), low=1.0, high=1.0)
-    where = ("anchor", "step")
-    pair = (*where, "state", "action")
-    of_pairs = functools.partial(np.einsum, "sad,jhd->jhsa", features)  # not both at once
-    check_all(of_pairs(theta), "theta", "mean reward", "in [0, 1]", pair, low=0.0, high=1.0)
-    what = "sum of the transition probabilities"
-    check_all(of_pairs(mu.sum(-1)), "mu", what, "1", pair, low=1.0, high=1.0)
-    root = np.sqrt(dim)  # norms after what they follow from: a sum of 1.2 is a mistake of its own
-    at_most = f"at most sqrt(dim) = {root:g}"
-    check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, high=root)
-    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
-    check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, high=root)
-    if features.min() >= 0 and mu.min() >= 0:
-        return  # every probability is a sum of non-negative terms
-    for j, h in np.ndindex(*mu.shape[:2]):
-        prefix = f"mu (anchor {j}, step {h})"
-        names = ("state", "action", "next state")
-        check_all(features @ mu[j, h], prefix, "transition probability", "at least 0", names, low=0.0)
-
-
-def check_all(
-    values: np.ndarray,
-    name: str,
-    what: str,
-    expected: str,
-    axes: tuple[str, ...],
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-) -> None:
-    bad = np.argwhere((values < low - TOLERANCE) | (values > high + TOLERANCE))
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        place = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
-        where = f"{what} at {place}" if place else what
-        raise ValueError(f"{name}: {where} is {values[index]:.6g}, expected {expected}")

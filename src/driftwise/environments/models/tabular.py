@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.environments.drift import Drift
-from driftwise.environments.models.linear_mdp import TOLERANCE, LinearMdp, RewardKind
+from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.model_checks import MODEL_TOLERANCE
 
 
 def tabular_mdp(
@@ -26,7 +27,7 @@ def tabular_mdp(
     Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`. Episodes start in
     the first state unless `initial` says otherwise.
     """
-    tables = checked_tables(anchors, horizon=horizon)
+    tables = require_tables(anchors, horizon=horizon)
     num_states, num_actions = tables[0][0].shape[-2:]
     dim = num_states * num_actions
     reward = _at_steps([reward for reward, _ in tables], horizon)
@@ -43,7 +44,7 @@ def tabular_mdp(
     )
 
 
-def checked_tables(
+def require_tables(
     anchors: Iterable[tuple[ArrayLike, ArrayLike]], *, horizon: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Anchors as arrays of one number of states and actions, with rewards in [0, 1]."""
@@ -54,11 +55,11 @@ def checked_tables(
         sizes = tables[0][0].shape[-2:] if tables else (None, None)
         reward = _table(f"reward of anchor {number}", anchor[0], sizes, horizon)
         num_states, num_actions = reward.shape[-2:]
-        bad = np.argwhere((reward < -TOLERANCE) | (reward > 1 + TOLERANCE))
+        bad = np.argwhere((reward < -MODEL_TOLERANCE) | (reward > 1 + MODEL_TOLERANCE))
         if len(bad):
             *_, state, action = (int(i) for i in bad[0])
-            found = f"{reward[tuple(bad[0])]:g} at state {state}, action {action}"
-            raise ArgumentError(f"reward of anchor {number}", "lie in [0, 1]", reward, found)
+            got = f"{reward[tuple(bad[0])]:g} at state {state}, action {action}"
+            raise ArgumentError(f"reward of anchor {number}", "lie in [0, 1]", reward, got)
         sizes = (num_states, num_actions, num_states)
         tables.append((reward, _table(f"kernel of anchor {number}", anchor[1], sizes, horizon)))
     if not tables:

@@ -14,20 +14,20 @@ from typing import Any, Literal
 import numpy as np
 
 from driftwise.base.part import choice, count, member, record, scalar
-from driftwise.base.validation import ArgumentError, nearest, require_range
+from driftwise.base.validation import ArgumentError, require_range, suggest_name
 
-Entries = Sequence[tuple[int, float]]  # places that are not 0, and their numbers
+Entries = Sequence[tuple[int, float]]  # places that are not 0, and their values
 Missing = Literal["refuse", "zero", "own"]
-LARGEST_INTEGER = 1 << 64  # that is a word
-LARGEST_EDGE = 1e100  # of a number's range, whose width has to be finite
-LONGEST = 200  # characters of a value in an error
+_LARGEST_INTEGER = 1 << 64  # that is a word
+_LARGEST_EDGE = 1e100  # of a number's range, whose width has to be finite
+_LONGEST = 200  # characters of a value in an error
 
 
 class Column(ABC):
     """A named column of a table.
 
-    A value that is missing (None, or not a number) is refused, or is 0 in all places of the column, or has a
-    place of its own, the last one.
+    A missing value (None, or not a number) is refused, or is 0 in all places of the column, or has a place of
+    its own, the last one.
     """
 
     name: str
@@ -40,35 +40,35 @@ class Column(ABC):
 
     @abstractmethod
     def entries(self, value: Any) -> Entries:
-        """A value that is not missing."""
+        """Return the entries of a value that is not missing."""
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of all places, that of missing values included."""
+        """Names of all places, including that of missing values."""
         return (*self.places, f"{self.name} is missing") if self.missing == "own" else self.places
 
     def encode(self, row: Mapping[str, Any]) -> Entries:
-        """The value of a row."""
+        """Return the entries of a row."""
         try:
             value = row[self.name]
         except KeyError:
-            listed = ", ".join(map(repr, row))[:LONGEST] or "none"
-            expected = f"have {self.name!r} among them{nearest(self.name, map(str, row))}"
+            listed = ", ".join(map(repr, row))[:_LONGEST] or "none"
+            expected = f"have {self.name!r} among them{suggest_name(self.name, map(str, row))}"
             raise ArgumentError("columns", expected, row, listed) from None
         if not is_missing(value):
             return self.entries(value)
         if self.missing == "refuse":
-            raise refused(self.name, "be there", value)
+            raise refuse_value(self.name, "be there", value)
         return ((len(self.names) - 1, 1.0),) if self.missing == "own" else ()
 
 
 @record
 class Number(Column):
-    """A number, mapped from `[low, high]` to [−1, 1]; what lies outside counts as on the edge."""
+    """A number, mapped from `[low, high]` to [−1, 1]; numbers outside are moved to the edge."""
 
     name: str = member(str)
-    low: float = scalar(at_least=-LARGEST_EDGE, at_most=LARGEST_EDGE)
-    high: float = scalar(at_least=-LARGEST_EDGE, at_most=LARGEST_EDGE)
+    low: float = scalar(at_least=-_LARGEST_EDGE, at_most=_LARGEST_EDGE)
+    high: float = scalar(at_least=-_LARGEST_EDGE, at_most=_LARGEST_EDGE)
     missing: Missing = choice("refuse", "zero", "own", default="refuse")
 
     def __post_init__(self) -> None:
@@ -102,9 +102,9 @@ class Cycle(Column):
 
 @record
 class Category(Column):
-    """A word: one-hot over `values`. Integers and booleans are the words that they are written as.
+    """A word: one-hot over `values`. Integers and booleans count as the words they print as.
 
-    A word that is `unknown` is refused, or is 0 in all places, or has a place of its own.
+    An `unknown` word is refused, or is 0 in all places, or has a place of its own.
     """
 
     name: str = member(str)
@@ -126,25 +126,25 @@ class Category(Column):
         return (*named, f"{self.name} is unknown") if self.unknown == "own" else named
 
     @functools.cached_property
-    def _found(self) -> dict[str, int]:
+    def _place_of(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.values)}
 
     def entries(self, value: Any) -> Entries:
         word = as_word(self.name, value)
-        place = self._found.get(word)
+        place = self._place_of.get(word)
         if place is not None:
             return ((place, 1.0),)
         if self.unknown == "refuse":
-            raise refused(self.name, f"be one of {', '.join(self.values)[:LONGEST]}", value)
+            raise refuse_value(self.name, f"be one of {', '.join(self.values)[:_LONGEST]}", value)
         return ((len(self.values), 1.0),) if self.unknown == "own" else ()
 
 
 @record
 class Hashed(Column):
-    r"""A word of any number of them: $\pm 1$ in one of a few places, both drawn by its hash.
+    r"""A word of an open set: $\pm 1$ in one of a few places, both drawn by its hash.
 
-    Words share places, with signs that are as often alike as not, so that on average they do not disturb
-    each other. Hashes are the same in every process and on every machine.
+    Words share places with random signs, so that collisions cancel on average. Hashes are the same in every
+    process and on every machine.
 
     Reference: Weinberger, Dasgupta, Langford, Smola & Attenberg, "Feature Hashing for Large Scale Multitask
     Learning", ICML 2009.
@@ -167,7 +167,7 @@ class Hashed(Column):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, or not equal to itself, as NaN is."""
+    """Return whether a value is None, or not equal to itself, as NaN is."""
     try:
         return value is None or bool(value != value)
     except (ArithmeticError, TypeError):  # the missing values of decimals and of pandas, which are neither
@@ -177,36 +177,34 @@ def is_missing(value: Any) -> bool:
 
 
 def as_number(column: str, value: Any) -> float:
-    """A finite number; booleans are 0 and 1."""
+    """Return a finite number; booleans are 0 and 1."""
     if type(value) is not float:
         if not isinstance(value, (Real, Decimal, np.bool_)):
-            raise refused(column, "be a number", value)
+            raise refuse_value(column, "be a number", value)
         try:
             value = float(value)
         except OverflowError:
             value = math.inf
     if not math.isfinite(value):
-        raise refused(column, "be a finite number", value)
+        raise refuse_value(column, "be a finite number", value)
     return value
 
 
 def as_word(column: str, value: Any) -> str:
-    """A word; whole numbers that a data frame has made floats are integers."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (bool, np.bool_)):
+    """Return a word; whole numbers that a data frame converted to floats are integers."""
+    if isinstance(value, (str, bool, np.bool_)):
         return str(value)
     if isinstance(value, Real):
         number: Any = value
-        if abs(number) < LARGEST_INTEGER and number == int(number):
+        if abs(number) < _LARGEST_INTEGER and number == int(number):
             return str(int(number))
-    raise refused(column, "be a word, an integer or a boolean", value)
+    raise refuse_value(column, "be a word, an integer or a boolean", value)
 
 
-def refused(column: str, expected: str, value: Any) -> ArgumentError:
-    """The error of a value that its column does not take."""
+def refuse_value(column: str, expected: str, value: Any) -> ArgumentError:
+    """Return the error of a value that its column does not take."""
     try:
-        found = repr(value)[:LONGEST]
+        got = repr(value)[:_LONGEST]
     except ValueError:  # an integer with too many digits
-        found = f"a large {type(value).__name__}"
-    return ArgumentError(f"column {column!r}", expected, value, found)
+        got = f"a large {type(value).__name__}"
+    return ArgumentError(f"column {column!r}", expected, value, got)

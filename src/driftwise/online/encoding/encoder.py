@@ -1,4 +1,4 @@
-"""An encoder: rows of a table as features in the unit ball."""
+"""An encoder of rows of a table as features in the unit ball, and its fit to a pilot."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import itertools
 import math
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from driftwise.base.files import require_regular
-from driftwise.base.making import errors_under, make
+from driftwise.base.files import require_regular_file
 from driftwise.base.part import from_config, record, to_config
-from driftwise.base.validation import ArgumentError, nearest, require_kind
-from driftwise.online.encoding.columns import Column
-from driftwise.online.encoding.pilots import learnt_columns, rows_of
+from driftwise.base.schema import build_from_table, prefix_errors
+from driftwise.base.validation import (
+    ArgumentError,
+    format_value,
+    require_instance,
+    require_number,
+    suggest_name,
+)
+from driftwise.online.encoding.columns import Column, as_number, as_word, is_missing
 from driftwise.online.features import MOST_FEATURES
+
+MOST_WORDS = 1000  # of a category
 
 
 @record
@@ -31,11 +40,10 @@ class Encoder:
     encoder({"hour": 13})  # [dim]
     ```
 
-    A term is a product of columns: of none, which is the `constant` 1, of one, for each of `columns`, or of
-    several, for each of `interactions`, which name them. Each column becomes numbers whose squares sum to at
-    most 1, and so do products; all are divided by the root of the number of terms. So every row lies in the
-    unit ball, and the same value always becomes the same numbers. Columns that the encoder does not know are
-    left out.
+    A term is the `constant` 1, one of the `columns`, or a product of the columns named by one of the
+    `interactions`. Each column becomes numbers whose squares sum to at most 1, and so do products; all are
+    divided by the root of the number of terms. So every row lies in the unit ball, and the same value always
+    becomes the same numbers. Columns that the encoder does not know are left out.
     """
 
     columns: tuple[Column, ...] = ()
@@ -43,39 +51,44 @@ class Encoder:
     constant: bool = True
 
     def __post_init__(self) -> None:
-        for each in ("columns", "interactions"):
-            if not isinstance(getattr(self, each), (tuple, list)):
-                raise ArgumentError(each, "be a list", getattr(self, each))
-        columns = tuple(require_kind("columns", column, Column) for column in self.columns)
+        for name, values in (("columns", self.columns), ("interactions", self.interactions)):
+            if not isinstance(values, (tuple, list)):
+                raise ArgumentError(name, "be a list", values)
+        columns = tuple(require_instance("columns", column, Column) for column in self.columns)
         object.__setattr__(self, "columns", columns)
         names = [column.name for column in columns]
         if len({*names}) < len(names):
             raise ArgumentError("columns", "have different names", names)
-        require_kind("constant", self.constant, bool)
-        object.__setattr__(
-            self, "interactions", tuple(_interaction(each, names) for each in self.interactions)
-        )
+        require_instance("constant", self.constant, bool)
+        for product in self.interactions:
+            if not isinstance(product, (tuple, list)) or len(product) < 2:
+                raise ArgumentError("interactions", "list the names of two columns or more", product)
+            for name in product:
+                if name not in names:
+                    got = f"{name!r}{suggest_name(name, names)}"
+                    raise ArgumentError("interactions", f"name columns, of {', '.join(names)}", name, got)
+        object.__setattr__(self, "interactions", tuple(map(tuple, self.interactions)))
         if not 0 < self.dim <= MOST_FEATURES:
             expected = f"make at least one feature and at most {MOST_FEATURES:,}"
             raise ArgumentError("columns", expected, columns, f"{self.dim:,} of them")
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Encoder:
-        """The encoder of `columns`, tables by their names, and of `interactions` and `constant`, if given.
+        """Return the encoder of `columns`, tables by name, and of `interactions` and `constant`, if given.
 
         `{"columns": {"hour": {"type": "Number", "low": 0, "high": 24}}, "interactions": [["hour", "shop"]]}`
         """
-        content = dict(require_kind("table", table, Mapping))
+        content = dict(require_instance("table", table, Mapping))
         if "columns" in content:
-            columns = require_kind("columns", content["columns"], Mapping)
-            content["columns"] = [_column(name, each) for name, each in columns.items()]
-        return make(cls, content)
+            columns = require_instance("columns", content["columns"], Mapping)
+            content["columns"] = [_make_column(name, column) for name, column in columns.items()]
+        return build_from_table(cls, content)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Encoder:
-        """The encoder of a TOML file, whose content is as for `from_table`."""
-        require_regular(path)
-        with errors_under(os.fspath(path)):
+        """Return the encoder of a TOML file, whose content is as for `from_table`."""
+        require_regular_file(path)
+        with prefix_errors(os.fspath(path)):
             return cls.from_table(tomllib.loads(Path(path).read_text(encoding="utf-8-sig")))
 
     @classmethod
@@ -88,25 +101,25 @@ class Encoder:
         constant: bool = True,
         deviations: float | None = 3.0,
     ) -> Encoder:
-        """An encoder that is learnt from a pilot: a data frame, lists by the names of columns, or rows.
+        """Return an encoder fitted to a pilot: a data frame, lists by the names of columns, or rows.
 
         Args:
           frame: the pilot.
-          columns: names of columns, all that there are unless given; or tables by their names, as for
-            `from_table`, of which only what they do not say is learnt. Without a `type`, numbers and booleans
-            are a `Number`, words a `Category`.
+          columns: names of columns, by default all of them; or tables by their names, as for `from_table`,
+            of which only the missing settings are learnt. Without a `type`, numbers and booleans are a
+            `Number`, words a `Category`.
           interactions, constant: as of the encoder.
-          deviations: how many standard deviations around its mean a `Number` tells apart, or None for the
+          deviations: how many standard deviations around its mean a `Number` covers, or None for the
             range that it has in the pilot. Booleans go from 0 to 1.
         """
-        learnt = [_column(*each) for each in learnt_columns(frame, columns, deviations)]
-        return cls(tuple(learnt), interactions, constant)
+        fitted = tuple(_make_column(*column) for column in _fit_columns(frame, columns, deviations))
+        return cls(fitted, interactions, constant)
 
     def to_table(self) -> dict[str, Any]:
-        """Plain values from which `from_table` makes the encoder again."""
+        """Return plain values from which `from_table` makes the same encoder."""
         described = to_config(self)
         columns = {column.pop("name"): column for column in described.pop("columns")}
-        return {"columns": columns} | {key: each for key, each in described.items() if key != "type"}
+        return {"columns": columns} | {key: value for key, value in described.items() if key != "type"}
 
     @property
     def dim(self) -> int:
@@ -121,40 +134,37 @@ class Encoder:
     def names(self) -> list[str]:
         """Names of the features, as `hour × country=DE`."""
         products = (itertools.product(*(column.names for column in term)) for term in self._terms)
-        return [" × ".join(each) or "1" for product in products for each in product]
+        return [" × ".join(names) or "1" for product in products for names in product]
 
     def __call__(self, row: Mapping[str, Any]) -> np.ndarray:
-        """Features `[dim]` of a row."""
+        """Return the features `[dim]` of a row."""
         if not isinstance(row, Mapping):
             raise ArgumentError("row", "map columns to values", row)
         vector = np.zeros(self._dim)
-        found = {column.name: column.encode(row) for column in self.columns}
+        entries = {column.name: column.encode(row) for column in self.columns}
+        scale = 1 / math.sqrt(len(self._terms))
         for first, factors in self._places:
-            product = [(first, self._scale)]
+            product = [(first, scale)]
             for name, size in factors:
-                product = [(i + size * j, u * v) for i, u in product for j, v in found[name]]
+                product = [(i + size * j, u * v) for i, u in product for j, v in entries[name]]
             for i, u in product:
                 vector[i] = u
         return vector
 
     def rows(self, table: Any) -> np.ndarray:
-        """Features `[n, dim]` of a data frame, of lists by the names of columns, or of a list of rows."""
-        made = []
-        for number, row in enumerate(rows_of(table, [column.name for column in self.columns])):
-            with errors_under(f"row {number}"):
-                made.append(self(row))
-        return np.array(made).reshape(-1, self.dim)
+        """Return features `[n, dim]` of a data frame, of lists by the names of columns, or of rows."""
+        features = []
+        for number, row in enumerate(iterate_rows(table, [column.name for column in self.columns])):
+            with prefix_errors(f"row {number}"):
+                features.append(self(row))
+        return np.array(features).reshape(-1, self.dim)
 
     @functools.cached_property
     def _terms(self) -> list[tuple[Column, ...]]:
-        """Factors of each term; those of the constant are none."""
+        """The factors of each term; the constant has none."""
         columns = {column.name: column for column in self.columns}
         products = [tuple(columns[name] for name in names) for names in self.interactions]
         return [()] * self.constant + [(column,) for column in self.columns] + products
-
-    @functools.cached_property
-    def _scale(self) -> float:
-        return 1 / math.sqrt(len(self._terms))
 
     @functools.cached_property
     def _places(self) -> list[tuple[int, list[tuple[str, int]]]]:
@@ -170,18 +180,88 @@ class Encoder:
         return placed
 
 
-def _column(name: str, table: Any) -> Column:
+def _make_column(name: str, table: Any) -> Column:
     if not isinstance(table, Mapping):
         raise ArgumentError(f"columns.{name}", "be a table", table)
-    with errors_under(f"columns.{name}", ("type",)):
-        return require_kind("type", from_config({**table, "name": name}), Column)
+    with prefix_errors(f"columns.{name}", ("type",)):
+        return require_instance("type", from_config({**table, "name": name}), Column)
 
 
-def _interaction(names: Any, known: Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(names, (tuple, list)) or len(names) < 2:
-        raise ArgumentError("interactions", "list the names of two columns or more", names)
-    for name in names:
-        if name not in known:
-            expected = f"name columns, of {', '.join(known)}"
-            raise ArgumentError("interactions", expected, name, f"{name!r}{nearest(name, known)}")
-    return tuple(names)
+def iterate_rows(table: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield the rows of a list, or of columns by their names, as of a data frame."""
+    if isinstance(table, (list, tuple)):
+        yield from table
+        return
+    columns = [_read_column(table, name) for name in names]
+    lengths = [len(column) for column in columns]
+    if len({*lengths}) > 1:
+        raise ArgumentError("columns", "have one length", table, f"{lengths}")
+    for values in zip(*columns, strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _fit_columns(frame: Any, columns: Any, deviations: float | None) -> Iterator[tuple[str, Any]]:
+    """Yield tables of columns by their names, completed from a pilot."""
+    if deviations is not None:
+        require_number("deviations", deviations, above=0)
+    if isinstance(frame, (list, tuple)):  # rows, some of which may lack a column
+        names = dict.fromkeys(name for row in frame for name in require_instance("row", row, Mapping))
+        frame = {name: [row.get(name) for row in frame] for name in names}
+    chosen = list(frame) if columns is None else columns
+    tables = chosen if isinstance(chosen, Mapping) else {name: {} for name in chosen}
+    for name, table in tables.items():
+        values = _read_column(frame, name)
+        known = [value for value in values if not is_missing(value)]
+        if not known:
+            raise ArgumentError("frame", f"have values in its column {name!r}", frame, "none")
+        table = dict(require_instance(f"columns.{name}", table, Mapping))
+        if len(known) < len(values) and table.get("missing", "refuse") == "refuse":
+            got = f"'refuse', where {len(values) - len(known)} of {len(values)} values are missing"
+            raise ArgumentError(f"columns.{name}.missing", "be 'zero' or 'own'", "refuse", got)
+        if "type" not in table:
+            words = all(isinstance(value, str) for value in known)
+            table["type"] = "Category" if words else "Number"
+            for value in known:
+                if not words and not isinstance(value, (Real, Decimal, np.bool_)):
+                    expected = "be of numbers, booleans or words"
+                    got = f"{format_value(value)}: make numbers of it, as its hour, or say its type"
+                    raise ArgumentError(f"column {name!r}", expected, value, got)
+        yield name, _fit_settings(name, table, known, deviations) | table
+
+
+def _fit_settings(
+    name: str, table: Mapping[str, Any], values: list[Any], deviations: float | None
+) -> dict[str, Any]:
+    """Return the settings of a column that its table does not have."""
+    if table["type"] == "Number" and not {"low", "high"} <= table.keys():
+        numbers = np.array([as_number(name, value) for value in values])
+        low, high = pad_range(float(numbers.min()), float(numbers.max()))
+        if deviations is not None and numbers.min() < numbers.max():
+            mean, reach = float(numbers.mean()), deviations * float(numbers.std())
+            low, high = mean - reach, mean + reach
+        booleans = all(isinstance(value, (bool, np.bool_)) for value in values)
+        return {"low": 0.0, "high": 1.0} if booleans else {"low": low, "high": high}
+    if table["type"] == "Category" and "values" not in table:
+        words = sorted({as_word(name, value) for value in values})
+        if len(words) > MOST_WORDS:
+            expected = f"be 'Hashed' beyond {MOST_WORDS:,} different words"
+            raise ArgumentError(f"columns.{name}.type", expected, "Category", f"{len(words):,} of them")
+        return {"values": words}
+    return {}
+
+
+def pad_range(low: float, high: float) -> tuple[float, float]:
+    """Return the numbers that become −1 and 1 for a range; a number that never varies becomes 0."""
+    if low < high:
+        return low, high
+    margin = max(1.0, abs(low))  # 1 is less than the rounding of a large number
+    return low - margin, high + margin
+
+
+def _read_column(table: Any, name: str) -> list[Any]:
+    try:
+        return list(table[name])
+    except (KeyError, IndexError, TypeError, ValueError):  # as its library puts it
+        known: Iterable[str] = map(str, table) if isinstance(table, Iterable) else ()
+        got = f"{type(table).__name__} without it{suggest_name(name, known)}"
+        raise ArgumentError("columns", f"have {name!r} among them", table, got) from None

@@ -1,1 +1,16 @@
 """Agents that play episodes, one step at a time."""
+
+from __future__ import annotations
+
+from driftwise.online.episodes.agent_building import lost_weight, memory_needed, truncation_error
+from driftwise.online.episodes.blocks import BlockLeastSquares
+from driftwise.online.episodes.remembered import RememberedLeastSquares, RememberedMixture
+
+__all__ = [
+    "BlockLeastSquares",
+    "RememberedLeastSquares",
+    "RememberedMixture",
+    "lost_weight",
+    "memory_needed",
+    "truncation_error",
+]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.base.agent import Agent
+from driftwise.base.knowledge import (
+    AnchorMeasures,
+    InitialDistribution,
+    MeanRewards,
+    Positions,
+    SuccessorProjection,
+)
 from driftwise.base.part import CONFIGURABLE, from_config, to_config
 from driftwise.base.types import Blocks, Episode, FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
-from driftwise.online.episodes.blocks import blocks_of
+from driftwise.online.agent_files import AgentFile
+from driftwise.online.episodes.blocks import find_blocks
 from driftwise.online.features import FeatureMap
-from driftwise.online.files import AgentFile
 from driftwise.parts.regression import feature_table
 
-TOLERANCE = 1e-8  # of norms: far above rounding
-FAR = 1000.0  # from positions in [0, 1]
+_NORM_TOLERANCE = 1e-8  # of norms: far above rounding
+_FAR = 1000.0  # from positions in [0, 1]
 
 
 class Step(NamedTuple):
@@ -27,68 +33,50 @@ class Step(NamedTuple):
     state: Any
     action: int
     reward: float
-    reached: Any
+    next_state: Any
 
 
-class States(ABC):
-    """All that an episodic agent has to know of states."""
-
-    num_states: int
-    num_actions: int
-    dim: int
-    end: Any  # the state after the end of an episode, in which nothing can be earned
-    description: Any = None  # plain values of which it can be made again, if the tensors are not enough
-    tensors: Mapping[str, np.ndarray]
-    blocks: Blocks | None = None  # of the features of all states
-
-    @abstractmethod
-    def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
-        """The features of all states, with all else that the agent needs."""
-
-    @abstractmethod
-    def checked(self, name: str, state: Any) -> Any:
-        """A state as the agent knows it."""
-
-    @abstractmethod
-    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        """Arguments of an update: the plan, and H steps as arrays."""
-
-
-class TableOfStates(States):
+class TableOfStates:
     """States `0 … S−1`, and one more with features 0 in which an episode that has terminated stays."""
+
+    description: Any = None  # plain values that restore it, if the tensors are not enough
 
     def __init__(self, features: Any) -> None:
         table = _in_unit_ball(require_array("features", features, (None, None, None)))
         if not table.size:
-            found = f"the shape {table.shape}"
-            raise ArgumentError("features", "be of some states and actions", table.shape, found)
+            got = f"the shape {table.shape}"
+            raise ArgumentError("features", "be of some states and actions", table.shape, got)
         self.end, self.num_actions, self.dim = table.shape
         self.num_states = self.end + 1
         self.tensors = {"features": table}
         self._features = np.concatenate([table, np.zeros((1, *table.shape[1:]))])
-        self.blocks = blocks_of(self._features.reshape(-1, self.dim))
+        self.blocks: Blocks | None = find_blocks(self._features.reshape(-1, self.dim))
 
     def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
+        """Return the features of all states, with the arrays that the agent needs."""
         num_states, horizon = self.end, agent.spec.horizon
-        shapes = {
-            "measures": (None, horizon, self.dim, num_states),
-            "initial": (num_states,),
-            "projection": (num_states, num_states),
-            "positions": (num_states, self.num_actions, 2),
+        shapes: dict[Any, tuple[int | None, ...]] = {
+            AnchorMeasures: (None, horizon, self.dim, num_states),
+            InitialDistribution: (num_states,),
+            SuccessorProjection: (num_states, num_states),
+            Positions: (num_states, self.num_actions, 2),
         }
         for name in known:
-            require_choice("known", name, list(shapes))
-        table = feature_table(self._features)._replace(blocks=self.blocks)
-        for name in (each for each in agent.needs if each in shapes):
-            if name not in known:
-                raise ArgumentError("known", f"have the {name} that the algorithm needs", sorted(known))
-            given = require_array(name, known[name], shapes[name])
-            table = table._replace(**{name: _with_end(name, given)})
-        if "rewards" in agent.needs:  # until the first episode has them
-            table = table._replace(rewards=np.zeros((horizon, len(table.values))))
+            require_choice("known", name, [kind.label for kind in shapes])
+        table = feature_table(self._features)
+        if self.blocks is not None:
+            table = table.with_extras(self.blocks)
+        for kind in (kind for kind in shapes if kind in agent.needs):
+            if kind.label not in known:
+                raise ArgumentError("known", f"have the {kind.label} that the algorithm needs", sorted(known))
+            array = require_array(kind.label, known[kind.label], shapes[kind])
+            table = table.with_extras(_with_end(kind(array)))
+        if MeanRewards in agent.needs:  # until the first episode has them
+            table = table.with_extras(MeanRewards(np.zeros((horizon, len(table.values)))))
         return table
 
-    def checked(self, name: str, state: Any) -> int:
+    def check(self, name: str, state: Any) -> int:
+        """Return a state as the agent knows it."""
         plain = state.item() if isinstance(state, np.ndarray) and state.ndim == 0 else state
         number = require_count(name, plain, at_least=0)
         if number >= self.end:
@@ -96,22 +84,25 @@ class TableOfStates(States):
         return number
 
     def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        states, actions, rewards, reached = zip(*steps, strict=True)
+        """Return the arguments of an update: the plan, and H steps as arrays."""
+        states, actions, rewards, next_states = zip(*steps, strict=True)
         at = np.array(states, dtype=np.int32), np.array(actions, dtype=np.int32)
-        successors = np.array(reached, dtype=np.int32)
+        successors = np.array(next_states, dtype=np.int32)
         return plan, Episode(*at, self._features[at], np.array(rewards), successors)
 
 
-class MappedStates(States):
-    """States of any kind, known by the features of their actions."""
+class MappedStates:
+    """States of any kind, known by the features of their actions; else as `TableOfStates`."""
 
-    num_states = 1  # the one that was met
+    num_states = 1  # the current one
+    blocks: Blocks | None = None
+    description: Any = None
 
     def __init__(self, features: Any) -> None:
         if not isinstance(features, FeatureMap):
             expected = "be an array [S, A, d], or have num_actions and dim besides being called"
             raise ArgumentError("features", expected, features)
-        self.features, self.tensors = features, {}
+        self.features, self.tensors = features, dict[str, np.ndarray]()
         self.num_actions = require_count("features.num_actions", features.num_actions)
         self.dim = require_count("features.dim", features.dim)
         self.end = np.zeros((self.num_actions, self.dim))
@@ -123,28 +114,33 @@ class MappedStates(States):
             raise ArgumentError("known", "be empty where states cannot be counted", name)
         return FeatureTable(self.end)
 
-    def checked(self, name: str, state: Any) -> np.ndarray:
+    def check(self, name: str, state: Any) -> np.ndarray:
         return _in_unit_ball(require_array(f"features of {name}", self.features(state), self.end.shape))
 
     def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        states, actions, rewards, reached = zip(*steps, strict=True)
-        met, taken = np.stack(states), np.array(actions, dtype=np.int32)
-        features, zeros = met[np.arange(len(met)), taken], np.zeros_like(taken)
-        return plan.visited(met), Episode(zeros, taken, features, np.array(rewards), np.stack(reached))
+        states, actions, rewards, next_states = zip(*steps, strict=True)
+        rows, taken = np.stack(states), np.array(actions, dtype=np.int32)
+        features, zeros = rows[np.arange(len(rows)), taken], np.zeros_like(taken)
+        return plan.fill_tables(rows), Episode(
+            zeros, taken, features, np.array(rewards), np.stack(next_states)
+        )
 
 
-def states_of(features: Any) -> States:
-    """States with these features: a table, or a map."""
+States = TableOfStates | MappedStates
+
+
+def make_states(features: Any) -> States:
+    """Return states with these features, a table or a map."""
     return MappedStates(features) if callable(features) else TableOfStates(features)
 
 
-def states_in(file: AgentFile, features: FeatureMap | None, spec: Spec) -> States:
-    """States of the agent in a file; `features` take the place of a map that the file cannot describe."""
+def restore_states(file: AgentFile, features: FeatureMap | None, spec: Spec) -> States:
+    """Return the states of the agent in a file; `features` are for a map that the file cannot describe."""
     described, table = file.description["features"], file.tensors.get("features")
     if table is not None:
         if features is not None:
             raise ArgumentError("features", "be left out, as the file has them in a table", features)
-        return states_of(table)
+        return make_states(table)
     if features is None and described is None:
         raise ArgumentError("features", "be the map that the agent was made with", None)
     states = MappedStates(from_config(described) if features is None else features)
@@ -156,22 +152,26 @@ def states_in(file: AgentFile, features: FeatureMap | None, spec: Spec) -> State
 
 
 def with_rewards(table: FeatureTable, rewards: Any, spec: Spec) -> FeatureTable:
-    """The table with mean rewards `[H, S, A]` of an episode, and none in the state after its end."""
-    given = require_array("rewards", rewards, (spec.horizon, spec.num_states - 1, spec.num_actions))
-    return table._replace(rewards=np.pad(given, [(0, 0), (0, 1), (0, 0)]).reshape(spec.horizon, -1))
+    """Return the table with mean rewards `[H, S, A]` of an episode, and none in the state after its end."""
+    array = require_array("rewards", rewards, (spec.horizon, spec.num_states - 1, spec.num_actions))
+    padded = np.pad(array, [(0, 0), (0, 1), (0, 0)])
+    return table.with_extras(MeanRewards(padded.reshape(spec.horizon, -1)))
 
 
-def _with_end(name: str, known: np.ndarray) -> np.ndarray:
-    """A known array with the state after the end, which is never reached and far from all others."""
-    if name == "positions":
-        far = known[:1] * (0.0, 1.0) + (FAR, 0.0)
-        return np.concatenate([known, far]).reshape(-1, 2)
-    return np.pad(known, [(0, 0)] * 3 + [(0, 1)] if name == "measures" else (0, 1))
+def _with_end(known: Any) -> Any:
+    """Return what is known with the state after the end, which is never reached and far from all others."""
+    array = known.array
+    if isinstance(known, Positions):
+        far = array[:1] * (0.0, 1.0) + (_FAR, 0.0)
+        return Positions(np.concatenate([array, far]).reshape(-1, 2))
+    return type(known)(
+        np.pad(array, [(0, 0)] * 3 + [(0, 1)] if isinstance(known, AnchorMeasures) else (0, 1))
+    )
 
 
 def _in_unit_ball(features: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         longest = float(np.sqrt(np.square(features).sum(axis=-1)).max(initial=0.0))
-    if longest > 1 + TOLERANCE:
+    if longest > 1 + _NORM_TOLERANCE:
         raise ArgumentError("features", "have norms of at most 1", longest, f"one of {longest:.6g}")
     return features

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from driftwise.base.extras import needed_by
+from driftwise.base.extras import require_extra
+from driftwise.online.backtesting import Interval
 
-with needed_by("replay", "cli"):
+with require_extra("replay", "cli"):
     from driftwise.online.replay.estimates import Estimate, Estimates
-    from driftwise.online.replay.evaluations import Evaluation, Window
-    from driftwise.online.replay.logs import Log
-    from driftwise.online.replay.options import Options
-    from driftwise.online.replay.replaying import Replay, replay
-    from driftwise.online.replay.samples import Samples, read_samples
-    from driftwise.online.replay.sequences import Interval
+    from driftwise.online.replay.evaluations import PolicyEvaluation, Window
+    from driftwise.online.replay.independence import INDEPENDENCE_LEVEL
+    from driftwise.online.replay.logged_rows import MAX_WEIGHTS, LoggedSamples, read_samples
+    from driftwise.online.replay.replaying import Options, Replay, replay
+    from driftwise.online.replay.table_log import TableLog
 
-__all__ = [
-    "Estimate",
-    "Estimates",
-    "Evaluation",
-    "Interval",
-    "Log",
-    "Options",
-    "Replay",
-    "Samples",
-    "Window",
-    "read_samples",
-    "replay",
-]
+__all__ = ["INDEPENDENCE_LEVEL", "MAX_WEIGHTS", "Estimate", "Estimates", "Interval", "LoggedSamples"]
+__all__ += ["Options", "PolicyEvaluation", "Replay", "TableLog", "Window", "read_samples", "replay"]

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-NORMAL_95 = 1.959963984540054
-ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
-METHODS = ("replay", "IPS", "SNIPS", "DR")
+from driftwise.online.backtesting import Interval
+
+_NORMAL_95 = 1.959963984540054
+_ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
+_METHODS = ("replay", "IPS", "SNIPS", "DR")
 
 
 class Estimate(NamedTuple):
@@ -22,14 +24,19 @@ class Estimate(NamedTuple):
     @property
     def low(self) -> float:
         """The lower end of the normal 95 % interval."""
-        return self.value - NORMAL_95 * self.error
+        return self.value - _NORMAL_95 * self.error
 
     @property
     def high(self) -> float:
-        return self.value + NORMAL_95 * self.error
+        return self.value + _NORMAL_95 * self.error
+
+    @property
+    def interval(self) -> Interval:
+        """The value with its normal 95 % interval."""
+        return Interval(self.value, self.low, self.high)
 
     def to_json(self) -> dict[str, float]:
-        return {"value": self.value, "error": self.error, "low": self.low, "high": self.high}
+        return {**self._asdict(), "low": self.low, "high": self.high}
 
 
 class Estimates(NamedTuple):
@@ -44,7 +51,7 @@ class Estimates(NamedTuple):
     values: dict[str, Estimate]  # by the method's name
 
     def to_json(self) -> dict[str, Any]:
-        return self._asdict() | {"values": {name: each.to_json() for name, each in self.values.items()}}
+        return {**self._asdict(), "values": {name: value.to_json() for name, value in self.values.items()}}
 
 
 class Event(NamedTuple):
@@ -104,7 +111,7 @@ class WeightedMean:
     @property
     def estimate(self) -> Estimate:
         """The mean with its standard error."""
-        if self.effective < ENOUGH:
+        if self.effective < _ENOUGH:
             return Estimate(self.mean, math.nan)
         correction = self.effective / (self.effective - 1)
         return Estimate(self.mean, math.sqrt(correction * max(self.squares, 0.0)) / self.weight)
@@ -114,7 +121,7 @@ class Tally:
     """All estimators over the same events."""
 
     def __init__(self) -> None:
-        self._means = {name: WeightedMean() for name in METHODS}
+        self._means = {name: WeightedMean() for name in _METHODS}
         self._events, self._clipped, self._excess = 0, 0, 0.0
 
     def add(self, event: Event) -> None:

@@ -1,20 +1,130 @@
-"""Sums of one policy over the rows of a log, and what they come to at the end of every window."""
+"""Estimates of one policy over the rows of a log, with all intervals, at the end of every window."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.online.replay.constancy import Constancy
-from driftwise.online.replay.estimates import Estimates, Event, Tally
-from driftwise.online.replay.intervals import Inference, Level, difference
-from driftwise.online.replay.rows import Row
-from driftwise.online.replay.sequences import Interval
+from driftwise.online.backtesting import Interval
+from driftwise.online.replay.confidence_sequences import (
+    ConstancyTest,
+    DriftBound,
+    PlugInBound,
+    TwoSided,
+    asymptotic_half_width,
+)
+from driftwise.online.replay.estimates import Estimates, Event, Tally, WeightedMean
+from driftwise.online.replay.logged_rows import LoggedRow
 
 Intervals = Mapping[str, Interval]  # by their kinds
+_BURN_IN = 100  # events, whose variance decides where the asymptotic sequence is tightest
+
+
+@dataclass(frozen=True)
+class RewardScale:
+    """The rewards that there can be, which sequences see in [0, 1]."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def scaled(self, reward: float) -> float:
+        """Return a reward in [0, 1]."""
+        if not self.low <= reward <= self.high:
+            expected = f"rewards of the log must lie in reward_range, from {self.low:g} to {self.high:g}"
+            raise ValueError(f"{expected}, got {reward:g}")
+        return (reward - self.low) / self.width
+
+
+class Level(NamedTuple):
+    """Numbers that all intervals of a replay share."""
+
+    delta: float
+    rate: float  # η of the exponentially weighted means
+    looks: int  # fixed times at which they are looked at
+    events: int  # that there will be
+    range: RewardScale | None
+    k: float
+
+
+def pseudo_outcome(
+    reward: float, arm: int, chances: np.ndarray, weights: np.ndarray, predicted: np.ndarray, k: float
+) -> float:
+    r"""Return an outcome of at least $-k$ whose mean is the value of the policy, for a reward in [0, 1].
+
+    $$\varphi = \rho(a)(r - \bar q(a)) + \sum_b h(b)\rho(b)\bar q(b), \qquad
+      \bar q(b) = \min\{q(b), k/\rho(b)\},$$
+
+    with the logged `chances` h and the `weights` ρ of all arms. Where weights are clipped, or the log never
+    takes an arm of the policy, the mean is the value less what is lost, so that lower bounds stay valid.
+    """
+    most = np.divide(k, weights, out=np.full(len(weights), np.inf), where=weights > 0)
+    capped = np.minimum(predicted, most)
+    return float(weights[arm] * (reward - capped[arm]) + (chances * weights) @ capped)
+
+
+class _Intervals:
+    """All intervals for one mean: `top` is 1 for a value, 0 for a difference, as in `TwoSided`."""
+
+    def __init__(self, level: Level, *, top: float) -> None:
+        self._level, self._mean, self._tightest_at = level, WeightedMean(), np.nan
+        self._shift, self._unit = (top * level.range.low, level.range.width) if level.range else (0.0, 1.0)
+        scale = 1 + level.k if top else 2.0
+        bounds = {
+            "running": DriftBound,
+            "weighted": partial(DriftBound, rate=level.rate),
+            "plug_in": partial(PlugInBound, alpha=level.delta / 2),
+        }
+        self._sequences = {name: TwoSided(bound, scale=scale, top=top) for name, bound in bounds.items()}
+
+    def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
+        """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
+        self._mean.add(term)
+        if self._mean.weight >= _BURN_IN and not self._tightest_at > 0:
+            self._tightest_at = self._level.events * self._variance
+        if outcomes is not None:
+            for sequence in self._sequences.values():
+                sequence.add(*outcomes)
+
+    @property
+    def _variance(self) -> float:
+        return self._mean.weight * self._mean.estimate.error**2
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The intervals after all events so far, by name; some need the range of rewards."""
+        estimate, level = self._mean.estimate, self._level
+        count, value = self._mean.weight, estimate.value
+        half_widths = {
+            "normal": NormalDist().inv_cdf(1 - level.delta / 2) * estimate.error,
+            "asymptotic": asymptotic_half_width(count, self._variance, self._tightest_at, level.delta),
+        }
+        intervals = {name: Interval(value, value - half, value + half) for name, half in half_widths.items()}
+        if level.range is not None:
+            for name, sequence in self._sequences.items():
+                alpha = level.delta / level.looks if name == "weighted" else level.delta
+                intervals[name] = Interval(*(self._shift + self._unit * end for end in sequence.at(alpha)))
+        return intervals
+
+
+def difference_outcomes(event: Event, other: Event) -> tuple[float, float] | None:
+    r"""Return an outcome of at least −1 whose mean is the difference of two values, and its opposite.
+
+    $$\theta = \rho^1r - 1 + \rho^2(1 - r).$$
+    """
+    if event.scaled is None:
+        return None
+    reward, missed = event.scaled, 1 - event.scaled
+    weight, other_weight = event.weight, other.weight
+    return weight * reward - 1 + other_weight * missed, other_weight * reward - 1 + weight * missed
 
 
 class Window(NamedTuple):
@@ -27,12 +137,12 @@ class Window(NamedTuple):
     differences: Mapping[str, Intervals]  # to other policies, by their names
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return all of it as plain values."""
         return self._asdict() | {"window": self.window.to_json(), "so_far": self.so_far.to_json()}
 
 
-class ActionView(NamedTuple):
-    """One action of the log, and what a policy makes of it."""
+class ActionSummary(NamedTuple):
+    """One action of the log, with the probabilities and weights that a policy gives it."""
 
     rows: int  # in which it was logged
     share: float  # the mean of its probabilities π_t(a | x); for the logged policy its share of the rows
@@ -41,7 +151,7 @@ class ActionView(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class PolicyEvaluation:
     """Estimates of one policy."""
 
     algorithm: str
@@ -49,7 +159,7 @@ class Evaluation:
     learnt: int  # rows that the agent learnt from
     unsupported: float | None  # the share of its choices that had no chance in the log, if that is known
     changed_by: int | None  # estimated rows after which no constant value was left, if that happened
-    actions: Mapping[str, ActionView]
+    actions: Mapping[str, ActionSummary]
     windows: tuple[Window, ...]
 
     @property
@@ -68,10 +178,10 @@ class Evaluation:
         return self.windows[-1].differences
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        own = {name: value for name, value in vars(self).items() if name != "windows"}
+        """Return all of it as plain values."""
+        fields = {name: value for name, value in vars(self).items() if name != "windows"}
         last = {"value": self.value, "differences": self.differences, "final": self.final.to_json()}
-        return own | last | {"windows": [each.to_json() for each in self.windows]}
+        return fields | last | {"windows": [window.to_json() for window in self.windows]}
 
 
 class Evaluator:
@@ -79,13 +189,13 @@ class Evaluator:
 
     def __init__(self, level: Level, others: tuple[str, ...], actions: tuple[str, ...]) -> None:
         self._so_far, self._window, self.windows = Tally(), Tally(), list[Window]()
-        self._value = Inference(level, top=1.0)
-        self._differences = {name: Inference(level, top=0.0) for name in others}
-        self._constancy = Constancy(level.delta)
+        self._value = _Intervals(level, top=1.0)
+        self._differences = {name: _Intervals(level, top=0.0) for name in others}
+        self._constancy = ConstancyTest(level.delta)
         self._names, self._events, self._unsupported = actions, 0, 0.0
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(actions)))
 
-    def add(self, event: Event, others: Mapping[str, Event], row: Row) -> None:
+    def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow) -> None:
         """Take in a row, as this policy's estimators and those of others see it."""
         self._events += 1
         self._so_far.add(event)
@@ -93,11 +203,11 @@ class Evaluator:
         self._value.add(event.doubly_robust, event.outcomes)
         for name, inference in self._differences.items():
             other = others[name]
-            inference.add(event.doubly_robust - other.doubly_robust, difference(event, other))
+            inference.add(event.doubly_robust - other.doubly_robust, difference_outcomes(event, other))
         if event.scaled is not None:
             self._constancy.add(event.weight * event.scaled, event.weight * (1 - event.scaled))
-        arm = row.places[row.arm]
-        self._shares[row.places] += event.chances
+        arm = row.numbers[row.arm]
+        self._shares[row.numbers] += event.chances
         self._rows[arm] += 1
         self._weights[arm] += event.weight
         self._rewards[arm] += event.weight * event.reward
@@ -105,25 +215,21 @@ class Evaluator:
             self._unsupported += float(event.chances[row.chances == 0].sum())
 
     def end_window(self, row: int) -> None:
-        """Keep what the sums come to after so many rows, and begin a window."""
-        differences = {name: each.intervals for name, each in self._differences.items()}
+        """Keep the estimates after so many rows, and begin a window."""
+        differences = {name: difference.intervals for name, difference in self._differences.items()}
         estimates = self._window.estimates, self._so_far.estimates
         self.windows.append(Window(row, *estimates, self._value.intervals, differences))
         self._window = Tally()
 
     def evaluation(
         self, algorithm: str, parameters: Mapping[str, Any], learnt: int, *, all_chances: bool
-    ) -> Evaluation:
-        """All that was found."""
+    ) -> PolicyEvaluation:
+        """Return all estimates."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            views = (
-                self._rows.astype(int),
-                self._shares / self._events,
-                self._weights / self._rows,
-                self._rewards / self._weights,
-            )
-        columns = (each.tolist() for each in views)
-        actions = {name: ActionView(*each) for name, *each in zip(self._names, *columns, strict=True)}
+            means = self._shares / self._events, self._weights / self._rows, self._rewards / self._weights
+        columns = self._rows.astype(int).tolist(), *(column.tolist() for column in means)
+        summaries = map(ActionSummary._make, zip(*columns, strict=True))
+        actions = dict(zip(self._names, summaries, strict=True))
         unsupported = self._unsupported / self._events if all_chances else None
-        found = unsupported, self._constancy.changed_by, actions, tuple(self.windows)
-        return Evaluation(algorithm, parameters, learnt, *found)
+        changed_by, windows = self._constancy.changed_by, tuple(self.windows)
+        return PolicyEvaluation(algorithm, parameters, learnt, unsupported, changed_by, actions, windows)

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.online.replay.logs import Log, Survey
+from driftwise.online.replay.table_log import Survey, TableLog
 
-LEVEL = 0.001  # at which a log of random actions is taken for another
-NUM_TIMES = 8  # of equally many rows; a number has as many kinds
-NUM_KINDS = 64  # of words
+INDEPENDENCE_LEVEL = 0.001  # at which a log of random actions is taken for another
+_NUM_TIMES = 8  # of equally many rows; a number has as many kinds
+_NUM_KINDS = 64  # of words
 
 
 class Dependence(NamedTuple):
@@ -35,57 +35,57 @@ class Dependence(NamedTuple):
     @property
     def found(self) -> bool:
         """Whether actions are taken not to be random."""
-        return self.log_evidence >= -math.log(LEVEL)
+        return self.log_evidence >= -math.log(INDEPENDENCE_LEVEL)
 
 
-def require_random(log: Log, seen: Survey, *, assume_random: bool) -> Dependence | None:
-    """The dependence of the actions of a log without propensities, which is refused if there is some."""
-    if log.has_propensities:
+def require_random(log: TableLog, survey: Survey, *, assume_random: bool) -> Dependence | None:
+    """Return the dependence of the actions of a log without propensities; refuse the log if there is some."""
+    if log.propensity is not None:
         return None
-    tested = dependence(log, seen)
-    if tested.found and not assume_random:
+    dependence = measure_dependence(log, survey)
+    if dependence.found and not assume_random:
         raise ValueError(
             f"{log.path}: the actions must have propensities (--propensity), since they were not drawn at "
-            f"random: they depend on {tested.on} (level {LEVEL:g}); assume_random (--assume-random) goes on, "
-            "with estimates that are biased"
+            f"random: they depend on {dependence.on} (level {INDEPENDENCE_LEVEL:g}); "
+            "assume_random = true goes on, with estimates that are biased"
         )
-    return tested
+    return dependence
 
 
-def dependence(log: Log, seen: Survey) -> Dependence:
-    """The evidence that the actions of a log depend on a feature or on time."""
+def measure_dependence(log: TableLog, survey: Survey) -> Dependence:
+    """Return the evidence that the actions of a log depend on a feature or on time."""
     names = ("time", *log.features)
-    counts = np.zeros((len(names), NUM_KINDS, len(seen.actions)))
+    counts = np.zeros((len(names), _NUM_KINDS, len(survey.shares)))
     edges, done = dict[str, np.ndarray](), 0
-    for events in log.events():
-        if not len(events.rewards):
+    for block in log.blocks():
+        if not len(block.rewards):
             continue
-        times = np.minimum((done + np.arange(len(events.rewards))) * NUM_TIMES // seen.rows, NUM_TIMES - 1)
+        times = np.minimum((done + np.arange(len(block.rewards))) * _NUM_TIMES // survey.rows, _NUM_TIMES - 1)
         kinds = np.column_stack(
-            [times, *(_kinds(name, each, edges) for name, each in events.features.items())]
+            [times, *(_kinds(name, values, edges) for name, values in block.features.items())]
         )
-        np.add.at(counts, (np.arange(len(names)), kinds, seen.arms(log, events)[:, None]), 1)
-        done += len(events.rewards)
-    shares = np.array(list(seen.actions.values()))
-    ratios = _log_predicted(counts) - seen.rows * float(shares @ np.log(shares))
+        np.add.at(counts, (np.arange(len(names)), kinds, survey.arms(log, block)[:, None]), 1)
+        done += len(block.rewards)
+    shares = np.array(list(survey.shares.values()))
+    ratios = _log_predicted(counts) - survey.rows * float(shares @ np.log(shares))
     evidence = np.logaddexp.reduce(ratios) - math.log(len(names))
     return Dependence(float(evidence), names[int(ratios.argmax())])
 
 
 def _kinds(name: str, values: np.ndarray, edges: dict[str, np.ndarray]) -> np.ndarray:
-    """Kinds of a feature's values, which may depend on them as they like: words by their hashes."""
+    """Return kinds of a feature's values: of words by their hashes, of numbers by quantiles."""
     if values.dtype == object:
-        return np.array([zlib.crc32(str(word).encode()) % NUM_KINDS for word in values], dtype=int)
+        return np.array([zlib.crc32(str(word).encode()) % _NUM_KINDS for word in values], dtype=int)
     if name not in edges:  # quantiles of the first block
-        edges[name] = np.nanquantile(values, np.linspace(0, 1, NUM_TIMES + 1)[1:-1])
+        edges[name] = np.nanquantile(values, np.linspace(0, 1, _NUM_TIMES + 1)[1:-1])
     return (values[:, None] > edges[name]).sum(axis=1)
 
 
 def _log_predicted(counts: np.ndarray) -> np.ndarray:
-    """Logarithms of the products of predictions `[..., kinds, actions]`, which the counts alone decide."""
+    """Return logarithms of the products of predictions `[..., kinds, actions]`, by the counts."""
     half = counts.shape[-1] / 2
-    each = (_log_gamma(counts + 0.5) - math.lgamma(0.5)).sum(axis=-1)
-    return (each + math.lgamma(half) - _log_gamma(counts.sum(axis=-1) + half)).sum(axis=-1)
+    by_kind = (_log_gamma(counts + 0.5) - math.lgamma(0.5)).sum(axis=-1)
+    return (by_kind + math.lgamma(half) - _log_gamma(counts.sum(axis=-1) + half)).sum(axis=-1)
 
 
 _log_gamma = np.vectorize(math.lgamma, otypes=[float])

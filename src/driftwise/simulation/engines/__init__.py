@@ -2,6 +2,6 @@
 
 from driftwise.simulation.engines.processes import Processes
 from driftwise.simulation.engines.ray import RayCluster
-from driftwise.simulation.running import Engine, EngineError
+from driftwise.simulation.tasks import Engine, EngineError
 
 __all__ = ["Engine", "EngineError", "Processes", "RayCluster"]

@@ -8,7 +8,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from driftwise.base.cores import num_cores
 from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
+from driftwise.base.resources import num_cores
 from driftwise.base.validation import require_count
-from driftwise.simulation.devices import use_cpus
-from driftwise.simulation.running import EngineError, Look, Report, run_task
-from driftwise.simulation.simulator import Simulation
-from driftwise.simulation.tasks import Task
+from driftwise.simulation.devices import prepare_jax
+from driftwise.simulation.running import OnProgress, Poll, run_task
+from driftwise.simulation.tasks import EngineError, Job, Work
 
-ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
-SECONDS_BETWEEN_LOOKS = 0.1
-GO_ON, STOP = range(2)  # what the parent process wants
+_ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
+_POLL_SECONDS = 0.1
+_SPAWN: Any = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang
+_GO_ON, _STOP = range(2)  # what the parent process wants
 
 
-class TaskStopped(Exception):
+class _TaskStopped(Exception):
     """The end of a task in a worker that was asked to stop; its checkpoint stays."""
 
 
@@ -48,59 +48,51 @@ class Processes:
     def at_once(self) -> int:
         return self.workers
 
-    def finish(self, tasks: Sequence[Task], folder: Path, report: Report, look: Look) -> None:
+    def finish(self, tasks: Sequence[Job], folder: Path, report: OnProgress, poll: Poll) -> None:
         """Bring the checkpoint of every task in the folder to its end."""
-        context = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang
-        board = _Board(context, tasks)
-        remaining = dict(enumerate(tasks))
-        deaths = 0
+        board, remaining, deaths = _Board(tasks), dict(enumerate(tasks)), 0
         while remaining:
-            finished = self._run_pool(context, remaining, folder, board, report, look)
+            finished = self._run_pool(remaining, folder, board, report, poll)
             deaths = 0 if finished else deaths + 1
-            if deaths == ATTEMPTS:
+            if deaths == _ATTEMPTS:
                 raise EngineError(
-                    f"worker processes died {ATTEMPTS} times in a row; what is finished is kept: run the "
+                    f"worker processes died {_ATTEMPTS} times in a row; what is finished is kept: run the "
                     "same again, with fewer workers if memory is short"
                 )
             for number in finished:
                 del remaining[number]
 
     def _run_pool(
-        self,
-        context: Any,
-        tasks: Mapping[int, Task],
-        folder: Path,
-        board: _Board,
-        report: Report,
-        look: Look,
+        self, tasks: Mapping[int, Job], folder: Path, board: _Board, report: OnProgress, poll: Poll
     ) -> list[int]:
-        """Numbers of the tasks that were finished before a worker died, or of all."""
+        """Return the numbers of the tasks that were finished before a worker died, or of all."""
         others = multiprocessing.active_children()
         workers = min(self.workers, len(tasks))
-        pool = ProcessPoolExecutor(
-            workers,
-            mp_context=context,
-            initializer=_prepare,
-            initargs=(board, loaded_plugins(), max(1, num_cores() // workers)),
-        )
+        given = board, loaded_plugins(), max(1, num_cores() // workers)
+        pool = ProcessPoolExecutor(workers, _SPAWN, initializer=_prepare, initargs=given)
         futures: dict[Future, int] = {}
         finished: list[int] = []
         try:
-            # A worker may die meanwhile: then the next pool takes the rest.
-            with _signals_blocked(), contextlib.suppress(BrokenProcessPool):
+            # Workers start with these signals blocked; only this process handles them, and tells the workers.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+            try:
                 for number, task in tasks.items():
                     futures[pool.submit(_work, task, folder, number)] = number
+            except BrokenProcessPool:  # a worker died already: the next pool takes the rest
+                pass
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             waiting = set(futures)
             while waiting:
-                ended, waiting = wait(waiting, SECONDS_BETWEEN_LOOKS, return_when=FIRST_EXCEPTION)
-                board.tell(report)
-                look()
+                ended, waiting = wait(waiting, _POLL_SECONDS, return_when=FIRST_EXCEPTION)
+                board.report(report)
+                poll()
                 for future in ended:
                     with contextlib.suppress(BrokenProcessPool):  # any other failure is raised
                         future.result()
                         finished.append(futures[future])
         except BaseException:
-            board.wanted.value = STOP
+            board.wanted.value = _STOP
             raise
         finally:
             try:
@@ -111,12 +103,12 @@ class Processes:
 
 
 def _wait_for_workers(futures: Collection[Future], others: Sequence[BaseProcess]) -> None:
-    """Wait for the workers to keep what they have, or for nothing more if that is interrupted."""
+    """Wait for the workers to save their tasks; kill them if that is interrupted."""
     workers = {*multiprocessing.active_children()} - {*others}
     try:  # and do not wait for the pool's thread: it takes itself for ended when that is interrupted
         wait(futures)  # none was cancelled: a pool that breaks then would not end its workers
         if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
-            for worker in workers:  # which it was told to end, after what they play
+            for worker in workers:  # which end after the part that they play
                 multiprocessing.connection.wait([worker.sentinel])
     except BaseException:
         for worker in workers:
@@ -126,23 +118,23 @@ def _wait_for_workers(futures: Collection[Future], others: Sequence[BaseProcess]
 
 
 class _Board:
-    """Memory that all processes share. Nothing waits in it, so no death can block it."""
+    """Memory that all processes share, without locks that the death of a process could leave held."""
 
-    def __init__(self, context: Any, tasks: Sequence[Task]) -> None:
-        self.wanted = context.RawValue("i", GO_ON)
+    def __init__(self, tasks: Sequence[Job]) -> None:
+        self.wanted = _SPAWN.RawValue("i", _GO_ON)
         self.totals = [task.num_episodes for task in tasks]
-        self.begun = context.RawArray("q", [-1] * len(tasks))  # the episodes that tasks were found with
-        self.done = context.RawArray("q", [-1] * len(tasks))
+        self.begun = _SPAWN.RawArray("q", [-1] * len(tasks))  # the episodes that tasks were found with
+        self.done = _SPAWN.RawArray("q", [-1] * len(tasks))
 
-    def tell(self, report: Report) -> None:
-        """Report where tasks began and how far they are; those of which nothing is known stay out."""
+    def report(self, report: OnProgress) -> None:
+        """Report where tasks began and how far they are, unless they have not begun."""
         for number, total in enumerate(self.totals):
             if self.done[number] >= 0:
                 report(number, self.begun[number], total)
                 report(number, self.done[number], total)
 
 
-# Of a worker: what it shares, whether it has a task, and whether it is to end.
+# State of a worker: the shared memory, whether it has a task, and whether it is to end.
 _board: _Board
 _busy = _ending = False
 
@@ -150,7 +142,7 @@ _busy = _ending = False
 def _prepare(board: _Board, plugins: Plugins, cpus: int) -> None:
     global _board
     _board = board
-    use_cpus(cpus)  # its share of the cores
+    prepare_jax(cpus)  # its share of the cores
     load_plugins(*plugins)
     threading.Thread(target=_follow, daemon=True).start()
     signal.signal(signal.SIGTERM, _end)
@@ -158,7 +150,7 @@ def _prepare(board: _Board, plugins: Plugins, cpus: int) -> None:
 
 
 def _end(number: int, frame: Any) -> None:
-    """End this worker after the part that it plays, which is kept.
+    """End this worker after the part that it plays, which is saved.
 
     SIGTERM comes from the pool when another worker has died, or from whoever ends all processes together.
     """
@@ -176,17 +168,17 @@ def _follow() -> None:
     os._exit(1)
 
 
-def _work(task: Task, folder: Path, number: int) -> None:
-    def report(simulation: Simulation) -> None:
+def _work(task: Job, folder: Path, number: int) -> None:
+    def report(simulation: Work) -> None:
         if _board.begun[number] < 0:
             _board.begun[number] = simulation.done
         _board.done[number] = simulation.done
-        if _ending or _board.wanted.value != GO_ON:
-            raise TaskStopped
+        if _ending or _board.wanted.value != _GO_ON:
+            raise _TaskStopped
 
     global _busy
-    if _board.wanted.value != GO_ON:
-        raise TaskStopped
+    if _board.wanted.value != _GO_ON:
+        raise _TaskStopped
     _busy = True
     try:
         run_task(task, folder, report)
@@ -194,13 +186,3 @@ def _work(task: Task, folder: Path, number: int) -> None:
         _busy = False
         if _ending:
             os._exit(128 + signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Block signals for processes that start in here; this one hears them afterwards, and tells them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,4 +1,4 @@
-"""Recommendations from the bounds, in words."""
+"""Recommendations from the bounds, in sentences."""
 
 from __future__ import annotations
 
@@ -7,39 +7,45 @@ from typing import NamedTuple
 
 from driftwise.base.validation import ArgumentError
 from driftwise.theory.bandit_tuning import bandit_ridge
-from driftwise.theory.bounds.bound import Bound, Evaluation, Problem, Setting, first_useful
-from driftwise.theory.bounds.catalogue import BOUNDS
+from driftwise.theory.bounds import BOUNDS
+from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful
 from driftwise.theory.tuning import Regime, drift_regime
 
-STATIONARY: dict[Problem, Bound] = {"linear MDP": BOUNDS["lsvi_ucb"], "linear bandit": BOUNDS["oful"]}
+STATIONARY: dict[ProblemClass, Bound] = {"linear MDP": BOUNDS["lsvi_ucb"], "linear bandit": BOUNDS["oful"]}
 
 
 class Advice(NamedTuple):
-    """The kind of drift, the bound to go by, and two to four sentences on what to do."""
+    """The drift regime, the recommended bound, and two to four sentences of advice."""
 
     regime: Regime
-    recommended: Evaluation
+    recommended: BoundValue
     sentences: tuple[str, ...]
 
 
-def advise(setting: Setting, problem: Problem) -> Advice:
+def advise(setting: Setting, problem: ProblemClass) -> Advice:
     """Recommend the tuning with the smallest bound that needs no further assumption.
 
-    Where that bound would forget nothing before the run ends, the stationary algorithm is recommended.
+    If its memory is longer than the run, the stationary algorithm is recommended.
     """
     require_possible_variation("variation", setting, problem)
     if problem == "linear MDP" and setting.ridge is not None:
         raise ArgumentError("ridge", "be None for a linear MDP, whose tunings have their own", setting.ridge)
-    evaluations = [bound.evaluate(setting) for bound in BOUNDS.values() if _holds(bound, problem)]
-    smallest = min(evaluations, key=lambda each: (each.total, each.bound.status != "proven"))
+    proven = [
+        bound
+        for bound in BOUNDS.values()
+        if bound.problem == problem and bound.side == "upper" and not bound.rate_only
+        if not bound.assumes and bound.status != "withdrawn"
+    ]
+    evaluations = [bound.evaluate(setting) for bound in proven]
+    smallest = min(evaluations, key=lambda value: (value.total, value.bound.status != "proven"))
     regime = drift_regime(memory=smallest.memory, dim=setting.dim, num_episodes=setting.num_episodes)
     recommended = STATIONARY[problem].evaluate(setting) if regime == "still" else smallest
     rest = () if regime == "too fast" else (_guarantee(recommended), _practice(recommended))
     return Advice(regime, recommended, (*_choice(regime, recommended), *rest))
 
 
-def require_possible_variation(name: str, setting: Setting, problem: Problem) -> None:
-    """Refuse more variation than the run has room for."""
+def require_possible_variation(name: str, setting: Setting, problem: ProblemClass) -> None:
+    """Reject more variation than is possible in the run."""
     most, num = largest_variation(setting, problem), setting.num_episodes
     if setting.variation > most:
         possible = f"a number in [0, {most:g}], the most that is possible in {num} episodes"
@@ -47,76 +53,63 @@ def require_possible_variation(name: str, setting: Setting, problem: Problem) ->
         raise ArgumentError(name, f"be {expected}", setting.variation)
 
 
-def largest_variation(setting: Setting, problem: Problem) -> float:
+def largest_variation(setting: Setting, problem: ProblemClass) -> float:
     r"""$2S(K-1)$ in a bandit; $2(\sqrt d + C_\mu)H(K-1)$ in an MDP, by $\theta$ and by $\mu$."""
     in_mdps = 2 * (math.sqrt(setting.dim) + setting.measures) * setting.horizon
-    a_move = 2 * setting.norm_bound if problem == "linear bandit" else in_mdps
-    return a_move * (setting.num_episodes - 1)
+    per_change = 2 * setting.norm_bound if problem == "linear bandit" else in_mdps
+    return per_change * (setting.num_episodes - 1)
 
 
-def described(evaluation: Evaluation) -> str:
-    """Forgetting of the tuned recipe: `η = 0.995`, `W = 200`, `E = 200`, or not at all."""
+def describe_forgetting(evaluation: BoundValue) -> str:
+    """Return the forgetting of the tuned recipe as text, for example `η = 0.995` or `W = 200`."""
     symbols = {"rate": "η", "length": "W", "period": "E"}
     listed = [f"{symbols[name]} = {value:.6g}" for name, value in evaluation.parameters.items()]
     return listed[0] if listed else "no forgetting"
 
 
-def _holds(bound: Bound, problem: Problem) -> bool:
-    general = bound.side == "upper" and not bound.assumes and bound.status != "withdrawn"
-    return general and not bound.rate_only and bound.problem == problem
-
-
-def _choice(regime: Regime, chosen: Evaluation) -> tuple[str, ...]:
+def _choice(regime: Regime, chosen: BoundValue) -> tuple[str, ...]:
     setting, algorithm = chosen.setting, chosen.bound.algorithm
     stationary = f"use {algorithm} (λ = {setting.ridge:g}), which never forgets."
     if setting.variation == 0:
         return (f"Nothing varies: {stationary}",)
     drift = f"A variation of {setting.variation:g} in {setting.num_episodes:,} episodes is so"
     if regime == "still":
-        return (f"{drift} small that nothing should be forgotten before the end: {stationary}",)
+        return (f"{drift} small that nothing needs to be forgotten before the end: {stationary}",)
     if regime == "too fast":
         return (
-            f"{drift} large that only about {chosen.remembered:.2g} of them may be remembered, no more than "
-            f"a step has unknowns ({setting.dim}): no forgetting can follow it.",
-            "Look for features that explain the drift, or for its changes, so that restarts can be timed.",
+            f"{drift} large that only about {chosen.remembered:.2g} of them can be used, no more than a step "
+            f"has parameters ({setting.dim}): no forgetting can follow it.",
+            "Look for features that explain the drift, or for the times of its changes.",
         )
-    options = "".join(f", {name}={value!r}" for name, value in _options(chosen).items())
+    default = bandit_ridge(dim=setting.dim, ridge=chosen.bound.ridge)
+    ridge = {"ridge": setting.ridge} if setting.ridge not in (None, default) else {}
+    options = "".join(f", {name}={value!r}" for name, value in {**chosen.bound.options, **ridge}.items())
     return (
         f"Remember about {chosen.remembered:,.0f} episodes, with λ = {setting.ridge:g}: of the tunings that "
-        f"need no further assumption, that one has the smallest bound ({described(chosen)} in "
+        f"need no further assumption, this one has the smallest bound ({describe_forgetting(chosen)} in "
         f"{algorithm}.tuned(...{options}); bounds compare tunings, not algorithms).",
     )
 
 
-def _options(chosen: Evaluation) -> dict[str, str | float]:
-    """Keywords, besides the sizes, with which the tuned form is what was evaluated."""
-    bound, setting = chosen.bound, chosen.setting
-    own = bandit_ridge(dim=setting.dim, ridge=bound.ridge)
-    another = {"ridge": setting.ridge} if setting.ridge not in (None, own) else {}
-    return {**bound.options, **another}
-
-
-def _guarantee(chosen: Evaluation) -> str:
+def _guarantee(chosen: BoundValue) -> str:
     setting, most = chosen.setting, chosen.trivial
     share, bandit = chosen.total / most, chosen.bound.problem == "linear bandit"
-    given = "" if bandit else f" (with c = {setting.constant:g} in the radius, which theory leaves open)"
-    if chosen.says_something:
+    constant = "" if bandit else f" (with c = {setting.constant:g} in the radius, which theory leaves open)"
+    if chosen.is_informative:
         return (
-            f"With probability {1 - setting.delta:g}{given} it loses at most {chosen.total:,.3g}, "
-            f"{share:.0%} of the {most:,.0f} that can be lost at all."
+            f"With probability {1 - setting.delta:g}{constant} its regret is at most {chosen.total:,.3g}, "
+            f"{share:.0%} of the largest possible regret, {most:,.0f}."
         )
     first = first_useful(chosen.bound, setting)
-    later = "at no length of run" if first is None else f"first at about {first:.2g} episodes"
+    later = "for no number of episodes" if first is None else f"from about {first:.2g} episodes on"
     return (
-        f"Its bound{given} is {share:,.3g} times the {most:,.0f} that can be lost at all, so "
-        f"nothing is guaranteed; with the same variation it says something {later}."
+        f"Its bound{constant} is {share:,.3g} times the largest possible regret, {most:,.0f}, so that "
+        f"nothing is guaranteed; with the same variation it is informative {later}."
     )
 
 
-def _practice(chosen: Evaluation) -> str:
+def _practice(chosen: BoundValue) -> str:
     scale = "radius_scale" if chosen.bound.problem == "linear bandit" else "beta_scale"
     memories = ", and memories around this one," if chosen.parameters else ""
-    return (
-        f"Radii of the theory explore far longer than is usually needed: try a smaller {scale}{memories} "
-        "on your own problem."
-    )
+    advice = f"Radii from theory usually explore far too long: try a smaller {scale}{memories}"
+    return f"{advice} on your own problem."

@@ -13,10 +13,10 @@ from typing import Any
 
 from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, rate_only, whole_episodes
+from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, make_rate, whole_episodes
 
-PAPER = "Touati & Vincent 2020"
-CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
+_PAPER = "Touati & Vincent 2020"
+_CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
 
 
 def _tuned(tuning: Tuning, forgetting: str, ridge: str = "one") -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _older(setting: Setting, memory: float) -> float:
     return size * terms.weighted_tail(setting, memory)
 
 
-OLDER = Term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}", _older)
+_OLDER = Term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}", _older)
 SW_UCB = Bound(
     name="sw_lin_ucb",
     algorithm="sw_lin_ucb",
@@ -63,7 +63,7 @@ SW_UCB = Bound(
     ),
     radius=terms.window_radius,
     exponents=exponents("7/8", "0", "1/4", "3/4"),
-    source=f"{PAPER}, Proposition 1 (for {CHEUNG}, Theorem 3)",
+    source=f"{_PAPER}, Proposition 1 (for {_CHEUNG}, Theorem 3)",
     status="corrected",
     **_tuned("corrected", "sliding window"),
 )
@@ -74,7 +74,7 @@ RESTART_UCB = replace(
     forgetting="periodic restart",
     terms=(_explore(terms.epoch_radius, terms.window_width, terms.WINDOW_WIDTH), SW_UCB.terms[1]),
     radius=terms.epoch_radius,
-    source=f"{PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
+    source=f"{_PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
 )
 D_LIN_UCB = replace(
     SW_UCB,
@@ -84,10 +84,10 @@ D_LIN_UCB = replace(
     terms=(
         _explore(terms.weighted_radius, terms.weighted_width, terms.WEIGHTED_WIDTH),
         _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT),
-        OLDER,
+        _OLDER,
     ),
     radius=terms.weighted_radius,
-    source=f"{PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
+    source=f"{_PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
     **_tuned("corrected", "exponential weights"),
 )
 
@@ -127,7 +127,7 @@ def _variants(bound: Bound) -> Iterator[Bound]:
         name=f"{bound.name}_published",
         terms=(_explore(radius, width, formula), *plain.terms[1:]),
         radius=radius,
-        source=f"as first published; its gap: {PAPER}, Section 4 and Appendix A",
+        source=f"as first published; its gap: {_PAPER}, Section 4 and Appendix A",
         status="withdrawn",
         **_tuned("published", bound.forgetting),
     )
@@ -164,7 +164,7 @@ BANDIT_BOUNDS: tuple[Bound, ...] = (
         memory=lambda s: math.inf,
         options={},
     ),
-    rate_only(
+    make_rate(
         exponents("1", "0", "1/3", "2/3"),
         exponents("1", "0", "0", "1/2"),
         name="master_bandit",
@@ -175,13 +175,13 @@ BANDIT_BOUNDS: tuple[Bound, ...] = (
         status="proven",
         caveat="by our reading",
     ),
-    rate_only(
+    make_rate(
         exponents("2/3", "0", "1/3", "2/3"),
         name="lower_bandit",
         algorithm="any",
         problem="linear bandit",
         forgetting="any",
-        source=f"{CHEUNG}, Theorem 1",
+        source=f"{_CHEUNG}, Theorem 1",
         status="proven",
         side="lower",
     ),

@@ -1,9 +1,9 @@
-r"""Bounds on dynamic regret as objects: terms that add up, exponents, a source and a status.
+r"""Bounds on dynamic regret: a sum of terms, with exponents, a source and a status.
 
 A bound is evaluated for a `Setting` at a memory of $m$ episodes: a window, a period, or $1/\log(1/\eta)$ of
-exponential weights, infinite where nothing is forgotten. Unless given, the memory is that of the
-bound's own tuning. Beside every bound stands the trivial one: $HK$ in an MDP, for rewards in [0, 1], and
-$2SK$ in a bandit, whose rewards are in $[-S, S]$; a bound that is no smaller says nothing.
+exponential weights, infinite without forgetting. The default memory is that of the bound's tuning. Every
+bound is compared with the trivial one: $HK$ in an MDP, for rewards in [0, 1], and $2SK$ in a bandit, whose
+rewards are in $[-S, S]$; a bound that is not smaller is vacuous.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any, Literal, NamedTuple, get_args
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
-Problem = Literal["linear bandit", "linear MDP", "linear mixture MDP"]
+ProblemClass = Literal["linear bandit", "linear MDP", "linear mixture MDP"]
 Status = Literal["proven", "corrected", "withdrawn", "ours"]
-LONGEST_RUN = 10**18
-STEP = 1.05  # between the lengths of run that are tried
+_MAX_EPISODES = 10**18
+SEARCH_STEP = 1.05  # ratio between the numbers of episodes that are tried
 
 
 @dataclass(frozen=True)
 class Setting:
-    r"""The numbers that a bound depends on; `constant` is the absolute constant that a theorem leaves open.
+    r"""The numbers that a bound depends on.
 
-    For the radii of linear MDPs that is $c$ in $\beta = c\,dH\sqrt\iota$, for a rate a factor of the whole.
-    `ridge` is $\lambda$, or `None` for the one that the bound was tuned with. `mu_bound` is
-    $C_\mu \ge \||\mu|(S)\|$, of the measures of transitions; without it $\sqrt d$. In a linear mixture MDP
-    `dim` is the number of known kernels.
+    `constant` is the absolute constant that a theorem leaves open: $c$ in $\beta = c\,dH\sqrt\iota$ for
+    linear MDPs, a factor of the whole for a rate. `ridge` is $\lambda$, by default that of the bound's
+    tuning. `mu_bound` is $C_\mu \ge \||\mu|(S)\|$ of the transition measures, by default $\sqrt d$. In a
+    linear mixture MDP `dim` is the number of known kernels.
     """
 
     dim: int
@@ -62,19 +62,19 @@ class Setting:
         return max(math.sqrt(self.dim), self.mu_bound or 0.0)
 
 
-def trivial(setting: Setting, problem: Problem) -> float:
-    r"""$HK$ in an MDP, $2SK$ in a bandit: no policy can lose more."""
-    an_episode = 2 * setting.norm_bound if problem == "linear bandit" else setting.horizon
-    return float(an_episode * setting.num_episodes)
+def trivial(setting: Setting, problem: ProblemClass) -> float:
+    r"""Return the largest possible regret: $HK$ in an MDP, $2SK$ in a bandit."""
+    per_episode = 2 * setting.norm_bound if problem == "linear bandit" else setting.horizon
+    return float(per_episode * setting.num_episodes)
 
 
 def whole_episodes(setting: Setting, memory: float) -> int:
-    """A window or a period, at least one episode and at most all."""
+    """Return the memory as a whole number of episodes between 1 and all."""
     return math.ceil(min(max(memory - 1e-9, 1.0), setting.num_episodes))
 
 
 class Exponents(NamedTuple):
-    r"""Powers of $d$, $H$, $\Delta$ and $K$ in the rate of the bound's own tuning, without logarithms."""
+    r"""Powers of $d$, $H$, $\Delta$ and $K$ in a rate, without logarithms."""
 
     dim: Fraction
     horizon: Fraction
@@ -89,13 +89,13 @@ class Exponents(NamedTuple):
         )
 
     def rate(self, setting: Setting) -> float:
-        """The product of the powers."""
+        """Return the product of the powers."""
         sizes = (setting.dim, setting.horizon, setting.variation, setting.num_episodes)
         return math.prod(size ** float(power) for size, power in zip(sizes, self, strict=True))
 
 
 def exponents(dim: str, horizon: str, variation: str, num_episodes: str) -> Exponents:
-    """Exponents from fractions as they are written, `"5/4"`."""
+    """Return exponents from fractions such as `"5/4"`."""
     return Exponents(*(Fraction(power) for power in (dim, horizon, variation, num_episodes)))
 
 
@@ -112,8 +112,8 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """A bound in numbers."""
+class BoundValue:
+    """A bound evaluated for a setting and a memory."""
 
     bound: Bound
     setting: Setting
@@ -127,7 +127,7 @@ class Evaluation:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The parameter of the recipe's forgetting."""
+        """The forgetting parameter of the recipe."""
         if self.bound.forgetting == "exponential weights":
             return {"rate": math.exp(-1 / self.memory)}
         names = {"sliding window": "length", "periodic restart": "period"}
@@ -136,7 +136,7 @@ class Evaluation:
 
     @property
     def remembered(self) -> float:
-        r"""Episodes that count: the window, the period, or $1/\log(1/\eta)$; at most all."""
+        r"""The effective number of episodes: window, period, or $1/\log(1/\eta)$; at most all."""
         if self.bound.forgetting == "exponential weights":
             return min(self.memory, float(self.setting.num_episodes))
         return float(whole_episodes(self.setting, self.memory))
@@ -146,7 +146,7 @@ class Evaluation:
         return trivial(self.setting, self.bound.problem)
 
     @property
-    def says_something(self) -> bool:
+    def is_informative(self) -> bool:
         return self.total < self.trivial
 
 
@@ -154,14 +154,14 @@ class Evaluation:
 class Bound:
     """A bound on the dynamic regret of an algorithm, or of every algorithm (`side="lower"`).
 
-    `algorithm` with the keywords `options` of its tuned form is what it is about; `memory` is that tuning.
-    `assumes` says what it needs besides, `caveat` what a reader of its rate should know. A `rate_only` bound
-    leaves out constants and logarithms.
+    It holds for `algorithm` in its tuned form with keywords `options`, whose tuning is `memory`. `assumes`
+    names further assumptions, `caveat` a restriction of the rate. A `rate_only` bound omits constants and
+    logarithms.
     """
 
     name: str
     algorithm: str
-    problem: Problem
+    problem: ProblemClass
     forgetting: str
     terms: tuple[Term, ...]
     exponents: Exponents
@@ -177,22 +177,22 @@ class Bound:
     rate_only: bool = False
 
     def __post_init__(self) -> None:
-        require_choice("problem", self.problem, get_args(Problem))
+        require_choice("problem", self.problem, get_args(ProblemClass))
         require_choice("status", self.status, get_args(Status))
 
     @property
     def summary(self) -> str:
         """The rate in one line, `d^(3/2) H^2 K^(1/2), stationary`."""
         words = ["stationary" * (not self.exponents.variation), "ours" * (self.status == "ours")]
-        return ", ".join(each for each in (str(self.exponents), self.assumes, *words, self.caveat) if each)
+        return ", ".join(filter(None, (str(self.exponents), self.assumes, *words, self.caveat)))
 
-    def is_about(self, setting: Setting) -> bool:
-        """Whether it says anything of such a run: an upper rate without Δ is about what does not vary."""
+    def applies_to(self, setting: Setting) -> bool:
+        """Return whether the bound applies: an upper rate without Δ only applies to stationary runs."""
         stationary = self.rate_only and self.side == "upper" and not self.exponents.variation
         return not (stationary and setting.variation > 0)
 
-    def evaluate(self, setting: Setting, memory: float | None = None) -> Evaluation:
-        """All terms, at the memory of the bound's tuning or at another one."""
+    def evaluate(self, setting: Setting, memory: float | None = None) -> BoundValue:
+        """Evaluate all terms, at the memory of the bound's tuning unless another one is given."""
         if self.problem == "linear bandit" and setting.horizon != 1:
             raise ArgumentError("horizon", "be 1 for a linear bandit", setting.horizon)
         rule = self.ridge if setting.ridge is None else setting.ridge
@@ -203,16 +203,18 @@ class Bound:
             raise ArgumentError("memory", "be a number above 0", memory)
         values = {term.name: term.value(setting, memory) for term in self.terms}
         radius = None if self.radius is None else self.radius(setting, memory)
-        return Evaluation(self, setting, memory, values, radius)
+        return BoundValue(self, setting, memory, values, radius)
 
 
-def rate_only(rate: Exponents, *more: Exponents, **about: Any) -> Bound:
-    """A bound of which orders of magnitude are known: powers, times the constant that is left open."""
+def make_rate(rate: Exponents, *more: Exponents, **fields: Any) -> Bound:
+    """Return a bound known up to constants and logarithms: a sum of products of powers."""
 
     def term(powers: Exponents) -> Term:
         return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
 
-    return Bound(terms=tuple(term(each) for each in (rate, *more)), exponents=rate, rate_only=True, **about)
+    return Bound(
+        terms=tuple(term(powers) for powers in (rate, *more)), exponents=rate, rate_only=True, **fields
+    )
 
 
 def first_useful(
@@ -220,36 +222,35 @@ def first_useful(
     setting: Setting,
     *,
     growth: Literal["fixed", "proportional"] = "fixed",
-    limit: int = LONGEST_RUN,
+    limit: int = _MAX_EPISODES,
 ) -> int | None:
-    r"""The first $K$ at which a bound is below the trivial one; `None` if there is none up to `limit`.
+    r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.
 
-    `growth="fixed"` keeps $\Delta$ while $K$ grows. `"proportional"` keeps the speed of the drift,
-    $\Delta/K$: then all rates are linear in $K$, and a longer run does not help. A bound that is of use at
-    some length need not be at a longer one. So lengths are tried in steps of 5 %, and the last step is
-    halved: what is of use for a shorter stretch than that is missed.
+    `growth="fixed"` keeps $\Delta$ as $K$ grows; `"proportional"` keeps $\Delta/K$, so that all rates are
+    linear in $K$. An informative bound may become vacuous again as $K$ grows: lengths are tried in steps of 5
+    %, then by bisection, so that shorter informative ranges are missed.
     """
     require_choice("growth", growth, ("fixed", "proportional"))
     limit = require_count("limit", limit)
-    speed = setting.variation / setting.num_episodes
+    variation_per_episode = setting.variation / setting.num_episodes
 
-    def useful(num_episodes: int) -> bool:
-        variation = setting.variation if growth == "fixed" else speed * num_episodes
-        return bound.evaluate(replace(setting, num_episodes=num_episodes, variation=variation)).says_something
+    def is_useful(num_episodes: int) -> bool:
+        variation = setting.variation if growth == "fixed" else variation_per_episode * num_episodes
+        return bound.evaluate(replace(setting, num_episodes=num_episodes, variation=variation)).is_informative
 
     too_few, enough = 0, 1
-    while not useful(enough):
+    while not is_useful(enough):
         if enough >= limit:
             return None
-        too_few, enough = enough, min(math.ceil(STEP * enough), limit)
+        too_few, enough = enough, min(math.ceil(SEARCH_STEP * enough), limit)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if useful(middle) else (middle, enough)
+        too_few, enough = (too_few, middle) if is_useful(middle) else (middle, enough)
     return enough
 
 
 def best_memory(bound: Bound, setting: Setting) -> float:
-    r"""The memory that makes a bound smallest, between 1 and $10K$, to 5 %."""
+    r"""Return the memory between 1 and $10K$ that minimises a bound, within 5 %."""
     steps = math.ceil(math.log(10 * setting.num_episodes) / 0.05)
     memories = (math.exp(0.05 * step) for step in range(steps + 1))
     return min(memories, key=lambda memory: bound.evaluate(setting, memory).total)

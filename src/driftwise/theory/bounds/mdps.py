@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, rate_only
+from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, make_rate
 from driftwise.theory.tuning import RateTuning, opt_wlsvi_rate, restart_period, restart_period_if_known
 
-PAPER = "Touati & Vincent 2020"
+_PAPER = "Touati & Vincent 2020"
 ZHOU = "Zhou, Chen, Varshney & Jagmohan 2020, Nonstationary RL with Linear Function Approximation"
 VTR_PLUS = "Zhou, Gu & Szepesvári 2021"
 WEI = "Wei & Luo 2021, Theorem 2; powers of d and H by our reading of its assumption"
@@ -21,14 +22,14 @@ def _run(setting: Setting) -> dict[str, Any]:
     return {name: getattr(setting, name) for name in names}
 
 
-TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need
+_TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need
 
 
 def _tuned(tuning: RateTuning) -> dict[str, Any]:
     def memory(setting: Setting) -> float:
         return terms.memory_of(opt_wlsvi_rate(**_run(setting), tuning=tuning))
 
-    return dict(memory=memory, options={"tuning": tuning, **TIGHT})
+    return dict(memory=memory, options={"tuning": tuning, **_TIGHT})
 
 
 def _explore(beta: Value, width: Value, formula: str) -> tuple[Term, Term]:
@@ -50,21 +51,21 @@ def _older(setting: Setting, memory: float) -> float:
     return size / terms.ridge_of(setting) * terms.weighted_tail(setting, memory)
 
 
-OLDER = Term("what is older", r"16H^2K\frac{\sqrt d}\lambda\frac{\eta^W}{1-\eta}", _older)
+_OLDER = Term("what is older", r"16H^2K\frac{\sqrt d}\lambda\frac{\eta^W}{1-\eta}", _older)
 WEIGHTED = _explore(terms.opt_wlsvi_beta, terms.weighted_width, terms.WEIGHTED_WIDTH)
 UNSPLIT = (*WEIGHTED, _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT))
 WINDOWED = _explore(terms.lsvi_ucb_beta, terms.window_width, terms.WINDOW_WIDTH)
-KNOWN = Term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}", terms.known_drift)
+_KNOWN = Term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}", terms.known_drift)
 
 THEOREM_1 = Bound(
     name="theorem_1",
     algorithm="opt_wlsvi",
     problem="linear MDP",
     forgetting="exponential weights",
-    terms=(*WEIGHTED, _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT), OLDER),
+    terms=(*WEIGHTED, _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT), _OLDER),
     radius=terms.opt_wlsvi_beta,
     exponents=exponents("5/4", "2", "1/4", "3/4"),
-    source=f"{PAPER}, Theorem 1, Equations (10) and (22) to (25); H² in the first term, log K in ι",
+    source=f"{_PAPER}, Theorem 1, Equations (10) and (22) to (25); H² in the first term, log K in ι",
     status="corrected",
     **_tuned("paper"),
 )
@@ -79,15 +80,17 @@ RESTART = Bound(
     source=f"{ZHOU}, regret of LSVI-UCB-Restart, unknown local variation",
     status="proven",
     memory=lambda s: restart_period(**_run(s)),
-    options={"local_variation": "unknown", **TIGHT},
+    options={"local_variation": "unknown", **_TIGHT},
 )
+_rate = partial(make_rate, problem="linear MDP", status="proven")
+_mixture_rate = partial(make_rate, problem="linear mixture MDP", status="proven")
 MDP_BOUNDS: tuple[Bound, ...] = (
     THEOREM_1,
     replace(
         THEOREM_1,
         name="theorem_1_unsplit",
         terms=UNSPLIT,
-        source=f"{PAPER}, Theorem 1, with no split at W",
+        source=f"{_PAPER}, Theorem 1, with no split at W",
         status="ours",
     ),
     replace(
@@ -95,7 +98,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         name="theorem_1_horizon_aware",
         terms=UNSPLIT,
         exponents=exponents("5/4", "7/4", "1/4", "3/4"),
-        source=f"{PAPER}, Theorem 1, with a rate that depends on H and no split at W",
+        source=f"{_PAPER}, Theorem 1, with a rate that depends on H and no split at W",
         status="ours",
         **_tuned("horizon_aware"),
     ),
@@ -104,7 +107,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         name="theorem_1_ridge_dim",
         terms=UNSPLIT,
         exponents=exponents("9/8", "7/4", "1/4", "3/4"),
-        source=f"{PAPER}, Theorem 1, with λ = d, a rate that depends on H and no split at W",
+        source=f"{_PAPER}, Theorem 1, with λ = d, a rate that depends on H and no split at W",
         status="ours",
         ridge="dim",
         **_tuned("ridge_dim"),
@@ -114,7 +117,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         name="theorem_1_orthogonal",
         terms=(*WEIGHTED, _drift(terms.fading_average_drift, terms.AVERAGE_DRIFT)),
         exponents=exponents("1", "5/3", "1/3", "2/3"),
-        source=f"{PAPER}, Theorem 1, where estimates are averages, with no split at W",
+        source=f"{_PAPER}, Theorem 1, where estimates are averages, with no split at W",
         status="ours",
         assumes="one-hot features",
         **_tuned("orthogonal"),
@@ -123,11 +126,11 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     replace(
         RESTART,
         name="lsvi_ucb_restart_known",
-        terms=(*WINDOWED, KNOWN),
+        terms=(*WINDOWED, _KNOWN),
         exponents=exponents("4/3", "2", "1/3", "2/3"),
         source=f"{ZHOU}, regret of LSVI-UCB-Restart, known local variation",
         memory=lambda s: restart_period_if_known(**_run(s)),
-        options={"local_variation": "known", **TIGHT},
+        options={"local_variation": "known", **_TIGHT},
         assumes="the variation of every epoch is known",
     ),
     replace(
@@ -137,7 +140,7 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         forgetting="sliding window",
         source="LSVI-UCB on a window, as with restarts",
         status="ours",
-        options=TIGHT,
+        options=_TIGHT,
     ),
     replace(
         RESTART,
@@ -147,82 +150,68 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         exponents=exponents("3/2", "2", "0", "1/2"),
         source="Jin, Yang, Wang & Jordan 2020, Theorem 3.1; the term in Δ is ours",
         memory=lambda s: math.inf,
-        options=TIGHT,
+        options=_TIGHT,
     ),
-    rate_only(
+    _rate(
         exponents("5/4", "2", "1/4", "3/4"),
         name="corollary_1",
         algorithm="opt_wlsvi",
-        problem="linear MDP",
         forgetting="exponential weights",
-        source=f"{PAPER}, Corollary 1",
-        status="proven",
+        source=f"{_PAPER}, Corollary 1",
         **_tuned("paper"),
     ),
-    rate_only(
+    _rate(
         exponents("4/3", "2", "1/3", "2/3"),
         exponents("3/2", "2", "0", "1/2"),
         name="master_mdp",
         algorithm="master_lsvi_ucb",
-        problem="linear MDP",
         forgetting="change detection",
         source=WEI,
-        status="proven",
         caveat="by our reading",
-        options=TIGHT,
+        options=_TIGHT,
     ),
-    rate_only(
+    _rate(
         exponents("2/3", "1", "1/3", "2/3"),
         name="lower_mdp",
         algorithm="any",
-        problem="linear MDP",
         forgetting="any",
         source=f"{ZHOU}, minimax lower bound d^(2/3) H^(1/3) Δ^(1/3) T^(2/3), T = HK",
-        status="proven",
         side="lower",
     ),
-    rate_only(
+    _rate(
         exponents("1", "3/2", "0", "1/2"),
         exponents("7", "8", "0", "0"),
         name="lsvi_ucb_plus_plus",
         algorithm="lsvi_ucb_plus_plus",
-        problem="linear MDP",
         forgetting="none",
         source="He, Zhao, Zhou & Gu 2023, Theorem 5.1; K ≥ d^12 H^13 before the first term leads",
-        status="proven",
     ),
-    rate_only(
+    _mixture_rate(
         exponents("1", "2", "0", "1/2"),
         name="ucrl_vtr",
         algorithm="ucrl_vtr",
-        problem="linear mixture MDP",
         forgetting="none",
         source="Ayoub, Jia, Szepesvári, Wang & Yang 2020, Theorem 13 of the supplement, one mixture for all "
         f"steps; {VTR_PLUS}, Remark 7, a mixture for each",
-        status="proven",
         caveat="d known kernels",
     ),
-    rate_only(
+    _mixture_rate(
         exponents("1", "3/2", "0", "1/2"),
         exponents("1/2", "2", "0", "1/2"),
         exponents("2", "3", "0", "0"),
         exponents("3", "2", "0", "0"),
         name="ucrl_vtr_plus",
         algorithm="ucrl_vtr_plus",
-        problem="linear mixture MDP",
         forgetting="none",
         source=f"{VTR_PLUS}, Theorem 6; d ≥ H and HK ≥ d^4 H^2 + d^3 H^3 before the first term leads",
-        status="proven",
         caveat="d known kernels",
     ),
-    rate_only(
+    _mixture_rate(
         exponents("1", "3/2", "0", "1/2"),
         name="lower_mixture",
         algorithm="any",
-        problem="linear mixture MDP",
         forgetting="any",
         source=f"{VTR_PLUS}, Theorem 8, for d ≥ 4, H ≥ 3 and K ≥ (d-1)^2 H/2",
-        status="proven",
         side="lower",
     ),
 )

@@ -1,20 +1,7 @@
-"""The statements, in the order of tables; the modules enter them as they are imported."""
+"""The statements, in the order of tables: each module registers its own when it is imported."""
 
-from __future__ import annotations
+from driftwise.analysis.audit.lemma import LEMMAS
 
-from driftwise.analysis.audit.lemma import LEMMAS, Lemma
+from driftwise.analysis.audit.lemmas import updates_and_plans, inequalities, memories_of_mixtures, mathematics  # isort: skip
 
-from driftwise.analysis.audit.lemmas import regression, planning, algebra, confidence, runs  # isort: skip
-from driftwise.analysis.audit.lemmas import mixtures, mathematics  # isort: skip
-
-__all__ = [
-    "LEMMAS",
-    "Lemma",
-    "algebra",
-    "confidence",
-    "mathematics",
-    "mixtures",
-    "planning",
-    "regression",
-    "runs",
-]
+__all__ = ["LEMMAS", "inequalities", "mathematics", "memories_of_mixtures", "updates_and_plans"]

@@ -6,16 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from driftwise.analysis.audit import lemma as entry
-from driftwise.analysis.audit.lemma import Sides
-from driftwise.analysis.audit.lemmas.confidence import log_failures, played, self_normalised
+from driftwise.analysis.audit.lemma import Sides, lemma
+from driftwise.analysis.audit.lemmas.inequalities import log_failures, played, self_normalised
 from driftwise.analysis.audit.reference import log_determinant
 from driftwise.analysis.audit.snapshot import Snapshot
 
-lemma = partial(entry.lemma, group="mathematics")
+_lemma = partial(lemma, group="mathematics")
 
 
-@lemma("Lemma 1", "identity", "successors")
+@_lemma("Lemma 1", "identity", "successors")
 def linear_q(run: Snapshot) -> Sides:
     """Q^π = φᵀ (θ + μ V^π), held against a backward induction with the kernel P = Φμ."""
     backed_up = run.backed_up(run.policy_values)
@@ -26,20 +25,20 @@ def linear_q(run: Snapshot) -> Sides:
     return backed_up, action_values
 
 
-@lemma("Lemma 2", "always")
+@_lemma("Lemma 2", "always")
 def reward_bias(run: Snapshot) -> Sides:
     """|r − r̄| ≤ bias_r."""
     return _reward_drift(run), run.biases[0][:, None]
 
 
-@lemma("Lemma 2", "always", "successors")
+@_lemma("Lemma 2", "always", "successors")
 def transition_bias(run: Snapshot) -> Sides:
     """|[(P − P̄) f](s, a)| ≤ H bias_P for the worst f with |f| ≤ H."""
     horizon = run.subject.spec.horizon
     return horizon * _transition_drift(run), horizon * run.biases[1][:, None]
 
 
-@lemma("Lemma 2, sharp", "always")
+@_lemma("Lemma 2, sharp", "always")
 def sharp_reward_bias(run: Snapshot) -> Sides:
     r"""|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller.
 
@@ -49,17 +48,17 @@ def sharp_reward_bias(run: Snapshot) -> Sides:
     = x^\top(\Lambda^{-1} - \lambda\Lambda^{-2})x \le 1/(4\lambda)$, as $1/m - \lambda/m^2 \le 1/(4\lambda)$.
     Ours.
     """
-    return _reward_drift(run), run.sharp_biases[0][:, None]
+    return _reward_drift(run), run.subject.biases(run.t, sharp=True)[0][:, None]
 
 
-@lemma("Lemma 2, sharp", "always", "successors")
+@_lemma("Lemma 2, sharp", "always", "successors")
 def sharp_transition_bias(run: Snapshot) -> Sides:
     """|[(P − P̄) f](s, a)| ≤ H bias_P with the same change, for the worst f with |f| ≤ H."""
-    horizon = run.subject.spec.horizon
-    return horizon * _transition_drift(run), horizon * run.sharp_biases[1][:, None]
+    horizon, biases = run.subject.spec.horizon, run.subject.biases(run.t, sharp=True)
+    return horizon * _transition_drift(run), horizon * biases[1][:, None]
 
 
-@lemma("App. C.1", "always", "exact_rewards", trivial=lambda run: run.subject.theta_bound)
+@_lemma("App. C.1", "always", "exact_rewards", trivial=lambda run: run.subject.theta_bound)
 def reward_variance(run: Snapshot) -> Sides:
     """|r̂ − r̄| ≤ √λ S ‖φ‖ in the norm of Λ⁻¹ Λ̃ Λ⁻¹, with S = √d."""
     widths = run.norms(run.inverse @ run.gram_sq @ run.inverse)
@@ -68,7 +67,7 @@ def reward_variance(run: Snapshot) -> Sides:
     return away, np.sqrt(run.subject.ridge) * run.subject.theta_bound * widths
 
 
-@lemma("Lemma 10", "probable", "noise")
+@_lemma("Lemma 10", "probable", "noise")
 def reward_concentration(run: Snapshot) -> Sides:
     """‖Σ ω φ (r − φᵀθ_τ)‖ ≤ σ √(2 log(2KH/δ) + log det(Λ̃/λ)) in the norm of Λ̃⁻¹.
 

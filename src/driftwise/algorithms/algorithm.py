@@ -1,0 +1,275 @@
+"""Algorithms: a recipe, its tuned form, and its row in the table of algorithms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from driftwise.base.agent import Agent
+from driftwise.base.plugins import Registry
+from driftwise.base.schema import bind_arguments, build_from_table, format_call, get_group, get_signature
+from driftwise.base.types import Spec
+from driftwise.base.validation import (
+    ArgumentError,
+    overflow_errors,
+    require_count,
+    require_instance,
+    require_number,
+)
+from driftwise.theory.bounds import stated_bound
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=Agent)
+Parameters = dict[str, inspect.Parameter]
+
+RUN: Parameters = {  # every tuned form takes these, whether it uses them or not
+    name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+    for name, default in (("num_episodes", 1), ("variation", 0.0))
+}
+FAMILIES = {  # the packages below this one, and the problems that their algorithms are for
+    "linear_mdps": "linear MDP",
+    "bandits": "linear bandit",
+    "unknown_variation": "any",
+    "tabular": "tabular MDP",
+    "metric": "metric MDP",
+    "average_reward": "average reward",
+}
+_COMMON_ARGUMENTS = r"""Args:
+  num_episodes: $K$, episodes of the run, or rounds of a bandit.
+  rate: $\eta \in (0, 1]$, often $\gamma$ in papers; 1 never forgets.
+  radius: $\beta \ge 0$.
+  ridge: $\lambda > 0$.
+  delta: $\delta$, the chance of failure.
+  noise_scale: $\sigma \ge 0$.
+  norm_bound: $S \ge \|\theta\|$.
+  mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
+  information: `"count"` is $\ell_t$ as above; `"determinant"` is what it bounds, smaller and dearer.
+"""
+_ARGUMENT = re.compile(r"^  ([\w, ]+): (.*(?:\n    .*)*)", re.MULTILINE)
+
+
+@dataclass(eq=False, repr=False)
+class Algorithm(Generic[P, A]):
+    """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead.
+
+    It takes a spec first, the sizes of the problem (`environment.spec`); a meta-algorithm that can wrap any
+    agent takes that agent first, its `base`.
+    """
+
+    recipe: Callable[P, A]
+    problem: str
+    forgetting: str
+    exploration: str
+    bound: str
+    paper: str
+    takes_grids: bool  # whether every number of the recipe may be a grid
+    takes_arms: bool  # whether its base may be several agents, one for each of a grid's points
+    name: str = field(init=False)
+    tuned: Callable[..., A] = field(init=False)
+
+    def __post_init__(self) -> None:
+        functools.update_wrapper(self, self.recipe)
+        self.name = self.recipe.__name__
+        self.set_tuning(None, ())
+
+    def set_tuning(self, tuning: Callable[..., dict[str, Any]] | None, names: tuple[str, ...]) -> None:
+        """Take the parameters `names` of the tuned form from a tuning; see `tuned_by`."""
+        self.tuned = _tuned_form(inspect.unwrap(self.recipe), tuning, names)
+        # `help` shows only the docstring of an object, so the tuned form is part of it.
+        self.__doc__ = "\n\n".join(
+            f"{format_call(name, form)}\n\n{inspect.cleandoc(form.__doc__ or '')}"
+            for name, form in ((self.name, self.recipe), (f"{self.name}.tuned", self.tuned))
+        )
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it takes an agent in the place of a spec."""
+        return self.takes("base")
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the recipe has a parameter of that name."""
+        return parameter in inspect.signature(self.recipe).parameters
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> A:
+        return self.recipe(*args, **kwargs)
+
+    def __reduce__(self) -> tuple:
+        return find_algorithm, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<algorithm {self.name}>"
+
+
+ALGORITHMS: Registry[Algorithm] = Registry("algorithm")
+
+
+def find_algorithm(name: str) -> Algorithm:
+    """Return the algorithm of that name."""
+    return ALGORITHMS.find(name)
+
+
+def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
+    """Return an agent by the name of its algorithm.
+
+    A `base` may be a mapping with such a name and parameters, or a list of them where it may be several.
+    """
+    return _build(spec, algorithm, parameters)
+
+
+def _build(spec: Spec, name: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
+    algorithm, arguments = find_algorithm(name), dict(parameters)
+    if algorithm.wraps and "base" in arguments:
+        base, inner = arguments["base"], f"{path}{'.' * bool(path)}base"
+        several = algorithm.takes_arms and isinstance(base, list)
+        arguments["base"] = [_base(spec, arm, inner) for arm in base] if several else _base(spec, base, inner)
+    return build_from_table(algorithm.recipe, arguments, known={"spec": lambda: spec}, path=path)
+
+
+def _base(spec: Spec, base: Any, path: str) -> Any:
+    """Return the agent of a mapping; anything else is left to the recipe."""
+    if not isinstance(base, Mapping):
+        return base
+    if "algorithm" not in base:
+        raise ArgumentError("base", "name its algorithm", base)
+    parameters = dict(base)
+    return _build(spec, parameters.pop("algorithm"), parameters, path)
+
+
+def register(
+    forgetting: str,
+    exploration: str,
+    paper: str,
+    bound: str = "",
+    *,
+    problem: str = "",
+    takes_grids: bool | None = None,
+    takes_arms: bool = False,
+) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
+    """Register a recipe: the command line, the docs and the contract tests take it from the registry.
+
+    Arguments that its docstring leaves out are described as their group of keywords describes them.
+
+    Args:
+      forgetting, exploration, paper, problem: columns of the table; the problem is the family's unless given.
+      bound: its bound, unless `driftwise.theory.bounds` has one.
+      takes_grids: whether every number may be a grid; not where a recipe computes with numbers at once. By
+        default only those for an unknown variation do so.
+      takes_arms: whether the base may be several agents.
+    """
+
+    def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
+        family = recipe.__module__.rpartition(".")[0].rpartition(".")[2]
+        if not problem and family not in FAMILIES:
+            raise ArgumentError("problem", f"be given for {recipe.__name__}, which is in no family", problem)
+        stated = stated_bound(recipe.__name__)
+        if (stated is None) == (bound == ""):
+            count = "neither" if stated is None else "both"
+            sentence = "must stand in the catalogue or with its recipe"
+            raise ValueError(f"bound of {recipe.__name__} {sentence}, got {count}")
+        recipe.__doc__ = _complete_docstring(recipe)
+        algorithm = Algorithm(
+            _validated(recipe, recipe.__name__),
+            problem or FAMILIES[family],
+            forgetting,
+            exploration,
+            bound if stated is None else stated.summary,
+            paper,
+            family != "unknown_variation" if takes_grids is None else takes_grids,
+            takes_arms,
+        )
+        ALGORITHMS.add(algorithm)
+        return algorithm
+
+    return wrap
+
+
+def tuned_by(
+    tuning: Callable[..., dict[str, Any]], *names: str
+) -> Callable[[Algorithm[P, A]], Algorithm[P, A]]:
+    """Give a registered recipe a tuning, which the tuned form takes parameters from.
+
+    Args:
+      tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
+        parameters of the recipe.
+      names: the parameters that are taken from the result.
+    """
+
+    def wrap(algorithm: Algorithm[P, A]) -> Algorithm[P, A]:
+        algorithm.set_tuning(tuning, names)
+        return algorithm
+
+    return wrap
+
+
+def _complete_docstring(recipe: Callable[..., Any]) -> str | None:
+    """Return the docstring of a recipe with the arguments that it leaves out, from the group it unpacks."""
+    if recipe.__doc__ is None:
+        return None
+    text, group = inspect.cleandoc(recipe.__doc__), get_group(recipe)
+    shared = _arguments(_COMMON_ARGUMENTS) | _arguments(inspect.getdoc(group) or "" if group else "")
+    own = _arguments(text)
+    missing = [name for name in get_signature(recipe).parameters if name in shared and name not in own]
+    lines = "".join(f"\n  {name}: {shared[name]}" for name in missing)
+    if own:
+        before, heading, after = text.partition("Args:\n")
+        arguments, *rest = after.split("\n\n", 1)
+        return "\n\n".join([f"{before}{heading}{arguments}{lines}", *rest])
+    before, use, after = text.partition("When to use:")
+    return f"{before}Args:{lines}\n\n{use}{after}" if missing else text
+
+
+def _arguments(docstring: str) -> dict[str, str]:
+    """Return the descriptions of arguments by name, from lines `a, b: text` and their continuations."""
+    entries = _ARGUMENT.findall(docstring.partition("Args:\n")[2].partition("\n\n")[0])
+    return {name.strip(): description for names, description in entries for name in names.split(",")}
+
+
+def _validated(maker: Callable[P, A], name: str) -> Callable[P, A]:
+    """Return a maker that checks its arguments, above all the first: an environment is no spec."""
+    expected = get_signature(maker)
+    first = next(iter(expected.parameters))
+
+    @functools.wraps(maker)
+    def validated(*args: P.args, **kwargs: P.kwargs) -> A:
+        bound = bind_arguments(name, expected, *args, **kwargs)
+        require_instance(first, bound.arguments[first], Spec if first == "spec" else object)
+        with overflow_errors(name, bound.arguments):
+            return maker(*bound.args, **bound.kwargs)
+
+    setattr(validated, "__signature__", expected)  # noqa: B010
+    return validated
+
+
+def _tuned_form(
+    recipe: Callable[..., A], tuning: Callable[..., dict[str, Any]] | None, names: tuple[str, ...]
+) -> Callable[..., A]:
+    """Return the form of a recipe that takes the run, and what the tuning asks for, instead of `names`.
+
+    An argument of both the tuning and the recipe is passed to both.
+    """
+    first, *options = get_signature(recipe).parameters.values()
+    passed: Parameters = {option.name: option for option in options if option.name not in names}
+    asked: Parameters = dict(get_signature(tuning).parameters) if tuning else {}
+    asked.pop("spec", None)
+
+    def tuned(start: Any, /, **arguments: Any) -> A:
+        if "num_episodes" in arguments:
+            require_count("num_episodes", arguments["num_episodes"])
+        if "variation" in arguments:
+            require_number("variation", arguments["variation"], at_least=0)
+        numbers = tuning(start, **_selected(asked, arguments)) if tuning else {}
+        return recipe(start, **_selected(passed, arguments), **_selected(names, numbers))
+
+    parameters = {first.name: first, **RUN, **asked, **passed, **asked}
+    tuned.__name__, tuned.__qualname__ = "tuned", f"{recipe.__name__}.tuned"
+    tuned.__doc__ = tuning.__doc__ if tuning else f"Same as `{recipe.__name__}`; needs no tuning."
+    setattr(tuned, "__signature__", inspect.Signature(list(parameters.values())))  # noqa: B010
+    return _validated(tuned, tuned.__qualname__)
+
+
+def _selected(names: Container[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name in names}

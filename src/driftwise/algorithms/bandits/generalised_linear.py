@@ -1,0 +1,271 @@
+"""Optimism for clicks and counts: by weighted likelihood, and by mirror descent at a constant cost."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.bandits.bandit_agent import SpreadConfidence, confidence_radius, require_bandit
+from driftwise.base.schema import add_defaults
+from driftwise.base.types import Numeric, Radius, Spec
+from driftwise.base.validation import ArgumentError, require_number, require_numeric
+from driftwise.parts import (
+    ExponentialWeights,
+    Logistic,
+    MirrorDescent,
+    MirrorDescentRadius,
+    SelfConcordantRadius,
+    Ucb,
+    WeightedLikelihood,
+    link_from_name,
+)
+from driftwise.parts.links import LinkName
+from driftwise.parts.mirror_descent import least_ridge
+from driftwise.theory.bandit_tuning import glb_weight_ucb_rate, sc_d_glucb_rate, weight_ucb_rate
+
+_CLICKS = Logistic()
+_COIN = 0.5  # a coin is 1/2-sub-Gaussian
+_NEGLIGIBLE = 1e-12  # a weight
+
+
+def click_slopes(norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
+    """`c_μ` and `k_μ` of the logistic link."""
+    return _CLICKS.slopes(np.asarray(require_numeric("norm_bound", norm_bound, above=0), dtype=float))
+
+
+def likelihood_agent(
+    spec: Spec, rate: Numeric, num_episodes: Numeric | None, within: Literal["ball", "space"], **numbers: Any
+) -> WeightedLikelihood:
+    """The agent, with capacity for all samples whose weight is not negligible, or for all of the run."""
+    require_bandit(spec)
+    forgetting = ExponentialWeights(rate)
+    largest = float(np.max(forgetting.rate))
+    if largest == 1 and num_episodes is None:
+        raise ArgumentError("num_episodes", "be given where nothing is forgotten", None)
+    counted = math.inf if largest == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log(largest))
+    capacity = counted if num_episodes is None else min(counted, int(np.max(num_episodes)))
+    return WeightedLikelihood(
+        spec, _CLICKS, forgetting, within=within, capacity=max(int(capacity), 1), **numbers
+    )
+
+
+def tune_glb_weight_ucb(
+    spec: Spec, *, num_episodes: int, variation: float, norm_bound: float = 1.0
+) -> dict[str, Any]:
+    """λ = d/c_μ² and η = 1 − max{1/T, √(k_μ c_μ P_T/(dT))}, with a radius for all rounds of the run."""
+    least, largest = (float(slope) for slope in click_slopes(require_number("norm_bound", norm_bound)))
+    slopes: Any = dict(least_slope=least, largest_slope=largest)
+    rate = glb_weight_ucb_rate(dim=spec.dim, num_episodes=num_episodes, variation=variation, **slopes)
+    return dict(rate=rate, ridge=spec.dim / least**2, num_episodes=num_episodes)
+
+
+@tuned_by(tune_glb_weight_ucb, "rate", "ridge", "num_episodes")
+@register(
+    forgetting="exponential weights",
+    exploration="UCB, single norm",
+    paper="Wang, Zhao & Zhou 2023",
+    bound="c_μ^(-3/4) d^(3/4) Δ^(1/4) K^(3/4)",
+)
+def glb_weight_ucb(
+    spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfidence]
+) -> WeightedLikelihood:
+    r"""Weighted UCB for clicks, $\mu(z) = 1/(1+e^{-z})$, by maximum likelihood.
+
+    $$\lambda c_\mu\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
+      = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \lambda I,$$
+    $$x_t \in \arg\max_x\; \mu(x^\top\tilde\theta_t) + \frac{2k_\mu}{c_\mu}\beta_t \sqrt{x^\top V_t^{-1} x},$$
+    where $\tilde\theta_t$ is $\hat\theta_t$, or for $\|\hat\theta_t\| > S$ its projection onto the ball;
+    $\beta_t$ is the radius of `d_lin_ucb` with $c_\mu S$ in the place of $S$. The slope of $\mu$ is between
+    $c_\mu$ and $k_\mu = 1/4$ where $|z| \le S$.
+
+    Args:
+      ridge: $\lambda > 0$; the paper's is $d/c_\mu^2$.
+      noise_scale: $\sigma \ge 0$; 1/2, which holds for clicks, unless given.
+      radius: in the place of $2k_\mu\beta_t/c_\mu$.
+
+    When to use: rewards are clicks that drift, and you want maximum likelihood with a proven bound.
+
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
+    has one step.
+
+    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
+    AISTATS 2023, GLB-WeightUCB.
+
+    Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped. A
+    round costs as much as there are others.
+    """
+    options = add_defaults(SpreadConfidence, confidence)
+    least, largest = click_slopes(options["norm_bound"])
+    own: Any = options | dict(
+        noise_scale=_COIN if options["noise_scale"] is None else options["noise_scale"],
+        norm_bound=least * np.asarray(options["norm_bound"], dtype=float),
+        radius_scale=2 * largest / least * np.asarray(options["radius_scale"], dtype=float),
+    )
+    return likelihood_agent(
+        spec,
+        rate,
+        options["num_episodes"],
+        "ball",
+        exploration=Ucb(confidence_radius(**own), "single"),
+        ridge=options["ridge"],
+        likelihood_ridge=least * np.asarray(options["ridge"], dtype=float),
+        norm_bound=options["norm_bound"],
+    )
+
+
+def tune_sc_d_glucb(
+    spec: Spec, *, num_episodes: int, num_changes: int = 1, norm_bound: float = 1.0
+) -> dict[str, Any]:
+    """λ = d log T and η = 1 − (√c_μ Γ/(dT))^(2/3) for Γ `num_changes`."""
+    least = float(click_slopes(require_number("norm_bound", norm_bound))[0])
+    run: Any = dict(num_episodes=num_episodes, num_changes=num_changes, least_slope=least)
+    ridge = spec.dim * max(math.log(num_episodes), 1.0)
+    return dict(rate=sc_d_glucb_rate(dim=spec.dim, **run), ridge=ridge, num_episodes=num_episodes)
+
+
+@tuned_by(tune_sc_d_glucb, "rate", "ridge", "num_episodes")
+@register(
+    forgetting="exponential weights",
+    exploration="UCB, single norm",
+    paper="Russac, Faury, Cappé & Garivier 2021",
+    bound="c_μ^(-1/3) d^(2/3) Γ^(1/3) K^(2/3), Γ jumps",
+)
+def sc_d_glucb(
+    spec: Spec,
+    *,
+    rate: Numeric,
+    num_episodes: Numeric,
+    ridge: Numeric = 1.0,
+    norm_bound: Numeric = 1.0,
+    delta: Numeric = 0.05,
+    radius: Numeric | Radius | None = None,
+    radius_scale: Numeric = 1.0,
+) -> WeightedLikelihood:
+    r"""Self-concordant discounted UCB for clicks, $\mu(z) = 1/(1+e^{-z})$, without a projection.
+
+    $$\lambda\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
+      = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \frac{\lambda}{c_\mu} I,$$
+    $$x_t \in \arg\max_x\; \mu(x^\top\hat\theta_t) + \frac{\beta_t}{\sqrt{c_\mu}} \sqrt{x^\top V_t^{-1} x},$$
+    with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`, which is smaller
+    where $\|\hat\theta_t\| \le S$.
+
+    Args:
+      rate: $\eta \in (0, 1)$; $\gamma$ in the paper.
+      ridge: $\lambda > 0$; the paper's is $d\log K$.
+      radius: in the place of $\beta_t/\sqrt{c_\mu}$.
+      radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
+
+    When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends
+    least on the slope.
+
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
+    has one step.
+
+    Reference: Russac, Faury, Cappé & Garivier, "Self-Concordant Analysis of Generalized Linear Bandits with
+    Forgetting", AISTATS 2021, SC-D-GLUCB.
+
+    Deviations from the paper: samples of weights below 1e-12 are dropped. A round costs as much as there are
+    others.
+    """
+    least, largest = click_slopes(norm_bound)
+    rate = require_numeric("rate", rate, above=0, at_most=1)
+    if np.max(rate) == 1:
+        raise ArgumentError("rate", "be below 1", rate)
+    if radius is None:
+        slopes: Any = dict(least_slope=least, largest_slope=largest)
+        options: Any = dict(num_episodes=num_episodes, delta=delta, scale=radius_scale)
+        radius = SelfConcordantRadius(norm_bound=norm_bound, rate=rate, **slopes, **options)
+    return likelihood_agent(
+        spec,
+        rate,
+        num_episodes,
+        "space",
+        exploration=Ucb(radius, "single"),
+        ridge=np.asarray(ridge, dtype=float) / least,
+        likelihood_ridge=ridge,
+        norm_bound=norm_bound,
+    )
+
+
+def tune_d_glb_omd(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
+    """η = 1 − max{1/T, √(P_T/(dT))}, and a radius for all rounds of the run."""
+    rate = weight_ucb_rate(dim=spec.dim, num_episodes=num_episodes, variation=variation)
+    return dict(rate=rate, num_episodes=num_episodes)
+
+
+@tuned_by(tune_d_glb_omd, "rate", "num_episodes")
+@register(
+    forgetting="exponential weights",
+    exploration="UCB, single norm",
+    paper="ours; Zhang, Xu, Zhao & Sugiyama 2025",
+    bound="none under drift",
+)
+def d_glb_omd(
+    spec: Spec,
+    *,
+    rate: Numeric,
+    link: LinkName = "logistic",
+    norm_bound: Numeric = 5.0,
+    noise_scale: Numeric = 1.0,
+    ridge: Numeric | None = None,
+    radius: Numeric | Radius | None = None,
+    delta: Numeric = 0.05,
+    num_episodes: Numeric | None = None,
+    radius_scale: Numeric = 1.0,
+) -> MirrorDescent:
+    r"""Discounted GLB-OMD: rewards that are clicks or counts, at a constant cost a round.
+
+    A reward has the mean $\mu(x^\top\theta_t)$. One step of mirror descent a round, in the metric of the
+    weighted curvature so far,
+    $$A = \eta H_t + (1-\eta)\lambda I, \qquad c = A^{-1}\eta H_t\theta_t, \qquad
+      \tilde A = A + \tfrac{\zeta}{g}\mu'(x_t^\top c)\,x_tx_t^\top,$$
+    $$u = c - \tfrac{\zeta}{g}\tilde A^{-1}x_t(\mu(x_t^\top c) - r_t), \qquad
+      \theta_{t+1} = \arg\min_{\|v\|\le S} \|v - u\|_{\tilde A}, \qquad
+      H_{t+1} = A + \tfrac1g\mu'(x_t^\top\theta_{t+1})\,x_tx_t^\top,$$
+    $$x_t \in \arg\max_x\; x^\top\theta_t + \beta_t \sqrt{x^\top H_t^{-1} x}, \qquad
+      \beta_t^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta'} + (6\zeta^2+\zeta)D_t,$$
+    with $D_{t+1} = \eta D_t + \log(\det H_{t+1}/\det A)$ and the step size $\zeta = 1 + RS$, where $R = 1$,
+    or 0 for the identity.
+
+    Args:
+      rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
+      link: $\mu$: `"logistic"` for clicks ($g = 1$), `"log"` for counts ($g = 1$), `"identity"` for rewards
+        with noise ($g = \sigma^2$).
+      norm_bound: $S \ge \|\theta\|$, where features have norms of at most 1; 5 has chances of clicks from 0.7
+        to 99.3 %.
+      noise_scale: $\sigma > 0$, for the identity alone.
+      ridge: $\lambda > 0$; without it $\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$, which theory asks for, or 1
+        for the identity.
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$.
+      num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
+      radius_scale: a factor of $\beta_t$. Theory's constants are large: a tenth, with $\lambda = d$, often
+        does better.
+
+    When to use: rewards are clicks or counts that drift, and a round must cost the same however long it
+    runs.
+
+    When not: rewards are numbers with a linear mean; `d_lin_ucb` needs no link.
+
+    Reference: Zhang, Xu, Zhao & Sugiyama, "Generalized Linear Bandits: Almost Optimal Regret with One-Pass
+    Update", 2025, GLB-OMD, which it is for $\eta = 1$.
+
+    Deviations from the paper: the weights are ours, with a radius that is valid where nothing drifts; a start
+    at 0 has $\lambda S^2$ for the paper's $4\lambda S^2$; the radius has the determinant, not its bound.
+    """
+    require_bandit(spec)
+    mean = link_from_name(link)
+    bound = np.asarray(require_numeric("norm_bound", norm_bound, above=0), dtype=float)
+    step_size = 1 + mean.self_concordance * bound
+    dispersion: Any = 1.0
+    if link == "identity":
+        dispersion = np.asarray(require_numeric("noise_scale", noise_scale, above=0), dtype=float) ** 2
+    if ridge is None:
+        ridge = least_ridge(mean, spec.dim, bound)
+    if radius is None:
+        shares = 0 if num_episodes is None else num_episodes
+        radius = MirrorDescentRadius(norm_bound, step_size, delta, shares, radius_scale)
+    exploration, forgetting = Ucb(radius, "single"), ExponentialWeights(rate)
+    return MirrorDescent(spec, mean, forgetting, exploration, ridge, norm_bound, step_size, dispersion)

@@ -1,0 +1,67 @@
+"""Checks, starting values, greedy plans and running variances that agents with counts share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import namespace
+from driftwise.base.types import Array, FeatureTable, Plan, Spec
+from driftwise.base.validation import ArgumentError
+from driftwise.parts.policies import greedy_policy
+
+
+class TableAgent(Agent):
+    """An agent that knows states and actions by their numbers alone."""
+
+    @property
+    def sees_arms(self) -> bool:
+        return False
+
+
+def require_all_actions(features: FeatureTable) -> None:
+    """Refuse a bandit whose arms come and go: who counts knows an action by its number."""
+    if features.present is not None:
+        raise ArgumentError(
+            "features", "always offer every action to an agent that counts", features, "some missing"
+        )
+
+
+def value_ceilings(spec: Spec, like: Array, *, tight: bool) -> Array:
+    """H, or the `H−h+1` that can be had from each step on: `[H, S, A]`."""
+    xp, horizon = namespace(like), spec.horizon
+    most = np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
+    empty = xp.zeros((horizon, spec.num_states, spec.num_actions), dtype=like.dtype)
+    return empty + xp.asarray(most, dtype=like.dtype)[:, None, None]
+
+
+def greedy_plan(q: Array, bonus: Array, ceilings: Array) -> Plan:
+    """The policy that is greedy in Q, with values up to the ceilings."""
+    xp = namespace(q)
+    values = xp.max(xp.minimum(q, ceilings), axis=-1)
+    return Plan(xp.zeros((q.shape[0], 0), dtype=q.dtype), bonus, q, greedy_policy(q), values)
+
+
+class RunningVariance(NamedTuple):
+    """Mean and squared deviations of the numbers met so far, by Welford's recursion.
+
+    A difference of two sums, `Σx²/n − (Σx/n)²`, falls below zero by rounding once the numbers are nearly
+    alike. Here every visit adds a number that is never negative.
+    """
+
+    mean: Array  # [H, S, A]
+    squares: Array  # [H, S, A] Σ(x − mean)²
+
+    def add(self, value: Array, here: Array, count: Array) -> RunningVariance:
+        """With `value` added where `here` is 1; `count` has that visit already."""
+        share = here / namespace(here).where(here > 0, count, 1.0)
+        off = value - self.mean
+        return RunningVariance(self.mean + share * off, self.squares + here * (1 - share) * off**2)
+
+
+def empty_variance(like: Array) -> RunningVariance:
+    """Nothing met yet, for each place of `like`."""
+    nothing = namespace(like).zeros_like(like)
+    return RunningVariance(nothing, nothing)

@@ -1,0 +1,102 @@
+"""The numbers of an agent as it runs, whether they were given or come from a tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from driftwise.analysis.table import Cell, TableColumn
+from driftwise.base.part import describe_structure, extract_parameters
+
+_MEMORIES = ("length", "period")  # windows and restarts, in episodes
+_NOISE = ("noise", "noise_forgetting")  # parts whose forgetting is not the agent's
+NUMBERS_NOTE = (
+    "η: rate of forgetting; memory: how many episodes count, 1/(1 − η), a window or a period; β: radius; "
+    "c: scale of exploration where the radius is not fixed; Δ: the variation given to the agent."
+)
+
+
+class AgentNumbers(NamedTuple):
+    """Numbers of an agent by their symbols; NaN for what it does not have."""
+
+    rate: float  # η
+    memory: float
+    radius: float  # β
+    scale: float  # c, of a radius that grows
+    variation: float  # Δ that it was given
+
+
+_SYMBOLS = ("η", "memory", "β", "c", "Δ")
+
+
+def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[AgentNumbers]:
+    """Return the numbers in the configuration of an agent, or of the one it wraps, and its variation.
+
+    Of an agent with candidates there is an entry for each of them.
+    """
+    candidates = []
+    for j in range(_num_candidates(config)):
+        own = _candidate(config, j)
+        parameters = extract_parameters(own)
+        rate, radius, scale = (float(parameters.get(name, math.nan)) for name in ("rate", "radius", "scale"))
+        memories = [float(parameters[name]) for name in _MEMORIES if parameters.get(name)]
+        if math.isfinite(rate):
+            memories.append(1 / (1 - rate) if rate < 1 else math.inf)
+        if "NoForgetting" in describe_structure(own):
+            memories.append(math.inf)
+        memory = min(memories, default=math.nan)
+        scale = scale if math.isnan(radius) else math.nan
+        known = math.nan if variation is None else float(variation)
+        candidates.append(AgentNumbers(rate, memory, radius, scale, known))
+    return candidates
+
+
+def _num_candidates(config: Mapping[str, Any]) -> int:
+    values = [value for name, value in config.items() if name not in _NOISE]
+    inner = [_num_candidates(value) for value in values if isinstance(value, Mapping)]
+    return max([1, *inner, *(len(value) for value in values if isinstance(value, list))])
+
+
+def _candidate(config: Mapping[str, Any], j: int) -> dict[str, Any]:
+    """Return the configuration with one number of each list, the last of a short one, and without noise."""
+    own = {name: value for name, value in config.items() if name not in _NOISE}
+    for name, value in own.items():
+        if isinstance(value, Mapping):
+            own[name] = _candidate(value, j)
+        elif isinstance(value, list) and value:
+            own[name] = value[min(j, len(value) - 1)]
+    return own
+
+
+def number_columns(agents: Iterable[AgentNumbers]) -> dict[str, TableColumn]:
+    """Return a column for each kind of number that some agent has, by the name of its field."""
+    columns = zip(AgentNumbers._fields, _SYMBOLS, zip(*agents, strict=True), strict=False)
+    return {
+        field: TableColumn(symbol, (field,))
+        for field, symbol, values in columns
+        if not all(map(math.isnan, values))
+    }
+
+
+def number_cell(field: str, numbers: Iterable[AgentNumbers]) -> Cell:
+    """Return a number of several agents or candidates, from the lowest to the highest."""
+    values = {agent._asdict()[field] for agent in numbers}
+    known = sorted(value for value in values if not math.isnan(value)) or [math.nan]
+    texts = (_format_number(field, value) for value in dict.fromkeys((known[0], known[-1])))
+    return Cell(" … ".join(texts), (known[0],))
+
+
+def format_agent_numbers(numbers: Sequence[AgentNumbers]) -> str:
+    """Return the numbers of an agent in a line: `η = 0.98, memory = 50`."""
+    columns = number_columns(numbers).items()
+    return ", ".join(f"{column.heading} = {number_cell(field, numbers).text}" for field, column in columns)
+
+
+def _format_number(field: str, value: float) -> str:
+    """Return a number of that field as text; rates are near 1, and need more digits."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "all"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{6 if field == 'rate' else 4}g}"

@@ -1,0 +1,123 @@
+"""Statements about mixtures of memories: forecasts, scores, weights and decisions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.analysis.audit import reference
+from driftwise.analysis.audit.lemma import Sides, lemma
+from driftwise.analysis.audit.lemmas import updates_and_plans
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace, weights_after
+from driftwise.analysis.audit.snapshot import Snapshot
+
+_TINY = np.finfo(float).tiny  # the least weight that has a logarithm
+
+
+@lemma("ours", "identity", "learnt_noise")
+def learnt_noise(run: Snapshot) -> Sides:
+    """s² = (ν₀P + Σ ω e²/(1+v)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the errors e of its own forecasts."""
+    part, sums = run.subject.agent.noise, run.moments.noise
+    assert part is not None  # required by the condition
+    own = np.append(part.variance(sums), part.degrees(sums).max())
+    variance = reference.noise_variance(part, run.weights, run.history.squares)
+    return own, np.append(variance, reference.noise_degrees(part, run.weights))
+
+
+@lemma("ours", "identity")
+def mixture_noise(run: MixtureSnapshot) -> Sides:
+    """s² = (ν₀P + Σ ω Σ_j w_j e_j²/(1+v_j)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the forecasts of all."""
+    part = run.subject.agent.noise
+    own = np.append(part.variance(run.noise), part.degrees(run.noise).max())
+    return own, np.append(*run.defined_noise)
+
+
+@lemma("ours", "identity")
+def scores(run: MixtureTrace) -> Sides:
+    """ℓ = log t_ν(y; φᵀw, s²(1+v)) with y = r + V(s'), of the whole history."""
+    return run.scores, run.defined_scores
+
+
+@lemma("Herbster & Warmuth 1998", "identity")
+def mixture_weights(run: MixtureTrace) -> Sides:
+    """w_j = (1−α) u_j + α π_j with u_j ∝ w_j exp(ℓ_j), from w = π on; in logarithms."""
+    defined = fixed_share_weights(run.defined_scores, run.subject.prior, run.subject.shares)
+    return np.log(np.maximum(run.weights, _TINY)), np.log(np.maximum(defined, _TINY))
+
+
+@lemma("Herbster & Warmuth 1998", "always")
+def fixed_share(run: MixtureTrace) -> Sides:
+    r"""Σ_t (ℓ_{t,j_t} − log Σ_j w_j exp(ℓ_j)) ≤ log 1/π_{j_1} + Σ_t log 1/((1−α) 1{j_t = j_{t+1}} + α π).
+
+    For the sequence $j_1, \dots, j_T$ of memories that leaves least between both sides, after every episode
+    $T$. Let $P(j_1, \dots, j_T) = \pi_{j_1}\prod_{t<T}((1-\alpha_t)1\{j_{t+1} = j_t\} +
+    \alpha_t\pi_{j_{t+1}})$, a Markov chain over memories. The weight $w_{t,j}$ is the probability of
+    $j_t = j$ given all scores before $t$, so that $\prod_t\sum_j w_{t,j}e^{\ell_{t,j}} =
+    \sum_{j_1,\dots,j_T} P(j_1, \dots, j_T)\prod_t e^{\ell_{t,j_t}}$, which is at least any of its terms.
+    """
+    top = run.defined_scores.max(-1, keepdims=True)  # so that not all exponentials are 0
+    mixed = top[..., 0] + np.log(np.sum(run.weights[:-1] * np.exp(run.defined_scores - top), axis=-1))
+    scored, price = best_sequences(run.defined_scores, run.subject.prior, run.subject.shares)
+    return scored - np.cumsum(mixed, axis=0), price
+
+
+@lemma("ours", "identity", "known_index", "known_radius")
+def mixture_index(run: MixtureSnapshot) -> Sides:
+    """Q = Σ_j w_j Q_j; of the heaviest or the drawn memory alone; or m̄ + √(Σ_j w_j (B_j² + (m_j − m̄)²))."""
+    means = [memory.learnt @ memory.features.T for memory in run.memories]
+    bonuses = [reference.recomputed_bonus(memory) for memory in run.memories]
+    mean, bonus = run.mixed(means), run.mixed(bonuses)
+    if run.subject.agent.decision == "variance":
+        bonus = np.sqrt(run.mixed(np.square(bonuses) + np.square(means - mean)))
+    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.played.features @ run.origin
+
+
+@lemma("ours", "identity", "successors")
+def mixture_value(run: MixtureSnapshot) -> Sides:
+    """V = Σ_j w_j V_j, with the weights of the decision."""
+    values = [reference.clip_values(memory, memory.plan.q.max(-1)) for memory in run.memories]
+    return run.played.plan.values, run.mixed(values)
+
+
+@lemma("Alg. 1, l. 13", "identity", "known_index")
+def mixture_policy(run: MixtureSnapshot) -> Sides:
+    """π = argmax_a Q, with the mixture's Q."""
+    return updates_and_plans.policy(run.played)
+
+
+@lemma("Alg. 1, l. 13", "identity", "known_index")
+def mixture_action(run: MixtureSnapshot) -> Sides:
+    """a_h = the action that the random number of step h draws from the mixture's π(s_h)."""
+    return updates_and_plans.action(run.played)
+
+
+def fixed_share_weights(scores: np.ndarray, prior: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the weights before each round and after the last, `[T+1, R, J]` from scores `[T, R, J]`."""
+    weights = [np.broadcast_to(prior, scores.shape[1:])]
+    for outcome, share in zip(scores, shares, strict=True):
+        weights.append(weights_after(weights[-1], outcome, prior, share))
+    return np.array(weights)
+
+
+def best_sequences(
+    scores: np.ndarray, prior: np.ndarray, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and price of the sequence of experts with the least price − scores, up to each round.
+
+    Viterbi's recursion: the best sequence to an expert extends the best sequence to one of the experts
+    before. Both are `[T, R]` from scores `[T, R, J]`.
+    """
+    with np.errstate(divide="ignore"):  # where a prior is 0
+        price = np.broadcast_to(-np.log(prior), scores.shape[1:])
+        steps = -np.log((1 - shares[:, None, None]) * np.eye(len(prior)) + shares[:, None, None] * prior)
+    total, ends = np.zeros(scores.shape[1:]), []  # scores along the sequence that ends at each expert
+    for t, current in enumerate(scores):
+        if t > 0:
+            onward = (price - total)[..., None] + steps[t - 1]  # [R, from, to]
+            best = onward.argmin(axis=1)
+            total = np.take_along_axis(total, best, axis=-1)
+            price = np.take_along_axis(price, best, axis=-1) + steps[t - 1][best, np.arange(len(prior))]
+        total = total + current
+        last = (price - total).argmin(axis=-1)[..., None]
+        ends.append([np.take_along_axis(sums, last, axis=-1)[..., 0] for sums in (total, price)])
+    best_totals, prices = np.array(ends).swapaxes(0, 1)
+    return best_totals, prices

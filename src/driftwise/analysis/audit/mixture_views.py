@@ -1,0 +1,213 @@
+"""Views of a run of a mixture of memories: the snapshot of an episode, and the trace of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.analysis.audit import reference
+from driftwise.analysis.audit.snapshot import History, Snapshot, observe_run
+from driftwise.analysis.audit.subject import Subject
+from driftwise.base import random
+from driftwise.base.part import index_part, numeric_values
+from driftwise.environments import LinearBandit, LinearMdp
+from driftwise.parts.noise import NoiseSums
+from driftwise.simulation.play import play
+
+_DRAW = 1  # address of the draw of a memory, below the key of a plan
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureSubject:
+    """A mixture of least-squares agents in an environment for so many episodes."""
+
+    agent: MixtureOfMemories
+    environment: LinearMdp | LinearBandit
+    num_episodes: int
+    delta_of_numbers: float
+
+    @cached_property
+    def memories(self) -> tuple[Subject, ...]:
+        """Each memory as a subject."""
+        sizes = self.environment, self.num_episodes, self.delta_of_numbers
+        agents = (index_part(self.agent.base, j) for j in range(self.num_memories))
+        return tuple(Subject(agent, *sizes, is_memory=True) for agent in agents)
+
+    @property
+    def num_memories(self) -> int:
+        return len(next(numeric_values(self.agent.base)).value)
+
+    @property
+    def delta(self) -> float:
+        return self.memories[0].delta
+
+    @cached_property
+    def prior(self) -> np.ndarray:
+        """`π`, `[J]`: uniform, with an extra share for the last memory."""
+        favour, last = self.agent.sharing.favour, np.arange(self.num_memories) == self.num_memories - 1
+        return (1 - favour) / self.num_memories + favour * last
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """`α_t` of the rounds 1, 2, …, `[K]`."""
+        rounds = np.arange(1, self.num_episodes + 1)
+        share = self.agent.sharing.share
+        return np.full(len(rounds), share) if share > 0 else 1 / (rounds + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureSnapshot:
+    """An episode as planned and played by a mixture."""
+
+    subject: MixtureSubject
+    memories: tuple[Snapshot, ...]  # each with its own plan
+    played: Snapshot  # the first of them, with the plan of the mixture
+    weights: np.ndarray  # [J] or [H, J] of the mixture
+    origin: np.ndarray  # [d]
+    noise: NoiseSums
+    defined_noise: tuple[np.ndarray, float]  # [H] s², and ν
+
+    @cached_property
+    def deciding(self) -> np.ndarray:
+        """The weight of each memory in the decision, `[J, H]`: its own, or 1 for the memory that decides."""
+        weights = np.broadcast_to(self.weights, (len(self.played.gram), self.weights.shape[-1]))
+        if self.subject.agent.decision in ("mixture", "variance"):
+            return weights.T
+        chosen = weights.argmax(-1)
+        if self.subject.agent.decision == "draw":
+            (uniform,) = random.draw_uniform(random.fold(self.played.plan_key, _DRAW), 1, float)
+            cumulative = np.cumsum(weights, axis=-1)
+            chosen = np.sum(cumulative <= uniform * cumulative[:, -1:], axis=-1)
+        return np.eye(weights.shape[-1])[:, chosen]
+
+    def mixed(self, arrays: ArrayLike) -> np.ndarray:
+        """Return the sum over memories weighted as in the decision: `[H, …]` from `[J]` of `[H, …]`."""
+        return np.einsum("jh,jh...->h...", self.deciding, np.asarray(arrays))
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureTrace:
+    """Scores and weights of all memories in a finished run; `R` is H with weights of each step, else 1."""
+
+    subject: MixtureSubject
+    weights: np.ndarray  # [K+1, R, J] of the mixture, before each episode and after the last
+    scores: np.ndarray  # [K, R, J] that the mixture gives its memories
+    defined_scores: np.ndarray  # [K, R, J]
+
+
+@observe_run.register
+def _(
+    subject: MixtureSubject, *, seed: int = 0, run: int = 0, stride: int = 1
+) -> Iterator[Snapshot | MixtureSnapshot | MixtureTrace]:
+    """Play a run; yield snapshots of each memory and of the mixture, then the trace of weights and scores."""
+    agent, num_episodes, dim = subject.agent, subject.num_episodes, subject.agent.spec.dim
+    histories = [History.empty(memory) for memory in subject.memories]
+    run_key, origin = random.fold(random.key(seed), run), np.zeros(dim)
+    weights, scores, record = [], [], MixtureRecord(subject)
+    for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
+        plan_key, before = random.episode_keys(run_key, t)[1], played.before
+        if t == 0 and agent.origin == "first":
+            # the weights that explain the first reward by the features that are 1 for all arms
+            table = played.features
+            arms = table.values if table.present is None else table.values[table.present]
+            constant = (arms == 1).all(axis=0)
+            origin = constant * played.episode.rewards[0] / max(1, constant.sum())
+        rewards = played.episode.rewards - played.episode.features @ origin
+        seen = played.features, played.episode._replace(rewards=rewards), run_key, played.plan
+        memories = []
+        for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
+            state = state_of(before.base, j)
+            plan = memory.agent.plan(state, played.features, plan_key)
+            memories.append(Snapshot(memory, t, history.before(t), state, plan, *seen))
+        if t % stride == 0 or t == num_episodes - 1:
+            yield from memories
+            mixed = replace(memories[0], plan=played.plan)
+            sides = np.exp(before.log_weights), before.origin, before.noise, record.noise
+            yield MixtureSnapshot(subject, tuple(memories), mixed, *sides)
+        for snapshot, history in zip(memories, histories, strict=True):
+            history.add(snapshot)
+        forecasts = (
+            own.subject.agent.forecast(own.moments, own.table, own.played, own.episode) for own in memories
+        )
+        scores.append([agent.noise.score(before.noise, forecast) for forecast in forecasts])
+        record.update(memories)
+        if (copied := record.copied(memories)) is not None:
+            squares = histories[copied[0]].squares
+            histories[-1] = replace(histories[-1], copied=copied[1], squares=squares.copy())
+        weights[t:] = before.log_weights, played.carry.state.log_weights
+    rows = (num_episodes + 1, -1, subject.num_memories)
+    summed = [summed_scores(subject, np.array(scores)), np.array(record.scores)]
+    yield MixtureTrace(subject, np.exp(weights).reshape(rows), *summed)
+
+
+class MixtureRecord:
+    """Scores, noise and weights of a mixture as defined, updated after each episode."""
+
+    def __init__(self, subject: MixtureSubject) -> None:
+        horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
+        self.subject = subject
+        self.scores: list[np.ndarray] = []  # [R, J] each
+        self.weights = np.tile(subject.prior, (horizon if per_step else 1, 1))  # [R, J]
+        self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
+
+    @property
+    def noise(self) -> tuple[np.ndarray, float]:
+        """`s²`, `[H]`, and ν of all forecasts."""
+        part = self.subject.agent.noise
+        weights = self.subject.agent.noise_forgetting.weights(len(self.squares))
+        variance = reference.noise_variance(part, weights, self.squares)
+        return variance, reference.noise_degrees(part, weights)
+
+    def update(self, memories: list[Snapshot]) -> None:
+        """Score the forecasts of an episode, then update weights and noise."""
+        part, (variance, degrees) = self.subject.agent.noise, self.noise
+        by_step = [reference.forecast_scores(part, variance, degrees, own) for own in memories]  # [J, H]
+        errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)
+        squares = np.sum(self.weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
+        self.squares = np.concatenate([self.squares, squares[None]])
+        (scores,) = summed_scores(self.subject, np.array([by_step]))
+        share = self.subject.shares[len(self.scores)]
+        self.scores.append(scores)
+        self.weights = weights_after(self.weights, scores, self.subject.prior, share)
+
+    def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
+        """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
+
+        That happens when the last memory has a weight of at most min(2α, ½)π and counts more than twice the
+        episodes of the heaviest memory.
+        """
+        if self.subject.agent.fresh == "never":
+            return None
+        share, overall = self.subject.shares[len(self.scores) - 1], self.weights.mean(axis=0)
+        heaviest = int(overall.argmax())
+        after = [
+            np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
+            for memory in (memories[heaviest], memories[-1])
+        ]
+        is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
+        return (heaviest, after[0]) if is_light and after[1].sum() > 2 * after[0].sum() else None
+
+
+def weights_after(weights: np.ndarray, scores: np.ndarray, prior: np.ndarray, share: float) -> np.ndarray:
+    """Return `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`, `[R, J]`."""
+    updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
+    return (1 - share) * updated / updated.sum(-1, keepdims=True) + share * prior
+
+
+def summed_scores(subject: MixtureSubject, scores: np.ndarray) -> np.ndarray:
+    """Return scores `[K, R, J]` from `[K, J, H]`: of each step, or summed over steps."""
+    by_step = scores.swapaxes(1, 2)
+    return by_step if subject.agent.weighing == "per_step" else by_step.sum(axis=1, keepdims=True)
+
+
+def state_of(stacked: Any, j: int) -> Any:
+    """Return the state of one memory from stacked named tuples of arrays and None."""
+    if isinstance(stacked, tuple):
+        return type(stacked)(*(state_of(field, j) for field in stacked))
+    return None if stacked is None else stacked[j]

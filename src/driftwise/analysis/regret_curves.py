@@ -1,0 +1,200 @@
+"""Regret over time in an environment: the curves, who leads when, and the two figures of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.analysis.figures import Axis, Curve, Figure, Shade, mean_curve
+from driftwise.analysis.statistics import (
+    average_ranks,
+    mean_interval,
+    rounded_difference,
+    simultaneous_test,
+    trailing_mean,
+)
+from driftwise.simulation.results import Result
+
+MAX_POINTS = 400  # of a curve: about as many as a screen shows
+FEWEST_RUNS = 6  # with fewer, a sign-flip test cannot reach 5 %
+LEVEL = 0.05
+_FAR = 1.5  # times the highest curve, beyond which the level of random actions is out of sight
+_FEW_POINTS = 60  # of a curve in the background
+
+
+class RegretCurves(NamedTuple):
+    """Results of all agents in an environment, and what they are read against."""
+
+    environment: str
+    results: Mapping[str, Result]  # by the agent's label; all of one shape
+    changes: Sequence[int] = ()  # the episodes, from 0, at which the environment jumps
+    drift: np.ndarray | None = None  # [points] how far the model is from the first, 0 to 1; None: it stays
+    random: float = math.nan  # mean regret of an episode with random actions
+    others: Mapping[str, Sequence[Result]] = {}  # the other points of agents that are grids
+    quantity: str = "regret"  # the word for what the curves are
+
+
+class View(NamedTuple):
+    """Curves `[runs, points]` of a result, and the pieces that they are drawn in."""
+
+    name: str
+    heading: str
+    curves: Callable[[Result], np.ndarray]
+    pieces: Sequence[np.ndarray]  # points, in order
+    random: Callable[[float, np.ndarray], np.ndarray]  # level after the episodes, of so much in each
+
+    def thinned(self) -> list[np.ndarray]:
+        """Return the pieces with at most as many points together as a screen shows."""
+        return [piece[thinned(len(piece), MAX_POINTS // len(self.pieces))] for piece in self.pieces]
+
+
+def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> tuple[View, View]:
+    """Return cumulative regret, and that of an episode, for results of this shape.
+
+    Regret of an episode is a mean over the last fiftieth of the points, and of none before the last change:
+    it neither looks ahead nor back across one.
+    """
+    points = np.arange(len(result.lengths))
+    borders = np.searchsorted(result.episodes, changes, side="right")
+    pieces = [piece for piece in np.split(points, borders) if len(piece)]
+    width = smoothing(result)
+
+    def smooth(other: Result) -> np.ndarray:
+        parts = [trailing_mean(other.regret[:, own], width, lengths=other.lengths[own]) for own in pieces]
+        return np.concatenate(parts, axis=-1)
+
+    def flat(level: float, episodes: np.ndarray) -> np.ndarray:
+        return np.full(len(episodes), level)
+
+    total = f"Cumulative {quantity}", lambda other: other.cumulative_regret, [points], np.multiply
+    return (
+        View("cumulative", *total),
+        View("per-episode", f"{quantity.capitalize()} of an episode", smooth, pieces, flat),
+    )
+
+
+def smoothing(result: Result) -> int:
+    """Return the number of points that the regret of an episode is averaged over."""
+    return max(1, len(result.lengths) // 50)
+
+
+def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:
+    """Return at most `limit` places from the first to the last."""
+    return np.unique(np.linspace(0, size - 1, min(size, max(limit, 2))).round().astype(int))
+
+
+def rank_agents(environments: Iterable[Mapping[str, Result]]) -> list[str]:
+    """Return agents from the lowest to the highest rank by mean final regret, averaged over environments."""
+    ranks: dict[str, list[float]] = {}
+    for results in environments:
+        finals = [result.cumulative_regret[:, -1].mean() for result in results.values()]
+        for label, rank in zip(results, average_ranks(np.array(finals)), strict=True):
+            ranks.setdefault(label, []).append(float(rank))
+    return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
+
+
+def find_lead(curves: Mapping[str, np.ndarray], leader: str) -> np.ndarray:
+    """Return whether the leader is significantly below all others, `[points]`; curves are `[runs, points]`.
+
+    Every other agent is compared with it by a `simultaneous_test` over all points. All of them have to
+    differ, so that no correction for their number is due. Agents equal to the leader are left out.
+    """
+    best = curves[leader]
+    differences = [rounded_difference(curve, best) for label, curve in curves.items() if label != leader]
+    rivals = [rival for rival in differences if rival.any()]
+    ahead = [(simultaneous_test(rival) <= LEVEL) & (rival.mean(axis=0) > 0) for rival in rivals]
+    return np.all(ahead, axis=0) if ahead else np.zeros(best.shape[-1], dtype=bool)
+
+
+def find_spans(holds: np.ndarray) -> list[tuple[int, int]]:
+    """Return the first and the last place of every unbroken row of places at which it holds."""
+    borders = np.flatnonzero(np.diff([False, *holds, False]))
+    return [(int(first), int(last) - 1) for first, last in borders.reshape(-1, 2)]
+
+
+def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int]]:
+    """Return the first and last episodes in which the best agent is significantly below all others."""
+    first = next(iter(results.values()))
+    if len(first.returns) < FEWEST_RUNS or len(results) < 2:
+        return []
+    kept = np.concatenate(view.thinned())
+    curves = {label: view.curves(result)[:, kept] for label, result in results.items()}
+    lead = find_lead(curves, rank_agents([results])[0])
+    episodes = first.episodes[kept]
+    return [(int(episodes[start]), int(episodes[stop])) for start, stop in find_spans(lead)]
+
+
+def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> list[Figure]:
+    """Return the figures of cumulative regret and of that of an episode.
+
+    They have means of all agents with a gap after each piece, random actions, and the drift below.
+    `numbers` has the agents by their labels with the numbers of their colours and dashes; without one an
+    agent is grey and has no interval.
+    """
+    first = next(iter(curves.results.values()))
+    episodes, last = first.episodes.astype(float), int(first.episodes[-1])
+    leader, thin = rank_agents([curves.results])[0], thinned(len(episodes))
+    figures = []
+    for view in views(first, curves.changes, curves.quantity):
+        kept = view.thinned()
+        places, gaps = np.concatenate(kept), np.cumsum([len(piece) for piece in kept])[:-1]
+        means, highest = [], 0.0
+        for label, number in numbers.items():
+            if label not in curves.results:
+                continue
+            mean, half_width = mean_interval(view.curves(curves.results[label])[:, places])
+            band = number is not None and len(first.returns) > 1
+            own = (np.insert(half_width, gaps, np.nan),) if band else ()
+            means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
+            highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
+        random, unit = _random_level(curves.random, view, last, highest)
+        figure = Figure(
+            view.name,
+            [*_background(curves, view, numbers, places, highest), *random, *means],
+            Axis("episode", limits=(0, last), integer=True),
+            Axis(from_zero=True),
+            f"{view.heading} of every agent over episodes",
+            caption=view.heading,
+            x=np.insert(episodes[places], gaps, np.nan),
+            marks=[change + 0.5 for change in curves.changes],  # after as many episodes, counted from 1
+            shades=[Shade(*span, numbers[leader]) for span in lead_spans(curves.results, view)],
+            strip=None if curves.drift is None else (first.episodes[thin], curves.drift[thin]),
+            unit=unit,
+            unit_label="of random actions",
+        )
+        figures.append(figure)
+    return figures
+
+
+def _background(
+    curves: RegretCurves, view: View, numbers: Mapping[str, int | None], places: np.ndarray, highest: float
+) -> list[Curve]:
+    """Return the other points of every grid as one curve, as far as they leave room for the rest."""
+    first = next(iter(curves.results.values()))
+    few, faint = places[thinned(len(places), _FEW_POINTS)], []
+    for label, others in curves.others.items():
+        if others:
+            means = np.stack([view.curves(other)[:, few].mean(axis=0) for other in others])
+            y = np.where(means > _FAR * highest, np.nan, means)
+            y = np.pad(y, ((0, 0), (0, 1)), constant_values=np.nan).ravel()
+            x = np.tile(np.append(first.episodes[few].astype(float), np.nan), len(means))
+            faint.append(Curve(label, y, numbers[label], x=x, kind="background", agent=label))
+    return faint
+
+
+def _random_level(random: float, view: View, num_episodes: int, highest: float) -> tuple[list[Curve], float]:
+    """Return the level of random actions as far as it is near, and where it ends: the unit of shares."""
+    if not (math.isfinite(random) and random > 0 and highest > 0):
+        return [], math.nan
+    ends = np.array([0.0, num_episodes])
+    level = view.random(random, ends)
+    unit = float(level[-1])
+    if level.min() > _FAR * highest:  # out of sight
+        level = np.full(2, np.nan)
+    elif unit > _FAR * highest:  # a ray, until it leaves the figure
+        ends = ends * 1.05 * highest / unit
+        level = view.random(random, ends)
+    return [Curve("random actions", level, x=ends, kind="reference")], unit

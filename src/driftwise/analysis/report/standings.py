@@ -1,0 +1,239 @@
+"""Standings of agents: ranks over all environments, differences to the best in one, and both in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.analysis.page import Section
+from driftwise.analysis.regret_curves import FEWEST_RUNS, lead_spans, views
+from driftwise.analysis.report.data import Report, ReportData
+from driftwise.analysis.statistics import (
+    IntervalEstimate,
+    PairedDifference,
+    holm,
+    is_lowest,
+    jackknife_interval,
+    mean_interval,
+    paired_difference,
+    rank_table,
+    rounded_difference,
+)
+from driftwise.analysis.statistics.formatting import (
+    format_count,
+    format_half_width,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_percent,
+)
+from driftwise.analysis.table import Cell, Table, numbers, words
+
+_FEW_RUNS = 10  # too few to resample
+_MAX_NAMED = 4  # agents that share the lead, by name
+_LEVEL = 0.05
+
+
+class Ranking(NamedTuple):
+    """All agents over all environments, from the lowest rank to the highest."""
+
+    agents: tuple[str, ...]
+    ranks: IntervalEstimate  # [agents] mean rank over runs and environments, with a bootstrap interval
+    num_leaders: int  # agents of lowest rank
+    means: np.ndarray  # [agents, environments] of final cumulative regret
+    half_widths: np.ndarray
+    best: np.ndarray  # the lowest mean of the environment, or equal to it
+
+
+def ranking(report: Report) -> Ranking:
+    """Return ranks and final regrets of all agents."""
+    agents = next(iter(report.values())).labels
+    finals = np.stack(
+        [data.scores[:, [data.labels.index(agent) for agent in agents]].T for data in report.values()], axis=1
+    )  # [agents, environments, runs]
+    ranks = rank_table({agent: own.T for agent, own in zip(agents, finals, strict=True)}).overall
+    order = np.argsort(ranks.estimate, kind="stable")
+    means, half_widths = mean_interval(np.moveaxis(finals[order], -1, 0))
+    return Ranking(
+        tuple(agents[place] for place in order),
+        IntervalEstimate(*(values[order] for values in ranks)),
+        int(is_lowest(ranks.estimate).sum()),
+        means,
+        half_widths,
+        np.stack([is_lowest(column) for column in means.T], axis=1),
+    )
+
+
+def overview(report: Report) -> Section | None:
+    """Return the average rank of every agent and its regret in every environment, if there are several."""
+    if len(report) < 2:
+        return None
+    agents, ranks, _, *regrets = ranking(report)
+    rows = []
+    for place, agent in enumerate(agents):
+        rank = Cell.of(format_interval, *(float(values[place]) for values in ranks))
+        means = zip(*(values[place].tolist() for values in regrets), strict=True)
+        rows.append((agent, rank, *(Cell.of(format_half_width, *mean, best=best) for *mean, best in means)))
+    table = Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
+    first = next(iter(report.values()))
+    word = first.quantity
+    note = (
+        f"Final cumulative {word}, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
+        f"environment. Average rank: by final {word} within each run of each environment, averaged over all, "
+        f"so that environments count equally whatever the size of their {word}; the interval is a bootstrap "
+        f"over runs.{bootstrap_caution(first)}"
+    )
+    return Section("Overview", [table, note])
+
+
+def bootstrap_caution(data: ReportData) -> str:
+    """Return a warning about bootstrap intervals; empty where there are enough runs."""
+    if not 1 < data.num_runs < _FEW_RUNS:
+        return ""
+    return f" With {data.num_runs} runs, which are few to resample, such intervals are too narrow."
+
+
+class Differences(NamedTuple):
+    """Differences of the other agents to the best, from the next one to the worst."""
+
+    paired: PairedDifference  # arrays [agents − 1]
+    identical: np.ndarray  # equal in every run up to rounding: nothing to test
+    p: np.ndarray  # of the t-test; NaN where nothing is tested
+    adjusted: np.ndarray  # by Holm's correction for the number of tests
+
+
+def differences_to_best(data: ReportData) -> Differences:
+    """Return paired differences in final cumulative regret; at least two agents and two runs are needed."""
+    best, others = data.order[0], data.order[1:]
+    first, second = data.scores[:, others], np.repeat(data.scores[:, [best]], len(others), axis=1)
+    paired, identical = paired_difference(first, second), (rounded_difference(first, second) == 0).all(axis=0)
+    p = np.where(identical, math.nan, paired.p_t)
+    return Differences(paired, identical, p, holm(p))
+
+
+def differences(data: ReportData) -> Section | None:
+    """Return every difference with its test, and how often the best agent won; none for one agent."""
+    if len(data.labels) < 2:
+        return None
+    title = "Differences to the best agent"
+    if data.num_runs < 2:
+        return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
+    differences, rows = differences_to_best(data), []
+    for place, index in enumerate(data.order[1:]):
+        interval = [float(values[place]) for values in differences.paired[:3]]
+        text = "identical" if differences.identical[place] else format_interval(*interval)
+        tests = (float(differences.adjusted[place]), float(differences.p[place]))
+        won = Cell.of(format_percent, float(1 - differences.paired.share_better[place]))
+        row = Cell(text, tuple(interval)), *(Cell.of(format_p_value, p) for p in tests), won
+        rows.append((data.labels[index], *row))
+    columns = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
+    table = Table.of("differences", words("agent") + columns, rows)
+    shared = "" if data.is_external else " under common random numbers"
+    note = (
+        f"Final cumulative {data.quantity} minus that of {data.leader}, run by run{shared}; paired t-tests, "
+        "adjusted by Holm for the number of tests. The best agent was chosen by the same runs, which "
+        "flatters it: confirm a close call with another seed."
+    )
+    if differences.identical.any():
+        note += " Identical: equal in every run, up to rounding."
+    return Section(title, [table, note])
+
+
+def headline(report: Report) -> tuple[str, str]:
+    """Return the first sentence of a page, and the sentences that follow it."""
+    first = next(iter(report.values()))
+    if len(report) == 1:
+        return finding(first), details(first)
+    result = ranking(report)
+    count, wins = result.num_leaders, int(result.best[0].sum()) or "none"
+    ranks = [format_interval(*place) for place in np.transpose(result.ranks)]
+    verb = "has" if count == 1 else "share"
+    text = f"{_listed(result.agents[:count])} {verb} the lowest average rank over {len(report)} environments"
+    text += f", {ranks[0]}"
+    if count < len(result.agents):
+        text += f"; next is {result.agents[count]} with {ranks[count]}"
+    lowest = f"the lowest final {first.quantity} in {wins} of the {len(report)} environments"
+    return text, f"{result.agents[0]} has {lowest}."
+
+
+def finding(data: ReportData) -> str:
+    """Return the agents of lowest regret, how much lower it is than that of the next one, and the p-value."""
+    leaders, others = _split(data)
+    names = _listed([data.labels[index] for index in leaders])
+    ends, earns = ("ends", "earns") if len(leaders) == 1 else ("end", "earn")
+    if len(others) == 0:
+        leading = data.scores[:, leaders]
+        identical = len(leaders) > 1 and not rounded_difference(leading, leading[:, :1]).any()
+        regret = _mean_regret(data, leaders[0])
+        return f"{names} {ends} with a {data.quantity} of {regret}{' in every run' * identical}"
+    # the difference in regret and its interval, as a share where regret is known and positive
+    scores, write = data.scores[:, [others[0], leaders[0]]], format_number
+    if "regret" not in data.metrics or (scores.mean(axis=0) <= 0).any():  # of problems without episodes
+        difference = paired_difference(scores[:, 0], scores[:, 1])[:3]
+    else:
+        difference = jackknife_interval(scores, lambda mean: 1 - mean[..., 1] / mean[..., 0])
+        write = _format_share
+    less, low, high = (write(float(number)) for number in difference)
+    interval = "" if np.isnan(difference[1]) else f"95 %: {low} to {high}, "
+    ahead = f"{ends} with {less} less regret" if "regret" in data.metrics else f"{earns} {less} more"
+    text = f"{names} {ahead} than the next best agent, {data.labels[others[0]]}"
+    if data.num_runs < 2:
+        return f"{text}, in one run, which cannot tell luck from skill"
+    p = differences_to_best(data).adjusted[len(leaders) - 1]
+    chance = f"p {'' if p < 0.001 else '= '}{format_p_value(p)}"
+    doubt = "" if p <= _LEVEL else f": too close to call with {format_count(data.num_runs, 'run')}"
+    return f"{text} ({interval}{chance}){doubt}"
+
+
+def details(data: ReportData) -> str:
+    """Return the regret of the best agent, as a share of random actions, and since when it leads.
+
+    It leads where its cumulative regret is significantly below that of all others.
+    """
+    leaders, others = _split(data)
+    episodes = format_count(data.num_episodes, "episode")
+    regret = _mean_regret(data, leaders[0])
+    text = f"After {episodes} the {data.quantity} of {data.labels[leaders[0]]} is {regret}"
+    if math.isfinite(data.random_regret):
+        share = data.scores[:, leaders[0]].mean() / (data.random_regret * data.num_episodes)
+        text += f", {format_percent(share)} of that of random actions"
+    if len(others) and data.num_runs > 1:
+        paired = differences_to_best(data).paired
+        more = format_interval(*(float(values[len(leaders) - 1]) for values in paired[:3]))
+        text += f"; {data.labels[others[0]]} has {more} more, paired by run"
+    if data.num_runs < FEWEST_RUNS or len(data.labels) < 2:
+        return f"{text}."
+    cumulative, _ = views(data.results[data.labels[0]], data.changes)
+    spans = lead_spans(data.results, cumulative)
+    if not spans:
+        return f"{text}. At no time is it significantly below all others."
+    first, last = spans[-1]
+    until = "on" if last == data.num_episodes else f"to {last:,}"
+    return f"{text}. It is significantly below all others from episode {first:,} {until}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names in a sentence, the first few of many."""
+    few = [*names]
+    if len(few) > _MAX_NAMED:
+        few = [*names[:_MAX_NAMED], f"{len(names) - _MAX_NAMED:,} more"]
+    return " and ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
+
+
+def _split(data: ReportData) -> tuple[np.ndarray, np.ndarray]:
+    """The agents that share the lowest mean regret, and the others, from the next one on."""
+    leaders, others = np.split(data.order, [is_lowest(data.scores.mean(axis=0)).sum()])
+    return leaders, others
+
+
+def _mean_regret(data: ReportData, index: int) -> str:
+    return format_half_width(*map(float, mean_interval(data.scores[:, index])))
+
+
+def _format_share(share: float) -> str:
+    """A share as text, with a digit more where it is small."""
+    text = f"{100 * share:.1f} %" if abs(share) < 0.1 else format_percent(share)
+    return text.replace("-", "−")

@@ -1,0 +1,223 @@
+"""Numbers computed from a few runs, with their intervals; checks of samples, and equality up to rounding."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_choice,
+    require_count,
+    require_number,
+)
+
+ROUNDING = 1e-9  # relative to the largest number: a smaller difference counts as zero
+Statistic = Callable[[np.ndarray], Any]  # [runs, ...] to a number or an array
+
+
+class IntervalEstimate(NamedTuple):
+    """An estimate and the ends of its interval: scalars, or arrays of one shape."""
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the first axis, and the half-width of its Student-t interval (NaN for one sample).
+
+    `t_{n−1, (1+level)/2} · s / √n` with the sample standard deviation `s`; zero where all samples are equal.
+    """
+    level = require_level(level)
+    samples = np.asarray(samples, dtype=float)
+    if samples.ndim == 0 or len(samples) == 0:
+        raise ArgumentError("samples", "have at least one run", samples.shape, f"shape {samples.shape}")
+    quantile = stdtrit(max(len(samples) - 1, 1), (1 + level) / 2)
+    return samples.mean(axis=0), quantile * standard_error(samples)
+
+
+def standard_error(samples: np.ndarray) -> np.ndarray:
+    """`s / √n` over the first axis: NaN for one sample, and exactly zero where all are equal."""
+    count = len(samples)
+    if count == 1:
+        return np.full_like(samples[0], np.nan, dtype=float)[()]
+    error = samples.std(axis=0, ddof=1) / np.sqrt(count)
+    return np.where(np.ptp(samples, axis=0) == 0, 0.0, error)[()]
+
+
+def interquartile_mean(samples: np.ndarray) -> np.ndarray:
+    """Mean of the middle half over the first axis: the `⌊n/4⌋` lowest and highest of `n` runs are left out.
+
+    The 25 % trimmed mean, as rliable computes it: `n` that is not a multiple of four is not interpolated, so
+    up to three runs are the plain mean. It moves less with single odd runs than the mean, and wastes less
+    than the median.
+
+    Reference: Agarwal, Schwarzer, Castro, Courville & Bellemare, *Deep Reinforcement Learning at the Edge of
+    the Statistical Precipice*, NeurIPS 2021.
+    """
+    samples = require_runs("samples", samples)
+    cut = len(samples) // 4
+    return np.sort(samples, axis=0)[cut : len(samples) - cut].mean(axis=0)
+
+
+def bootstrap_interval(
+    samples: np.ndarray,
+    statistic: Statistic = interquartile_mean,
+    *,
+    level: float = 0.95,
+    method: str = "bca",
+    num_resamples: int = 2000,
+    seed: int = 0,
+) -> IntervalEstimate:
+    """A statistic `[runs, ...] → [...]` of the samples, and its interval by resampling runs.
+
+    Whole runs are drawn with replacement, so whatever belongs to one run (a curve, all agents' scores) stays
+    together. `method="percentile"` takes the `(1 ± level)/2` quantiles of the resampled statistic.
+    `method="bca"` moves them for bias `z₀` and skewness `a`: with `z = Φ⁻¹((1 ± level)/2)` it takes the
+    quantiles
+
+        Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z)))
+        z₀ = Φ⁻¹(share of resamples below the estimate, ties half)
+        a  = Σ dᵢ³ / (6 (Σ dᵢ²)^{3/2}),  dᵢ = mean of the leave-one-out statistics − the i-th of them
+
+    The interval is NaN for one run, and where the statistic is not finite on some resample; it has no width
+    where all runs are equal. The numbers are those of `scipy.stats.bootstrap` with the same generator, which
+    however asks for a statistic that reduces one axis of one-dimensional samples.
+
+    Reference: Efron, *Better Bootstrap Confidence Intervals*, JASA 1987.
+    """
+    samples = require_runs("samples", samples)
+    level = require_level(level)
+    require_choice("method", method, ("bca", "percentile"))
+    require_count("num_resamples", num_resamples)
+    generator = np.random.default_rng(require_count("seed", seed, at_least=0))
+    count = len(samples)
+    estimate = np.asarray(statistic(samples))
+    if count == 1:
+        nothing = np.full(estimate.shape, np.nan)[()]
+        return IntervalEstimate(estimate[()], nothing, nothing)
+    draws = generator.integers(0, count, (num_resamples, count))
+    resampled = np.stack([np.asarray(statistic(samples[draw])) for draw in draws])
+    probabilities = [np.full(estimate.shape, tail / 2) for tail in (1 - level, 1 + level)]
+    if method == "bca":
+        left_out = [np.delete(samples, run, axis=0) for run in range(count)]
+        jackknife = np.stack([np.asarray(statistic(rest)) for rest in left_out])
+        share = ((resampled < estimate).mean(axis=0) + (resampled <= estimate).mean(axis=0)) / 2
+        half = 0.5 / num_resamples  # all on one side: as if half a resample were on the other
+        bias, acceleration = ndtri(np.clip(share, half, 1 - half)), _acceleration(jackknife)
+        moved = [bias + ndtri(p) for p in probabilities]
+        probabilities = [ndtr(bias + z / np.maximum(1 - acceleration * z, 1e-12)) for z in moved]
+    low, high = (_quantile(resampled, p)[()] for p in probabilities)
+    return IntervalEstimate(estimate[()], low, high)
+
+
+def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0.95) -> IntervalEstimate:
+    """A smooth function of the mean over runs, `[..., points] → [...]`, and its Student-t interval.
+
+        θ ± t_{n−1, (1+level)/2} · √((n−1)/n Σᵢ (θ₋ᵢ − mean θ₋)²)
+
+    with `θ₋ᵢ` the function of the mean without run `i`. Of the mean itself that is `mean_interval`; unlike a
+    bootstrap it allows for how few runs its deviation comes from. Samples are `[runs, points]`. NaN for one
+    run, and where the function is not finite without some run.
+
+    Reference: Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 11.
+    """
+    samples, level = require_runs("samples", samples), require_level(level)
+    count, mean = len(samples), samples.mean(axis=0)
+    estimate = np.asarray(of_mean(mean))
+    if count == 1:
+        nothing = np.full(estimate.shape, np.nan)[()]
+        return IntervalEstimate(estimate[()], nothing, nothing)
+    without_each = np.asarray(of_mean(mean + (mean - samples) / (count - 1)))
+    half_width = stdtrit(count - 1, (1 + level) / 2) * (count - 1) * standard_error(without_each)
+    return IntervalEstimate(estimate[()], (estimate - half_width)[()], (estimate + half_width)[()])
+
+
+def _acceleration(jackknife: np.ndarray) -> np.ndarray:
+    finite = np.isfinite(jackknife).all(axis=0)
+    jackknife = np.where(finite, jackknife, 0.0)
+    deviations = jackknife.mean(axis=0) - jackknife
+    scale = 6 * (deviations**2).sum(axis=0) ** 1.5
+    skewed = scale > 0
+    acceleration = np.where(skewed, (deviations**3).sum(axis=0) / np.where(skewed, scale, 1.0), 0.0)
+    return np.where(finite, acceleration, np.nan)
+
+
+def _quantile(resampled: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Linearly interpolated quantile over the first axis, its probability chosen for each element."""
+    defined = np.isfinite(resampled).all(axis=0) & np.isfinite(probability)
+    ordered = np.sort(np.where(defined, resampled, 0.0), axis=0)
+    place = np.where(defined, probability, 0.0) * (len(ordered) - 1)
+    below = np.floor(place).astype(int)
+    above = np.minimum(below + 1, len(ordered) - 1)
+    low = np.take_along_axis(ordered, below[None], axis=0)[0]
+    high = np.take_along_axis(ordered, above[None], axis=0)[0]
+    return np.where(defined, low + (place - below) * (high - low), np.nan)
+
+
+def rounding_tolerance(*arrays: np.ndarray, axis: int | None = None) -> np.ndarray:
+    """Return the largest difference between numbers of these arrays that counts as rounding."""
+    return ROUNDING * functools.reduce(np.maximum, (np.abs(array).max(axis=axis) for array in arrays))
+
+
+def rounded_difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return `first − second` of samples `[runs, ...]`, zero where that is rounding."""
+    difference = first - second
+    return np.where(np.abs(difference) <= rounding_tolerance(first, second, axis=0), 0.0, difference)
+
+
+def sample_equality(first: np.ndarray, second: np.ndarray) -> str | None:
+    """Return `"identical"` (to the last bit), `"rounding"` (equal up to rounding) or `None`."""
+    if first.shape != second.shape:
+        return None
+    if np.array_equal(first, second):
+        return "identical"
+    return "rounding" if (np.abs(first - second) <= rounding_tolerance(first, second)).all() else None
+
+
+def is_lowest(values: np.ndarray) -> np.ndarray:
+    """Return which values are the lowest; several are where they differ by rounding alone."""
+    return values <= values.min() + rounding_tolerance(values)
+
+
+def require_axes(name: str, value: Any, last: str) -> np.ndarray:
+    """A finite float64 array with at least one axis; `last` names the axis that must not be empty."""
+    ndim = value.ndim if isinstance(value, np.ndarray) else np.array(value, dtype=object).ndim
+    array = require_array(name, value, (None,) * max(ndim, 1))
+    if array.shape[0 if last == "run" else -1] == 0:
+        raise ArgumentError(name, f"have at least one {last}", array.shape, f"shape {array.shape}")
+    return array
+
+
+def require_runs(name: str, value: Any) -> np.ndarray:
+    """Samples `[runs, ...]` of at least one run."""
+    return require_axes(name, value, "run")
+
+
+def require_curves(name: str, value: Any) -> np.ndarray:
+    """Curves `[..., points]` of at least one point."""
+    return require_axes(name, value, "point")
+
+
+def require_level(level: Any) -> float:
+    """A confidence level in (0, 1)."""
+    level = require_number("level", level, above=0, at_most=1)
+    if level == 1:
+        raise ArgumentError("level", "be below 1", 1.0)
+    return level
+
+
+def require_lengths(lengths: Any, num_points: int) -> np.ndarray:
+    """Positive numbers of episodes behind the points; one each where `None` is given."""
+    if lengths is None:
+        return np.ones(num_points)
+    lengths = require_array("lengths", lengths, (num_points,))
+    if (lengths <= 0).any():
+        raise ArgumentError("lengths", "be positive", lengths, f"{lengths.min():g}")
+    return lengths

@@ -1,0 +1,196 @@
+"""Regret curves in one number.
+
+Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Result`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from driftwise.analysis.statistics.estimation import (
+    IntervalEstimate,
+    jackknife_interval,
+    require_curves,
+    require_lengths,
+    require_runs,
+)
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
+
+Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
+
+
+class RecoverySummary(NamedTuple):
+    """Recovery from each change, `[changes]`, over all runs.
+
+    A run that does not recover counts as infinitely long: the median is finite where more than half recover.
+    """
+
+    share: np.ndarray  # of runs that recovered
+    median: np.ndarray  # episodes; infinite where half of the runs or more did not recover
+
+
+def regret_area(
+    cumulative_regret: np.ndarray, *, lengths: Lengths = None, normalised: bool = False
+) -> np.ndarray:
+    """Area under the polygon through `(0, 0)` and the points `(episodes, cumulative regret)`.
+
+        Σ_i ℓ_i (R_{i−1} + R_i) / 2,    R_0 = 0
+
+    Regret weighs the more the earlier it comes: that of an episode counts for all episodes after it. The
+    area is exact for points of any `lengths`; a coarser record equals a finer one where regret is constant
+    between its points. `normalised` divides by the area of a regret of one in each episode, `K²/2`: an agent
+    that always has regret `r` gets `r`.
+    """
+    curves = require_curves("cumulative_regret", cumulative_regret)
+    lengths = require_lengths(lengths, curves.shape[-1])
+    before = np.concatenate([np.zeros_like(curves[..., :1]), curves[..., :-1]], axis=-1)
+    area = (lengths * (before + curves) / 2).sum(axis=-1)
+    return area / (lengths.sum() ** 2 / 2) if normalised else area
+
+
+def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
+    """Mean over the episodes of the last `width` points up to each, of fewer at the start.
+
+    A point never knows of those after it: what comes later, a change among it, leaves no trace before.
+    """
+    curves = require_curves("curves", curves)
+    lengths = require_lengths(lengths, curves.shape[-1])
+    width = min(require_count("width", width), curves.shape[-1])
+    padding = np.zeros((*curves.shape[:-1], width - 1))
+    weights = np.concatenate([np.zeros(width - 1), lengths])
+    padded = np.concatenate([padding, curves], axis=-1) * weights
+    windows = np.lib.stride_tricks.sliding_window_view
+    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
+
+
+def recovery_times(
+    regret: np.ndarray,
+    changes: Sequence[int],
+    *,
+    lengths: Lengths = None,
+    threshold: float | None = None,
+    tolerance: float | None = None,
+    smooth: int = 1,
+    hold: int = 1,
+    baseline: int = 50,
+) -> np.ndarray:
+    """Episodes from each change until the smoothed regret of an episode is low again, `[..., changes]`.
+
+    `changes` are the episodes, from 0, that are the first of a new model. They cut the curve into stretches;
+    a point with episodes on both sides of a change belongs to none. Within a stretch the regret is smoothed
+    by the mean over the episodes of the last `smooth` points, of fewer at its start. The agent has recovered
+    at the first of `hold` consecutive points of the stretch at which that is at most
+
+    - `threshold`, or
+    - `tolerance` plus the mean regret of the last `baseline` points of the stretch before the change (fewer
+      where it is shorter), for each curve its own.
+
+    One of the two is given. The time is the number of episodes between the change and the beginning of that
+    point: zero for an agent that never leaves. It is infinite if the agent does not recover before the next
+    change or the end, and NaN where that cannot be judged: fewer than `hold` points after the change, or
+    none before it with `tolerance`.
+    """
+    regret = require_curves("regret", regret)
+    lengths = require_lengths(lengths, regret.shape[-1])
+    stretches = _stretches(lengths, changes)
+    for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
+        require_count(name, value)
+    if (threshold is None) == (tolerance is None):
+        raise ValueError(f"one of threshold and tolerance must be given, got {threshold!r} and {tolerance!r}")
+    name, bound = ("tolerance", tolerance) if threshold is None else ("threshold", threshold)
+    bound = require_number(name, bound)
+    starts = np.cumsum(lengths) - lengths
+    times = np.full((*regret.shape[:-1], len(changes)), np.nan)
+    for number, (before, after) in enumerate(itertools.pairwise(stretches)):
+        before = before[-baseline:]
+        if len(after) < hold or (threshold is None and len(before) == 0):
+            continue
+        limit = np.full(regret.shape[:-1], bound)
+        if threshold is None:
+            limit += np.average(regret[..., before], axis=-1, weights=lengths[before])
+        limit += 1e-12 * np.abs(limit)  # equal but for rounding is equal
+        low = trailing_mean(regret[..., after], smooth, lengths=lengths[after]) <= limit[..., None]
+        is_held = np.lib.stride_tricks.sliding_window_view(low, hold, axis=-1).all(axis=-1)
+        waited = starts[after][np.argmax(is_held, axis=-1)] - changes[number]
+        times[..., number] = np.where(is_held.any(axis=-1), waited, np.inf)
+    return times
+
+
+def recovery_summary(times: np.ndarray) -> RecoverySummary:
+    """Share of runs that recovered, of `recovery_times` `[runs, changes]`, and their median over all runs."""
+    times = np.asarray(times, dtype=float)
+    if times.ndim == 0 or len(times) == 0:
+        raise ArgumentError("times", "have at least one run", times.shape, f"shape {times.shape}")
+    unknown = np.isnan(times).any(axis=0)
+    known = np.where(unknown, 0.0, times)
+    median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
+    return RecoverySummary(np.where(unknown, np.nan, share), np.where(unknown, np.nan, median))
+
+
+def growth_exponent(
+    cumulative_regret: np.ndarray,
+    *,
+    changes: Sequence[int] = (),
+    lengths: Lengths = None,
+    part: float = 0.5,
+    level: float = 0.95,
+) -> IntervalEstimate:
+    """Exponent `α` of `R ≈ C n^α` in each stretch between changes, `[stretches]`.
+
+    Curves are `[runs, points]`. `R` is the regret since the stretch began, `n` its episodes since then: a
+    power of all episodes has no meaning across a change. The slope of `scaling_exponent` at the points in the
+    last `part` of the stretch; it describes the curve there, and proves no rate. 1: as much regret in every
+    episode; near 0: hardly any more of it. NaN where the mean is not positive, and for stretches with fewer
+    than two points in that part. `changes` are as in `recovery_times`.
+    """
+    curves = require_array("cumulative_regret", cumulative_regret, (None, None))
+    curves = require_runs("cumulative_regret", require_curves("cumulative_regret", curves))
+    lengths = require_lengths(lengths, curves.shape[-1])
+    part = require_number("part", part, above=0, at_most=1)
+    curves = np.concatenate([np.zeros_like(curves[:, :1]), curves], axis=-1)  # point i is curves[:, i + 1]
+    fits = []
+    for stretch in _stretches(lengths, changes):
+        episodes = np.cumsum(lengths[stretch])
+        last = stretch[episodes > (1 - part) * episodes.max(initial=0)]
+        if len(last) < 2:
+            fits.append(IntervalEstimate(*np.full((3,), np.nan)))
+            continue
+        regret = curves[:, last + 1] - curves[:, stretch[:1]]
+        fits.append(scaling_exponent(regret, episodes[-len(last) :], level=level))
+    return IntervalEstimate(*np.array(fits).T)
+
+
+def scaling_exponent(
+    scores: np.ndarray, sizes: np.ndarray | Sequence[float], *, level: float = 0.95
+) -> IntervalEstimate:
+    """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
+
+    The slope of the least-squares line through `(log n, log mean R)`, with a `jackknife_interval` over runs:
+    what belongs to one run stays together. What the interval is about is the slope of the *expected* score,
+    not the mean of the slopes of single runs, which weighs lucky runs more. NaN where the mean of some point
+    is not positive.
+    """
+    scores = require_runs("scores", require_array("scores", scores, (None, None)))
+    sizes = require_array("sizes", sizes, (scores.shape[1],))
+    if len(np.unique(sizes)) < 2 or sizes.min() <= 0:
+        raise ArgumentError("sizes", "be two or more different positive numbers", sizes.tolist())
+    centred = np.log(sizes) - np.log(sizes).mean()
+
+    def slope(mean: np.ndarray) -> np.ndarray:
+        return np.log(np.where(mean > 0, mean, np.nan)) @ centred / (centred @ centred)
+
+    return jackknife_interval(scores, slope, level)
+
+
+def _stretches(lengths: np.ndarray, changes: Sequence[int]) -> list[np.ndarray]:
+    """Points of the stretches that changes cut a curve into; one with episodes on both sides is in none."""
+    ends = np.cumsum(lengths)
+    places = [require_count("changes", change, at_least=0) for change in changes]
+    if sorted(set(places)) != places or any(place >= ends[-1] for place in places):
+        raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
+    borders = itertools.pairwise([0, *places, ends[-1]])
+    return [np.flatnonzero((ends - lengths >= first) & (ends <= last)) for first, last in borders]

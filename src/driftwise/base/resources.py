@@ -1,0 +1,114 @@
+"""Cores and memory of this process, and a refusal of what does not fit into memory."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from driftwise.base.validation import ArgumentError
+
+
+def num_cores() -> int:
+    """Return the number of cores that this process may use, by its affinity and its quota."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, math.ceil(min(own, cpu_quota())))
+
+
+def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """Return the number of cores that the control groups of this process allow (Linux, v2), else infinity."""
+    try:
+        group = next(line for line in own.read_text().splitlines() if line.startswith("0::"))
+    except (OSError, StopIteration):
+        return math.inf
+    here, quota = root / group.removeprefix("0::").lstrip("/"), math.inf
+    for folder in (here, *here.parents):
+        with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
+            if folder.is_relative_to(root):
+                most, period = (folder / "cpu.max").read_text().split()
+                quota = min(quota, int(most) / int(period))
+    return quota
+
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_CONTROLLERS = {  # of control groups, by their names in /proc/self/cgroup: folder, limit and usage
+    "": ("", "memory.max", "memory.current"),  # version 2
+    "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),  # version 1
+}
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB")
+
+
+def free_memory() -> int:
+    """Return the bytes that this process may still take, as far as the system reports."""
+    return max(0, min([_available(), *_left_to_groups(), *_left_to_addresses()]))
+
+
+def _left_to_groups(groups: Path = Path("/proc/self/cgroup")) -> Iterator[int]:
+    """Limits of the control groups around this process, from the inmost outwards, less what they use."""
+    with contextlib.suppress(OSError):
+        for line in groups.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            for name in set(controllers.split(",")) & _CONTROLLERS.keys():
+                where, limit, usage = _CONTROLLERS[name]
+                inner = PurePosixPath(path.lstrip("/"))
+                for group in (inner, *inner.parents):
+                    folder = _CGROUPS / where / group
+                    with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
+                        stat = (folder / "memory.stat").read_text().splitlines()
+                        facts = dict(line.split() for line in stat)
+                        cached = facts.get("total_inactive_file", facts.get("inactive_file", 0))
+                        used = int((folder / usage).read_text()) - int(cached)  # file pages can be dropped
+                        yield int((folder / limit).read_text()) - used
+
+
+def _left_to_addresses() -> Iterator[int]:
+    """The limit of this process' address space (`ulimit -v`), less what it has of it."""
+    with contextlib.suppress(ImportError, OSError):  # Windows; no /proc
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            yield limit - pages * resource.getpagesize()
+
+
+def _available() -> int:
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        facts = dict(line.split(":", 1) for line in lines)
+        if "MemAvailable" in facts:
+            return 1024 * int(facts["MemAvailable"].split()[0])
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return sys.maxsize
+
+
+def count_bytes(*shapes: Iterable[int], itemsize: int = 8) -> int:
+    """Bytes of arrays of these shapes, of float64 unless given."""
+    return itemsize * sum(map(math.prod, shapes))
+
+
+def format_bytes(num_bytes: int) -> str:
+    """`3.2 GiB`."""
+    power = min(max(num_bytes, 1).bit_length() - 1, 10 * len(_UNITS) - 1) // 10
+    return f"{num_bytes / (1 << 10 * power):.4g} {_UNITS[power]}"
+
+
+def require_memory(
+    what: str,
+    num_bytes: int,
+    sizes: str,
+    free: int | None = None,
+    advice: str = "lower the largest of these",
+) -> None:
+    """Refuse what takes more memory than is free; `sizes` are those that it follows from."""
+    free = free_memory() if free is None else free
+    if num_bytes > free:
+        got = f"{format_bytes(num_bytes)} for {sizes}: {advice}"
+        raise ArgumentError(
+            what, f"fit into the {format_bytes(free)} of memory that are free", num_bytes, got
+        )

@@ -1,0 +1,109 @@
+"""The output of commands: tables, JSON, a progress bar, and pages with their data."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driftwise.cli.app import InputError
+
+if TYPE_CHECKING:
+    from driftwise.analysis.table import Table
+
+_FILE_WIDTH = 400  # columns if the output is no terminal and COLUMNS is not set: no line is folded
+
+
+def print_table(table: Table) -> None:
+    """Print a table below its title, as wide as the terminal."""
+    from driftwise.analysis.terminal import terminal_text
+
+    if table.title:
+        print(table.title)
+    print(f"{terminal_text(table, output_width())}\n")
+
+
+def output_width() -> int:
+    """Return the number of columns of the terminal, or of a file."""
+    return shutil.get_terminal_size((_FILE_WIDTH, 24)).columns
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as lists, dictionaries, and numbers that are finite or `None`: JSON has no infinity."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return to_plain(value._asdict())  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    return [to_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(to_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+@contextlib.contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on a terminal until the block ends; the function given updates it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def open_page(name: str, out: str | None) -> Iterator[Callable[[str, Callable[[], str]], None]]:
+    """Prepare the folder of `--out`; the function given writes data (JSON) and a page, if there is a folder.
+
+    The folder is checked before any work is done.
+    """
+    from driftwise.base.files import output_folder
+
+    with contextlib.ExitStack() as stack:
+        if out is None:
+            yield lambda text, page: None
+            return
+        with as_out_errors(out):
+            folder = stack.enter_context(output_folder(Path(out), page_files(name)))
+        yield lambda text, page: write_page(folder, name, text, page())
+
+
+def write_page(folder: Path, name: str, text: str, page: str) -> None:
+    """Write data, as JSON, and a page about it; the paths go to the error stream."""
+    from driftwise.base.files import write_files
+
+    with as_out_errors(str(folder)):
+        contents = f"{text}\n".encode(), page.encode()
+        paths = write_files(folder, dict(zip(page_files(name), contents, strict=True)))
+    for path in paths:
+        print(path, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def as_out_errors(out: str) -> Iterator[None]:
+    """Report an `OSError` in the block as a mistake in `--out`."""
+    try:
+        if not out:
+            raise NotADirectoryError(None, "the name is empty")
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
+
+
+def page_files(name: str) -> tuple[str, str]:
+    """Return the names of the files of a page: its data, and the page."""
+    return f"{name}.json", f"{name}.html"

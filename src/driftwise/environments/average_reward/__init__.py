@@ -1,1 +1,0 @@
-"""Makers of drifting MDPs without episodes, one file each."""

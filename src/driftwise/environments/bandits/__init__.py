@@ -1,1 +1,0 @@
-"""Makers of drifting linear bandits, one file each."""

@@ -1,0 +1,188 @@
+"""Linear MDPs with fewer features than pairs: random ones, latent chains, and the lower bound's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from driftwise.base.schema import AtLeastTwo, Count, Positive, Seed, Share
+from driftwise.base.validation import ArgumentError, require_number
+from driftwise.environments.drift import Drift, require_drift
+from driftwise.environments.environment import register_environment, require_models
+from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+
+
+@register_environment
+def random_linear_mdp(
+    *,
+    num_states: Count = 20,
+    num_actions: Count = 5,
+    dim: Count = 10,
+    horizon: Count = 10,
+    drift: Drift | None = None,
+    concentration: Positive = 0.1,
+    rewards: RewardKind = "mean",
+    seed: Seed = 0,
+) -> LinearMdp:
+    r"""A linear MDP whose features and measures are drawn from Dirichlet distributions.
+
+    Features $\phi(s,a) \sim \mathrm{Dir}(\alpha 1_d)$ lie on the simplex; each anchor has its own
+    measures $\mu_h^{(i)} \sim \mathrm{Dir}(\alpha 1_S)$ and rewards $\theta_h \sim U[0,1]^d$, so every
+    mixture of anchors is a valid linear MDP. Episodes start in a uniformly drawn state.
+
+    Args:
+      concentration: $\alpha$; small values give nearly one-hot features and nearly deterministic
+        transitions, large ones make all actions alike.
+    """
+    drift = require_drift(drift)
+    sizes = dict(num_states=num_states, num_actions=num_actions, dim=dim, horizon=horizon)
+    require_models((num_states, num_actions, dim, horizon), drift, steps=horizon, **sizes)
+    rng = np.random.default_rng(seed)
+    features = rng.dirichlet(np.full(dim, concentration), size=(num_states, num_actions))
+    anchors = [  # one after the other: the first is the same however many follow
+        (rng.random((horizon, dim)), rng.dirichlet(np.full(num_states, concentration), size=(horizon, dim)))
+        for _ in range(drift.num_anchors)
+    ]
+    return LinearMdp(
+        features=features,
+        theta=np.stack([theta for theta, _ in anchors]),
+        mu=np.stack([mu for _, mu in anchors]),
+        initial=np.full(num_states, 1 / num_states),
+        drift=drift,
+        rewards=rewards,
+    )
+
+
+@register_environment
+def latent_chains(
+    *,
+    num_chains: AtLeastTwo = 5,
+    states_per_chain: Count = 3,
+    num_actions: AtLeastTwo = 7,
+    horizon: Count = 10,
+    drift: Drift | None = None,
+    hold: Share = 0.9,
+    poor_hold: Share = 0.5,
+    poor_reward: Share = 0.1,
+    rewards: RewardKind = "mean",
+    seed: Seed = 0,
+) -> LinearMdp:
+    """Chains of states that an agent can follow; which chain is worth following changes.
+
+    Every state belongs to a chain. One action of it (drawn from `seed`) follows the chain: in the good
+    chain that pays 1 and stays in the chain with probability `hold`, in the others `poor_reward` and
+    `poor_hold`; what is left of the probability goes to a state drawn uniformly. All other actions are
+    switches: they pay nothing and lead to some chain, the same one whenever they share a latent direction.
+    An agent has to find, among the chains, the one that pays now.
+
+    Features are one-hot over `dim = 2·num_chains` latent directions: follow chain i, switch to chain i.
+    Measures are uniform within chains, which are the features of successors. Anchor j makes chain j the
+    good one. The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
+
+    Reference: after the synthetic linear MDP with five special chains of Zhou, Chen, Varshney & Jagmohan,
+    "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
+    rewards are ours.
+    """
+    drift = require_drift(drift, num_chains, "one for each chain")
+    num_states, dim = num_chains * states_per_chain, 2 * num_chains
+    chains = dict(num_chains=num_chains, states_per_chain=states_per_chain)
+    sizes = dict(**chains, num_actions=num_actions, horizon=horizon)
+    require_models((num_states, num_actions, dim, horizon), drift, **sizes)
+    chain = np.repeat(np.arange(num_chains), states_per_chain)  # of each state
+    rng = np.random.default_rng(seed)
+    latent = num_chains + rng.integers(num_chains, size=(num_states, num_actions))
+    latent[np.arange(num_states), rng.integers(num_actions, size=num_states)] = chain
+
+    inside = (chain == np.arange(num_chains)[:, None]) / states_per_chain
+    theta = np.zeros((drift.num_anchors, horizon, dim))
+    mu = np.empty((drift.num_anchors, horizon, dim, num_states))
+    for good in range(drift.num_anchors):
+        is_good = np.arange(num_chains) == good
+        stay = np.where(is_good, hold, poor_hold)[:, None]
+        theta[good, :, :num_chains] = np.where(is_good, 1.0, poor_reward)
+        mu[good, :, :num_chains] = stay * inside + (1 - stay) / num_states
+        mu[good, :, num_chains:] = inside
+    return LinearMdp(
+        features=np.eye(dim)[latent],
+        theta=theta,
+        mu=mu,
+        initial=np.full(num_states, 1 / num_states),
+        drift=drift,
+        rewards=rewards,
+        successor_features=np.eye(num_chains)[chain],
+    )
+
+
+_MAX_SIGNS = 10  # 2^10 actions
+
+
+@register_environment
+def hard_instance(
+    *,
+    num_signs: Count = 3,
+    horizon: AtLeastTwo = 6,
+    gap: float | None = None,
+    drift: Drift | None = None,
+    rewards: RewardKind = "mean",
+    seed: Seed = 0,
+) -> LinearMdp:
+    r"""A corridor whose side door pays for the rest of the episode; all actions seem alike.
+
+    In $x_h$ the action $a \in \{\pm 1\}^m$ ($m$ is `num_signs`) leads to the paying state with probability
+    $1/H + \langle \nu_h, a \rangle$, else to $x_{h+1}$; the paying state is never left and pays 1 a step.
+    The signs of $\nu_h \in \{\pm\epsilon\}^m$ are drawn from `seed` for every step and every anchor, so the
+    best action is $\mathrm{sign}(\nu_h)$ and the others are hard to tell from it. With $p = 1/H + m\epsilon$,
+    $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$ in every anchor.
+
+    With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
+    in the corridor $x_1 \dots x_{H+1}$ and $(0, 0, 1)$ in $x_{H+2}$, which pays; `dim` is $m + 2$. Measures
+    are signed: with $m = 1$ they exceed what radii assume, and a warning says so (`LinearMdp.mu_bound`).
+
+    Args:
+      gap: $\epsilon$, at most $1/(mH)$, which is what it is unless given.
+
+    Reference: the lower bound of Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with
+    Linear Function Approximation", 2020, whose segments have instances of their own.
+    """
+    drift = require_drift(drift)
+    if num_signs > _MAX_SIGNS:
+        expected = f"be at most {_MAX_SIGNS} (there are 2^num_signs actions)"
+        raise ArgumentError("num_signs", expected, num_signs)
+    sizes = (horizon + 2, 2**num_signs, num_signs + 2, horizon)
+    require_models(sizes, drift, steps=horizon, num_signs=num_signs, horizon=horizon)
+    widest = 1 / (num_signs * horizon)
+    gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
+    rng = np.random.default_rng(seed)
+
+    alpha, beta = 1 / math.sqrt(2), 1 / math.sqrt(2 * num_signs)
+    num_states, dim = horizon + 2, num_signs + 2
+    pays = num_states - 1
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=num_signs)))
+    features = np.zeros((num_states, len(signs), dim))
+    features[:pays, :, 0] = alpha
+    features[:pays, :, 1:-1] = beta * signs
+    features[pays, :, -1] = 1
+
+    steps = np.arange(horizon)
+    mu = np.zeros((drift.num_anchors, horizon, dim, num_states))
+    nu = np.zeros((horizon, num_signs))
+    for anchor in mu:  # [step, coordinate, next state]
+        before = nu
+        while np.array_equal(nu, before):  # each anchor differs from the one before
+            nu = gap * rng.choice((-1.0, 1.0), (horizon, num_signs))
+        anchor[steps, 0, steps + 1] = (1 - 1 / horizon) / alpha
+        anchor[steps, 1:-1, steps + 1] = -nu / beta
+        anchor[:, 0, pays] = 1 / (horizon * alpha)
+        anchor[:, 1:-1, pays] = nu / beta
+        anchor[:, -1, pays] = 1
+    return LinearMdp(
+        features=features,
+        theta=np.broadcast_to(np.eye(dim)[-1], (drift.num_anchors, horizon, dim)),
+        mu=mu,
+        initial=np.eye(num_states)[0],
+        drift=drift,
+        rewards=rewards,
+        successor_features=np.eye(num_states),  # which span every measure
+    )

@@ -1,0 +1,174 @@
+"""Run the tasks of a study, and return the outcome of every agent."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from driftwise.base.part import to_config
+from driftwise.base.validation import ArgumentError
+from driftwise.experiments.experiment import Experiment
+from driftwise.experiments.study import CellKey, Study, TaskGroup, prepare
+from driftwise.simulation.results import Result, join_runs, split_grid
+from driftwise.simulation.tasks import Chunk, Device, OnChunk, Task
+
+if TYPE_CHECKING:  # they load JAX
+    from driftwise.simulation.running import Poll
+    from driftwise.simulation.tasks import Engine
+
+
+@dataclass(frozen=True, eq=False)
+class AgentOutcome:
+    """The result of one agent in one environment."""
+
+    environment_label: str
+    label: str
+    result: Result
+    name: str  # the agent's in its file
+    values: Mapping[str, Any]  # those of its lists
+    variation: float | None = None  # that its tuning used
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of computing; agents that ran together share them evenly."""
+        return self.result.manifest["seconds"]
+
+
+class Progress(NamedTuple):
+    """The progress of an agent in an environment, in episodes of all its runs together."""
+
+    environment_label: str
+    label: str
+    done: int
+    total: int
+    restored: int  # episodes that were read from checkpoints
+
+
+ProgressListener = Callable[[Progress], None]
+GroupTasks = Sequence[Sequence[Task]]  # of each group
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    num_episodes: int | None = None,
+    num_runs: int | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> tuple[AgentOutcome, ...]:
+    """Run every agent of an experiment, at its own sizes unless others are given.
+
+    The options are those of `run_study`.
+    """
+    return run_study(prepare(experiment, num_episodes=num_episodes, num_runs=num_runs, seed=seed), **options)
+
+
+def run_study(
+    study: Study,
+    *,
+    checkpoints: Path | None = None,
+    engine: Engine | None = None,
+    device: Device | None = None,
+    progress: ProgressListener | None = None,
+    on_chunk: OnChunk | None = None,
+    poll: Poll | None = None,
+    recompute: bool = False,
+    tasks: GroupTasks | None = None,
+) -> tuple[AgentOutcome, ...]:
+    """Run every agent of a study.
+
+    Args:
+      checkpoints: a folder for the state of unfinished simulations and the curves of finished ones; a run
+        that was stopped goes on from there, to the same bytes.
+      engine: what runs the simulations, from `driftwise.simulation.engines`; it needs `checkpoints`. This
+        process unless given.
+      device: `"cpu"` or `"gpu"`; what JAX would take unless given.
+      progress: called with a `Progress`: for every agent at the start, then after every part of its episodes.
+      on_chunk: called with a `driftwise.simulation.tasks.Chunk`: the curves of every chunk of episodes, of
+        one agent in one environment and at most 64 of its runs, as soon as they are known here. What
+        checkpoints had already is included. What it raises ends the run, as with `poll`.
+      poll: called several times a second by engines, else about every second; what it raises ends the run,
+        and the checkpoints have all that was played.
+      recompute: compute again what other code or other versions computed, instead of refusing it.
+      tasks: those of `fitting_tasks`, with the same engine and device; they are made here unless given.
+    """
+    from driftwise.simulation.checkpoints import lengthen
+    from driftwise.simulation.running import run_tasks
+
+    if engine is not None and checkpoints is None:
+        raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
+    split = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
+    owners = [group for group, own in zip(study.work, split, strict=True) for _ in own]
+    every = [task for own in split for task in own]
+    if checkpoints is not None:
+        for group, task in zip(owners, every, strict=True):
+            lengthen(checkpoints, task, group.shorter, recompute=recompute)
+
+    def pass_on(number: int, chunk: Chunk) -> None:
+        """Pass a chunk of a task on as chunks of agents."""
+        group = owners[number]
+        for index, label in enumerate(group.points):
+            own = chunk.point(index) if len(group.points) > 1 else chunk
+            if on_chunk is not None:
+                on_chunk(own._replace(environment=group.environment_label, agent=label))
+
+    options: dict[str, Any] = dict(engine=engine, poll=poll, recompute=recompute)
+    report = None if progress is None else _progress_by_agent(owners, every, progress)
+    chunks = None if on_chunk is None else pass_on
+    results = iter(run_tasks(every, checkpoints, progress=report, on_chunk=chunks, **options))
+    parts: dict[CellKey, list[Result]] = defaultdict(list)  # of a cell, in the order of their runs
+    for group, own in zip(study.work, split, strict=True):
+        points = split_grid(join_runs([next(results) for _ in own]), len(group.points))
+        for point, result in zip(group.points.values(), points, strict=True):
+            parts[group.cell(point)].append(result)
+    outcomes = []
+    for group in study.groups:
+        for label, point in group.points.items():
+            joined, config = join_runs(parts[group.cell(point)]), to_config(point.agent)
+            own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
+            identity = group.environment_label, label, own, group.name, point.values, point.variation
+            outcomes.append(AgentOutcome(*identity))
+    return tuple(outcomes)
+
+
+def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> GroupTasks:
+    """Return the tasks of each group of a study; a task that does not fit into memory is refused."""
+    from driftwise.simulation.memory_budget import require_task_memory
+
+    tasks = [replace(group.task, device=device) for group in study.work]
+    require_task_memory(tasks, at_once=1 if engine is None else engine.at_once, split=True)
+    return [task.split() for task in tasks]
+
+
+def _progress_by_agent(
+    owners: Sequence[TaskGroup], tasks: Sequence[Task], listener: ProgressListener
+) -> Callable[[int, int, int], None]:
+    """Return a listener to the progress of numbered tasks that reports the progress of agents.
+
+    Every agent is reported at the start, so that a listener knows the total.
+    """
+    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, group in enumerate(owners):
+        numbers[group.environment_label, group.label].append(number)
+    begun, done = Counter(), Counter()
+
+    def report_agent(environment: str, label: str) -> None:
+        own = numbers[environment, label]
+        runs = [tasks[number].num_runs for number in own]
+        played, read = (np.dot([count[number] for number in own], runs) for count in (done, begun))
+        total = tasks[own[0]].num_episodes
+        listener(Progress(environment, label, int(played // sum(runs)), total, int(read // sum(runs))))
+
+    def report(number: int, episodes: int, total: int) -> None:
+        begun.setdefault(number, episodes)
+        done[number] = episodes
+        report_agent(owners[number].environment_label, owners[number].label)
+
+    for agent in numbers:
+        report_agent(*agent)
+    return report

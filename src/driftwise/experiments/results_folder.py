@@ -1,0 +1,171 @@
+"""Results folders: claim, results and manifest, each written whole or not at all, and read with checks."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from driftwise.base.extras import require_extra
+from driftwise.base.files import json_bytes, require_regular_file
+from driftwise.base.schema import (
+    COUNT,
+    LIST,
+    NUMBER,
+    PLAIN,
+    TABLE,
+    WORD,
+    Schema,
+    Types,
+    join_keys,
+    require_type,
+    require_types,
+    require_value_types,
+)
+
+with require_extra("results folders", "cli"):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MANIFEST_FORMAT = 3  # the second seals the results, the third the manifest; newer ones are refused
+CLAIM_FORMAT = 5  # of what a run continues from: the claim and the checkpoints
+CLAIM, MANIFEST, RESULTS = "run.json", "manifest.json", "results.parquet"
+_CURVES = ("reward", "regret", "cumulative_regret")
+RESULT_COLUMNS = ("environment", "agent", "parameters", "run", "episode", *_CURVES)
+
+
+def _schema(kinds: Mapping[Types, str]) -> Schema:
+    """Return the types of keys, which are listed by their types."""
+    return {key: kind for kind, keys in kinds.items() for key in keys.split()}
+
+
+_MANIFEST_SCHEMA = _schema(
+    {
+        WORD: "experiment",
+        COUNT: "num_episodes num_runs seed",
+        TABLE: "config environments random_regret versions plugins sha256",
+        LIST: "agents history",
+    }
+)
+_CONFIG_SCHEMA = _schema({WORD: "name summary finding", COUNT: "episodes runs", LIST: "import"})
+_VALUE_TYPES = {"sha256": WORD, "environments": TABLE, "random_regret": NUMBER}  # of all values of a table
+_ITEM_SCHEMAS = {
+    "history": _schema({WORD: "begun", COUNT: "episodes runs", LIST: "agents environments"}),
+    "agents": _schema(
+        {WORD: "environment label name", TABLE: "point parameters", NUMBER: "variation seconds"}
+    ),
+}
+
+
+def table_differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the join_keys keys at which two plain tables differ, with both values."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in dict.fromkeys([*first, *second]):
+            yield from table_differences(first.get(key), second.get(key), *keys, str(key))
+    elif first != second:
+        yield join_keys(*keys), first, second
+
+
+def sealed_manifest(manifest: Mapping[str, Any], results: bytes) -> bytes:
+    """Return the content of a manifest, with digests of the results and of the manifest itself."""
+    facts = {key: value for key, value in manifest.items() if key not in ("format", "sha256")}
+
+    def content(own: str) -> bytes:
+        seal = {RESULTS: _digest(results), MANIFEST: own}
+        return json_bytes({"format": MANIFEST_FORMAT, **facts, "sha256": seal})
+
+    return content(_digest(content("")))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a finished run; any damage is a `ValueError` that names the file."""
+    path = folder / MANIFEST
+    with corrupt_file_errors(path):
+        require_regular_file(path)
+        content = path.read_bytes()
+        try:
+            manifest = json.loads(content)
+        except (ValueError, RecursionError):
+            raise ValueError("it is not JSON") from None
+        if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
+            raise ValueError("it has no format number")
+    if manifest["format"] > MANIFEST_FORMAT:
+        newer = f"{path} has format {manifest['format']}, written by a newer driftwise"
+        raise ValueError(f"{newer}; this one reads up to format {MANIFEST_FORMAT}")
+    with corrupt_file_errors(path):
+        _require_schema(manifest)
+        own = manifest.get("sha256", {}).get(MANIFEST)
+        if own is None and manifest["format"] > 2:  # the second had no seal of its own
+            raise ValueError("its seal is missing")
+        if own is not None and own != _digest(content.replace(own.encode(), b"", 1)):
+            raise ValueError("its content is not what it was written with")
+    return manifest
+
+
+def read_table(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    columns: Sequence[str] | None = None,
+    *,
+    diagnostics: bool = False,
+) -> pa.Table:
+    """Return the results that a manifest seals, or some columns; any damage is a `ValueError`."""
+    path = folder / RESULTS
+    with corrupt_file_errors(path):
+        require_regular_file(path)
+        content = path.read_bytes()
+        seal = manifest.get("sha256", {}).get(RESULTS)
+        if seal != _digest(content) and (seal is not None or manifest["format"] > 1):  # the first had none
+            raise ValueError(f"its content is not what {MANIFEST} was written for")
+        file = pq.ParquetFile(pa.BufferReader(content))
+        for name in columns or ():
+            if name not in file.schema_arrow.names:
+                raise ValueError(f"its column {name!r} is missing")
+        own = [name for name in file.schema_arrow.names if diagnostics and name not in RESULT_COLUMNS]
+        return file.read(columns=None if columns is None else [*columns, *own])
+
+
+@contextlib.contextmanager
+def corrupt_file_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of a reader into a `ValueError` that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} is damaged: {reason}") from None
+
+
+def _require_schema(manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest with a value of another type than driftwise writes; keys may be missing."""
+    require_types("", manifest, _MANIFEST_SCHEMA)
+    require_types("config.", manifest.get("config", {}), _CONFIG_SCHEMA)
+    for key, kind in _VALUE_TYPES.items():
+        require_value_types(key, manifest.get(key, {}), kind)
+    for key, schema in _ITEM_SCHEMAS.items():
+        for number, item in enumerate(manifest.get(key, ())):
+            require_type(f"{key}.{number}", item, TABLE)
+            require_types(f"{key}.{number}.", item, schema)
+            require_value_types(f"{key}.{number}.point", item.get("point", {}), PLAIN)
+    _require_values("config", manifest.get("config", {}))
+
+
+def _require_values(path: str, value: Any) -> None:
+    """Refuse null at any depth, which no experiment file can contain."""
+    if isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _require_values(f"{path}.{key}", item)
+    else:
+        require_type(path, value, PLAIN)

@@ -1,0 +1,288 @@
+"""Linear MDPs as environments of Gymnasium, one at a time or many copies in step with each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from driftwise.base import random
+from driftwise.base.types import Model
+from driftwise.base.validation import ArgumentError, as_array, require_choice, require_count, require_instance
+from driftwise.environments import Environment, LinearMdp, planning
+from driftwise.environments.environment import ENVIRONMENTS, build_environment
+
+RENDER_MODES = ("ansi",)
+OBSERVATIONS = ("state", "step", "features")
+
+
+class _OnPath:
+    """A linear MDP on its path of models, with observations: the base of single and vector environments."""
+
+    _spec: EnvSpec | None = None
+    _model: Model
+    _optimal: np.ndarray  # [S] exact values of the first step
+
+    def __init__(self, environment: LinearMdp, observe: str) -> None:
+        self.environment: LinearMdp = require_instance("environment", environment, LinearMdp)
+        require_choice("observe", observe, OBSERVATIONS)
+        self._observe, self._horizon = observe, environment.spec.horizon
+        self._episode = -1  # before the first
+        self._mixture: np.ndarray | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The specification that Gymnasium made it from; its `max_episode_steps` is the horizon."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:  # the horizon is not known when an id is registered
+        self._spec = None if spec is None else dataclasses.replace(spec, max_episode_steps=self._horizon)
+
+    @property
+    def model(self) -> Model:
+        """The linear MDP of the current episode."""
+        _require_reset(started=self._episode >= 0)
+        return self._model
+
+    def _episode_after(self, seed: Any, options: Mapping[str, Any] | None) -> int:
+        """Return the episode that a reset starts: of the options, the first with a seed, else the next."""
+        chosen: Mapping[str, Any] = require_instance("options", {} if options is None else options, Mapping)
+        for name in chosen:
+            require_choice("options", name, ("episode",))
+        following = self._episode + 1 if seed is None else 0
+        return require_count("episode", chosen.get("episode", following), at_least=0)
+
+    def _go_to(self, episode: int) -> None:
+        """Make the model of an episode, unless it is that of the last one."""
+        mixture = self.environment.at(np.array([episode]))[0]
+        if self._mixture is None or not np.array_equal(mixture, self._mixture):
+            self._model = self.environment.model(episode)
+            self._optimal = planning.optimal_values(self.environment.features, self._model)[0]
+        self._episode, self._mixture, self._step = episode, mixture, 0
+
+    def _space(self) -> gymnasium.Space:
+        """Return the space of observations of one copy."""
+        spec, features = self.environment.spec, self.environment.features
+        if self._observe == "state":
+            return gymnasium.spaces.Discrete(spec.num_states)
+        if self._observe == "step":
+            return gymnasium.spaces.MultiDiscrete([spec.num_states, spec.horizon + 1])
+        bound = max(1.0, float(np.abs(features).max()))  # norms are at most one, but for rounding
+        return gymnasium.spaces.Box(-bound, bound, features.shape[1:], np.float64)
+
+    def _observation(self, states: Any) -> Any:
+        """Return the observation of a state, or of the state of each copy."""
+        if self._observe == "state":
+            return states
+        if self._observe == "step":
+            return np.stack([states, 0 * states + self._step], axis=-1)
+        return np.array(self.environment.features[states])
+
+    def _info(self, optimal_value: Any) -> dict[str, Any]:
+        # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
+        return {"episode_index": self._episode, "step": self._step, "optimal_value": optimal_value}
+
+
+class LinearMdpEnv(_OnPath, gymnasium.Env[Any, np.int64]):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """A drifting linear MDP, played one step at a time; every `reset` starts the next episode of its path.
+
+    The clock starts at episode 0, also after `reset(seed=...)`: the same seed gives the same trajectory only
+    if it meets the same models. `reset(options={"episode": t})` goes to episode `t`.
+
+    Episodes are *terminated* after `horizon` steps. The horizon is part of the problem: nothing can be earned
+    after it, so a learner must not bootstrap there, as it would where an episode is truncated.
+
+    Observations are the state (`observe="state"`), the state and how many steps were taken (`"step"`), or
+    the features of the state's actions (`"features"`).
+
+    `info` holds the episode's number `episode_index`, the `step` (how many were taken), and the exact
+    `optimal_value` of the episode's first state, so that dynamic regret is the sum of `optimal_value` less
+    the policy's value, which the sum of rewards estimates without bias.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self, environment: LinearMdp, *, observe: str = "state", render_mode: str | None = None
+    ) -> None:
+        super().__init__(environment, observe)
+        if render_mode is not None:
+            require_choice("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        self.observation_space = self._space()
+        self.action_space = gymnasium.spaces.Discrete(environment.spec.num_actions)
+        self._step = self._horizon  # no episode is under way
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode: its first observation, and `info`."""
+        episode = self._episode_after(seed, options)
+        gymnasium.Env.reset(self, seed=seed)
+        self._go_to(episode)
+        self._state = self._draw(self.environment.initial)
+        self._optimal_value = float(self._optimal[self._state])
+        return self._observation(self._state), self._info(self._optimal_value)
+
+    def step(self, action: int | np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action: the observation, reward, whether the horizon is reached, `False`, and `info`."""
+        _require_reset(started=self._step < self._horizon)
+        if not self.action_space.contains(action):
+            expected = f"be an integer from 0 to {self.environment.spec.num_actions - 1}"
+            raise ArgumentError("action", expected, action)
+        phi = self.environment.features[self._state, action]
+        mean = float(phi @ self._model.theta[self._step])
+        reward = mean if self.environment.rewards == "mean" else float(self.np_random.random() < mean)
+        self._state = self._draw(phi @ self._model.mu[self._step])
+        self._step += 1
+        info = self._info(self._optimal_value)
+        return self._observation(self._state), reward, self._step == self._horizon, False, info
+
+    def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return a line on the state of the episode; nothing without a `render_mode`."""
+        _require_reset(started=self._episode >= 0)
+        if self.render_mode is None:
+            return None
+        return f"episode {self._episode}, step {self._step} of {self._horizon}, state {self._state}\n"
+
+    def _draw(self, probabilities: np.ndarray) -> np.int64:
+        return np.int64(random.choose_index(np.cumsum(probabilities), self.np_random.random()))
+
+
+class LinearMdpVectorEnv(_OnPath, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Many copies of a `LinearMdpEnv`, each step of all of them computed at once.
+
+    All episodes are as long as the horizon, so that copies end together and share their clock. Seeds,
+    observations, `info` and restarts (by the step after the last one) are those of Gymnasium's
+    `SyncVectorEnv` around as many copies, and so are the trajectories.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(self, environment: LinearMdp, num_envs: int, *, observe: str = "state") -> None:
+        super().__init__(environment, observe)
+        self.num_envs = require_count("num_envs", num_envs)
+        self.single_observation_space = self._space()
+        self.single_action_space = gymnasium.spaces.Discrete(environment.spec.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._generators = [seeding.np_random()[0] for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start an episode of all copies: their first states, and `info`.
+
+        Copy `i` has the seed `seed + i`, or the one at its place in a list.
+        """
+        episode = self._episode_after(seed, options)
+        if seed is not None:
+            if isinstance(seed, int | np.integer):
+                seeds = [int(seed) + i for i in range(self.num_envs)]
+            else:
+                seeds = list(seed)
+            if len(seeds) != self.num_envs or None in seeds:
+                raise ArgumentError("seed", f"be one, or one for each of {self.num_envs} copies", seed)
+            self._generators = [seeding.np_random(own)[0] for own in seeds]
+        self._go_to(episode)
+        initial = np.broadcast_to(self.environment.initial, (self.num_envs, len(self.environment.initial)))
+        self._states = self._draw(initial)
+        self._optimal_values = self._optimal[self._states]
+        return self._observation(self._states), self._infos()
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Take an action in every copy; after the last step of an episode, start the next one instead."""
+        _require_reset(started=self._episode >= 0)
+        rewards, never = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=bool)
+        if self._step == self._horizon:
+            observed, info = self.reset()
+            return observed, rewards, never, never.copy(), info
+        taken, num_actions = as_array(actions), self.environment.spec.num_actions
+        integers = taken.dtype.kind in "iu" and taken.shape == (self.num_envs,)
+        if not integers or taken.min() < 0 or taken.max() >= num_actions:
+            expected = f"be {self.num_envs} integers from 0 to {num_actions - 1}"
+            raise ArgumentError("actions", expected, actions)
+        phi = self.environment.features[self._states, taken]  # [copies, d]
+        rewards = phi @ self._model.theta[self._step]
+        if self.environment.rewards != "mean":
+            rewards = (self._uniform() < rewards).astype(float)
+        self._states = self._draw(phi @ self._model.mu[self._step])
+        self._step += 1
+        terminated = never | (self._step == self._horizon)
+        return self._observation(self._states), rewards, terminated, never, self._infos()
+
+    def _uniform(self) -> np.ndarray:
+        return np.array([generator.random() for generator in self._generators])
+
+    def _draw(self, probabilities: np.ndarray) -> np.ndarray:
+        return random.choose_index(np.cumsum(probabilities, axis=-1), self._uniform()).astype(np.int64)
+
+    def _infos(self) -> dict[str, Any]:
+        """Return `info` with a value for each copy, marked as Gymnasium does."""
+        values = self._info(self._optimal_values)
+        info: dict[str, Any] = {name: np.full(self.num_envs, value) for name, value in values.items()}
+        return info | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in values}
+
+
+def make_env(
+    maker: str, *, observe: str = "state", render_mode: str | None = None, **parameters: Any
+) -> LinearMdpEnv:
+    """Return the environment of a maker of `driftwise.environments`; parts may be plain dictionaries."""
+    return LinearMdpEnv(_build_by_name(maker, parameters), observe=observe, render_mode=render_mode)
+
+
+def make_vector_env(
+    maker: str,
+    *,
+    num_envs: int,
+    observe: str = "state",
+    max_episode_steps: int | None = None,
+    **parameters: Any,
+) -> LinearMdpVectorEnv:
+    """Return copies as one vector environment; `max_episode_steps` can be the horizon alone."""
+    environment = _build_by_name(maker, parameters)
+    if max_episode_steps not in (None, environment.spec.horizon):
+        expected = f"be the horizon, {environment.spec.horizon}, or left out"
+        raise ArgumentError("max_episode_steps", expected, max_episode_steps)
+    return LinearMdpVectorEnv(environment, num_envs, observe=observe)
+
+
+def _build_by_name(maker: str, parameters: dict[str, Any]) -> LinearMdp:
+    environment: Any = build_environment(require_choice("maker", maker, list(MAKERS.values())), **parameters)
+    return environment
+
+
+def _require_reset(*, started: bool) -> None:
+    """Refuse to continue an episode that was not started, or is over."""
+    if not started:
+        raise gymnasium.error.ResetNeeded("reset must be called before an episode can go on")
+
+
+MAKERS: dict[str, str] = {}  # by the ids that Gymnasium knows them under
+
+
+def _register_id(name: str, maker: Callable[..., Environment]) -> None:
+    """Register a linear MDP with Gymnasium; no other environment has an id."""
+    own_id = f"driftwise/{name.title().replace('_', '')}-v0"
+    if typing.get_type_hints(maker).get("return") is LinearMdp and own_id not in MAKERS:
+        MAKERS[own_id] = name
+        gymnasium.register(
+            own_id,
+            entry_point="driftwise.gym:make_env",
+            vector_entry_point="driftwise.gym:make_vector_env",
+            kwargs={"maker": name},
+        )
+
+
+ENVIRONMENTS.subscribe(_register_id)

@@ -1,0 +1,345 @@
+r"""Backtests: the forecasts that fixed memories would have made of the rewards of a log, one row ahead.
+
+Less its expectation given the past, the difference of two scores is an increment of a martingale, however
+rewards drift and actions were chosen. So the error of a mean difference $\bar D$ is at most
+
+$$s = \frac1{\sqrt n}\Bigl(\frac1{n-1}\sum_t (D_t - \bar D)^2\Bigr)^{1/2},$$
+
+and $\bar D \pm zs$ is about the mean of these expectations over the rows of this log.
+
+References: Giacomini & White, "Tests of Conditional Predictive Ability", Econometrica 2006; Choe & Ramdas,
+"Comparing Sequential Forecasters", Operations Research 2024; Hsu, "Simultaneous Confidence Intervals for All
+Distances from the 'Best'", Annals of Statistics 1981.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb
+from driftwise.algorithms.unknown_variation.adaptive import memory_lengths as default_memories
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.types import Forecast, Spec
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_within
+
+_CONFIDENCE = 0.95
+_MAX_POINTS = 400  # rows at which weights are kept
+_PROGRESS_EVERY = 64  # rows
+
+
+class Interval(NamedTuple):
+    """A value, and an interval that covers what it estimates; NaN where there are too few rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+class MemoryScore(NamedTuple):
+    """The forecasts of one memory, judged by means over all rows."""
+
+    name: str
+    rate: float | None  # η; None for a window
+    score: float  # log density of the rewards, with the fixed noise
+    behind: Interval  # the best memory's score less this one's
+    may_be_best: bool
+    learnt_score: float  # log density with the noise that the mixture had learnt
+    error: float  # root of the mean squared error
+
+
+@dataclass(frozen=True, eq=False)
+class Backtest:
+    """Scores of all memories on a log, of their mixture, and the memory that is advised."""
+
+    rows: int
+    dim: int
+    ridge: float
+    noise_scale: float  # the fixed one
+    noise_given: bool  # False: the likeliest one in hindsight
+    learnt_noise: float  # the noise scale that the mixture has learnt by the last row
+    memories: tuple[MemoryScore, ...]  # the last one never forgets
+    mixture: float  # mean score of the mixture
+    mixture_behind: Interval  # the best memory's score less the mixture's
+    learnt_mixture: float
+    gain: Interval  # the best forgetting memory's score less that of never forgetting
+    at_rows: np.ndarray  # [P] rows, counted from 1
+    weights: np.ndarray  # [P, J] of the mixture after these
+    learnt_weights: np.ndarray
+
+    @property
+    def advised(self) -> MemoryScore:
+        """The memory of the highest score, with the noise fixed."""
+        return max(self.memories, key=lambda memory: memory.score)
+
+    @property
+    def best_with_learnt_noise(self) -> MemoryScore:
+        """The memory of the highest score, with the noise learnt."""
+        return max(self.memories, key=lambda memory: memory.learnt_score)
+
+    @property
+    def may_be_best(self) -> tuple[str, ...]:
+        """Memories that are not distinguishable from the best one, at 95 %."""
+        return tuple(memory.name for memory in self.memories if memory.may_be_best)
+
+    @property
+    def forgetting(self) -> Literal["helps", "does not help", "open"]:
+        """Whether forgetting helped on this log by more than chance, or the contrary, or neither."""
+        return "helps" if self.gain.low > 0 else "does not help" if self.gain.high < 0 else "open"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields and conclusions as plain values."""
+        arrays = {name: value.tolist() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        names = {"advised": self.advised.name, "may_be_best": self.may_be_best, "forgetting": self.forgetting}
+        return vars(self) | names | arrays
+
+
+def backtest(
+    features: Any,
+    rewards: Any,
+    *,
+    memories: Sequence[int] = default_memories(),
+    windows: Sequence[int] = (),
+    ridge: float = 0.1,
+    noise_scale: float | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Backtest:
+    r"""Score the forecasts of every memory on a log, one row ahead.
+
+    Before row $t$ is learnt from, the memory $j$ expects $m_j = \phi_t^\top w_j$ with a variance of
+    $\sigma^2(1 + v_j)$, $v_j = \phi_t^\top\Lambda_j^{-1}\phi_t$. Its score is the logarithm of the density
+    of the reward: $\log N(r_t;\, m_j,\, \sigma^2(1 + v_j))$ with a fixed noise $\sigma$, and Student's t
+    with the noise that the mixture has learnt so far. All memories learn from every row, whoever chose
+    the action. They are those of `adaptive_lin_ucb`, which weighs them by the scores with learnt noise;
+    here none of them has a fresh start.
+
+    If some combination of the features is 1 in all rows, rewards are counted from the first one: the ridge
+    then shrinks no level.
+
+    Args:
+      features: $\phi_t$ of the actions that were taken, `[n, d]`, oldest first.
+      rewards: `[n]`.
+      memories: lengths $1/(1-\eta)$ of exponential weights; the memory of all rows is added.
+      windows: lengths of sliding windows.
+      ridge: $\lambda > 0$, in units of the noise.
+      noise_scale: the fixed noise $\sigma$; by default that of the largest likelihood in hindsight.
+      progress: called as `progress(rows_done, rows)`.
+
+    Example:
+      >>> import numpy as np
+      >>> rng = np.random.default_rng(0)
+      >>> features = rng.normal(size=(600, 2))
+      >>> theta = np.where(np.arange(600)[:, None] < 300, [1.0, 0.0], [0.0, 1.0])
+      >>> result = backtest(features, (features * theta).sum(axis=1) + 0.1 * rng.normal(size=600))
+      >>> result.forgetting
+      'helps'
+    """
+    features = require_array("features", features, (None, None))
+    if not features.size:
+        raise ArgumentError("features", "have at least one row and one column", features.shape)
+    require_within("features", features, LARGEST_FEATURE)
+    rewards = require_array("rewards", rewards, (len(features),))
+    require_within("rewards", rewards, LARGEST_REWARD)
+    noise_given = noise_scale is not None
+    if noise_given:
+        noise_scale = require_number("noise_scale", noise_scale, above=0)
+    lengths, windows = _sorted_lengths("memories", memories, 2), _sorted_lengths("windows", windows, 1)
+    if not (lengths or windows):
+        raise ArgumentError("memories", "have at least one length, unless there are windows", memories)
+    agent = adaptive_lin_ucb(Spec.bandit(dim=features.shape[1], num_arms=1), ridge=ridge)
+    fixed_memories = FixedMemories(lengths, windows, features.shape[1], ridge)
+    with np.errstate(all="ignore"):
+        forecast = replay_memories(fixed_memories, features, _centred(features, rewards), progress)
+        noise_scale = noise_scale if noise_scale is not None else _likeliest_noise(forecast)
+        learnt, fixed = _mix(agent, forecast), _mix(agent, forecast, noise_scale)
+    if not (np.isfinite(learnt.scores).all() and np.isfinite(fixed.scores).all()):
+        raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
+    best = fixed.scores[:, fixed.scores.mean(axis=0).argmax()]
+    may_be_best = possibly_best(fixed.scores)
+    points = np.unique(np.linspace(0, len(rewards) - 1, min(len(rewards), _MAX_POINTS)).round().astype(int))
+    return Backtest(
+        rows=len(rewards),
+        dim=features.shape[1],
+        ridge=ridge,
+        noise_scale=noise_scale,
+        noise_given=noise_given,
+        learnt_noise=learnt.noise,
+        memories=tuple(
+            MemoryScore(
+                name=name,
+                rate=None if name.startswith("window") else float(fixed_memories.rates[j]),
+                score=float(fixed.scores[:, j].mean()),
+                behind=normal_interval(best - fixed.scores[:, j]),
+                may_be_best=bool(may_be_best[j]),
+                learnt_score=float(learnt.scores[:, j].mean()),
+                error=float(np.sqrt((forecast.error[:, j] ** 2).mean())),
+            )
+            for j, name in enumerate(fixed_memories.names)
+        ),
+        mixture=float(fixed.mixture.mean()),
+        mixture_behind=normal_interval(best - fixed.mixture),
+        learnt_mixture=float(learnt.mixture.mean()),
+        gain=gain_of_the_best(fixed.scores[:, :-1], fixed.scores[:, -1]),
+        at_rows=points + 1,
+        weights=fixed.weights[points],
+        learnt_weights=learnt.weights[points],
+    )
+
+
+def _sorted_lengths(name: str, values: Sequence[int], at_least: int) -> tuple[int, ...]:
+    return tuple(sorted({require_count(name, value, at_least=at_least, bits=53) for value in values}))
+
+
+def _centred(features: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+    """Return rewards less the first one, if some combination of the features is 1 in all rows."""
+    gram, ones = features.T @ features, features.sum(axis=0)
+    combined = features @ (np.linalg.pinv(gram, hermitian=True) @ ones)
+    return rewards - rewards[0] if np.abs(combined - 1).max() < 1e-6 else rewards
+
+
+class FixedMemories:
+    """Regressions with exponential weights of several lengths, then with windows, then with all rows."""
+
+    def __init__(self, lengths: Sequence[int], windows: Sequence[int], dim: int, ridge: float) -> None:
+        self.names = [*map(str, lengths), *(f"window {length}" for length in windows), "all"]
+        self.rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
+        self._windows = list(enumerate(windows, start=len(lengths)))
+        self._recent: deque[tuple[np.ndarray, float]] = deque(maxlen=max(windows, default=0))
+        self._sums = np.zeros((len(self.rates), dim + 1, dim))  # Σωφφᵀ over Σωyφᵀ
+        self.ridge, self._identity, self._rows = ridge, np.eye(dim), 0
+
+    def forecast(self, phi: np.ndarray, reward: float) -> Forecast:
+        """Return the error `[J]` of each memory's forecast of a reward, and its variance `[J]`."""
+        gram = self._sums[:, :-1] + self.ridge * self._identity
+        direction = np.linalg.solve(gram, phi[:, None])[..., 0]  # Λ⁻¹φ
+        return Forecast(reward - np.vecdot(direction, self._sums[:, -1]), np.vecdot(direction, phi))
+
+    def learn(self, phi: np.ndarray, reward: float) -> None:
+        """Learn from a row. A window is summed again after its length, lest rounding errors accumulate."""
+        self._sums *= self.rates[:, None, None]
+        self._sums += _products(phi, reward)
+        self._rows += 1
+        for j, length in self._windows:
+            if len(self._recent) >= length and self._rows % length:
+                self._sums[j] -= _products(*self._recent[-length])
+        self._recent.append((phi, reward))
+        for j, length in self._windows:
+            if self._rows % length == 0:
+                self._sums[j] = sum(_products(*row) for row in list(self._recent)[-length:])
+
+
+def _products(phi: np.ndarray, reward: float) -> np.ndarray:
+    """Return `φφᵀ` over `yφᵀ`."""
+    return np.append(phi, reward)[:, None] * phi
+
+
+def replay_memories(
+    memories: FixedMemories, features: np.ndarray, rewards: np.ndarray, progress: Callable[[int, int], None]
+) -> Forecast:
+    """Return errors and variances `[n, J]`: every row is forecast, then learnt from."""
+    shape = len(rewards), len(memories.rates)
+    forecasts = Forecast(np.empty(shape), np.empty(shape))
+    for t, (phi, reward) in enumerate(zip(features, rewards, strict=True)):
+        try:
+            forecasts.error[t], forecasts.variance[t] = memories.forecast(phi, reward)
+        except np.linalg.LinAlgError:
+            raise ArgumentError("ridge", "be large enough for such features", memories.ridge) from None
+        memories.learn(phi, reward)
+        if (t + 1) % _PROGRESS_EVERY == 0 or t + 1 == len(rewards):
+            progress(t + 1, len(rewards))
+    return forecasts
+
+
+def _likeliest_noise(forecast: Forecast) -> float:
+    """Return the noise scale of the largest likelihood over all scales and memories.
+
+    Given a memory it is the root of the mean of `e²/(1+v)`.
+    """
+    variances = forecast.squares.mean(axis=0)
+    with np.errstate(divide="ignore"):
+        likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
+    return math.sqrt(variances[likelihood.argmax()])
+
+
+class _MixtureScores(NamedTuple):
+    """Scores of memories, of their mixture, and its weights."""
+
+    scores: np.ndarray  # [n, J]
+    mixture: np.ndarray  # [n]
+    weights: np.ndarray  # [n, J] after each row
+    noise: float  # learnt by the last row, if it is learnt
+
+
+def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> _MixtureScores:
+    """Score and weigh forecasts `[n, J]` as the agent does, or with a fixed noise instead."""
+    learnt, prior = agent.noise, agent.sharing.prior(forecast.error)
+    sums = learnt.init(agent.noise_forgetting, np.zeros(1))
+    scores = np.zeros_like(forecast.error)
+    if noise_scale:
+        spread = noise_scale**2 * (1 + forecast.variance)
+        scores = -0.5 * (np.log(2 * math.pi * spread) + forecast.error**2 / spread)
+    log_weights = np.empty((len(scores) + 1, len(prior)))
+    log_weights[0] = np.log(prior)
+    for t in range(len(scores)):
+        if noise_scale is None:
+            row = Forecast(forecast.error[t], forecast.variance[t])
+            scores[t] = learnt.score(sums, row)
+            squares = np.exp(log_weights[t]) @ row.squares
+            sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
+        log_weights[t + 1] = agent.sharing.update(log_weights[t], scores[t], t + 1)
+    joint = log_weights[:-1] + scores
+    largest = joint.max(axis=-1)
+    mixture = largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))
+    return _MixtureScores(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums)[0]))
+
+
+def normal_interval(differences: np.ndarray) -> Interval:
+    """Return the mean of differences `[n]` with its normal interval."""
+    value, error = _mean_and_error(differences)
+    half = _quantile((1 - _CONFIDENCE) / 2) * error
+    return Interval(float(value), float(value - half), float(value + half))
+
+
+def possibly_best(scores: np.ndarray) -> np.ndarray:
+    """Return whether each of the forecasters with scores `[n, J]` may be the best.
+
+    One is out if another is better by more than chance, at `0.05/(J − 1)` on one side. The best of them is
+    thrown out wrongly by one of the J − 1 others, so in at most 5 % of all cases.
+    """
+    quantile = _quantile((1 - _CONFIDENCE) / max(scores.shape[1] - 1, 1))
+    beaten = np.zeros(scores.shape[1], dtype=bool)
+    for other in scores.T:
+        value, error = _mean_and_error(other[:, None] - scores)
+        beaten |= value > quantile * error
+    return ~beaten
+
+
+def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:
+    """Return the gain of the best of the forecasters with scores `[n, J]` over a reference `[n]`.
+
+    The lower end is the highest of J lower ends, each at `0.025/J`, since the best was chosen by these
+    scores. The upper end is the highest upper end, each at 0.025: that of the best one is among them.
+    """
+    value, error = _mean_and_error(scores - reference[:, None])
+    alpha = (1 - _CONFIDENCE) / 2
+    low, high = value - _quantile(alpha / scores.shape[1]) * error, value + _quantile(alpha) * error
+    return Interval(float(value.max()), float(low.max()), float(high.max()))
+
+
+def _mean_and_error(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean, num = differences.mean(axis=0), len(differences)
+    if num < 2:
+        return mean, np.full_like(mean, math.nan)
+    return mean, differences.std(axis=0, ddof=1) / math.sqrt(num)
+
+
+def _quantile(alpha: float) -> float:
+    """Return the normal quantile that is exceeded with probability `alpha`."""
+    return NormalDist().inv_cdf(1 - alpha)

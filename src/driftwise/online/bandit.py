@@ -1,0 +1,294 @@
+"""A bandit that decides on one set of arms at a time."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from driftwise.algorithms import build
+from driftwise.algorithms.algorithm import find_algorithm
+from driftwise.base.part import require_single
+from driftwise.base.times import Duration, Timestamp, to_timestamp
+from driftwise.base.types import Spec
+from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.online import agent_files
+from driftwise.online.bandit_files import SavedBandit, bandit_content, restore_bandit
+from driftwise.online.bandit_inputs import BanditSettings, Samples, require_decision_arms, require_samples
+from driftwise.online.deciders import Choice, Offer, make_decider, uses_clock
+from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
+from driftwise.online.forking import register_for_fork
+from driftwise.online.limits import RewardRange, require_reward, run_silently, within_memory
+from driftwise.online.renewal import renew_state, require_coordinates
+from driftwise.online.summary import Gauge, Summary, summary_fields
+
+_KIND = "bandit"  # in files
+
+
+class Bandit(SavedBandit):
+    """An agent of `driftwise.algorithms` that decides on one set of arms at a time, of any size.
+
+    The default is `adaptive_lin_ucb`, which needs to know neither how fast to forget nor how large the noise
+    is.
+
+    ```python
+    bandit = Bandit(dim=10)
+    decision = bandit.decide(features)  # [num_arms, dim]
+    bandit.learn(decision.id, reward=0.7)
+    ```
+
+    Its draws are those of run 0 of a simulation with the same seed, so that both give the same numbers for
+    the same arms and rewards. Rewards may come late, in any order, or never. Agents count time in rewards;
+    `clock_lin_ucb` counts seconds, and a reward then has the time of its decision. Of the waiting decisions,
+    the oldest expires when they are more than `max_pending`, or when more than `expire_after` others were
+    made since, or one more than `expire_after_seconds` later; its reward is then refused.
+
+    A generated id is never used twice, whatever was lost in a crash; `decide` also takes an id of the
+    caller. `metadata` is the caller's too: a dictionary of plain values, such as how far a log was read,
+    saved with the agent.
+
+    With probability `epsilon` any of the arms is taken instead, so that none has a probability below
+    `epsilon/num_arms`; an algorithm with an `epsilon` of its own receives it. Agents that draw what they
+    decide by, such as Thompson sampling, draw `num_draws` times and take an arm by its share of wins.
+
+    A reward outside `reward_range`, say in a wrong unit, is refused, so that its decision waits on, or
+    clipped, as `outside` says; both are counted in the summary. Algorithms for clicks and counts have a range
+    of their own. Where no range is known, `outside="clip"` clips outliers: rewards that are farther from
+    their prediction than ten standard deviations of such errors.
+
+    Any number of threads may use one bandit, and a process that forks: its child goes on from between two
+    calls. A mistake in the arguments is a `ValueError`, changing nothing. `decide` raises a
+    `FloatingPointError` where no finite number supports a decision, and is likely to do so again: load the
+    last saved file, or make a new agent with a larger `ridge` or a smaller radius.
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "adaptive_lin_ucb",
+        *,
+        dim: int,
+        seed: int = 0,
+        max_pending: int = 10_000,
+        expire_after: int | None = None,
+        expire_after_seconds: Duration | None = None,
+        epsilon: float | None = None,
+        num_draws: int = 1,
+        metadata: Mapping[str, Any] | None = None,
+        reward_range: tuple[float, float] | None = None,
+        outside: Literal["refuse", "clip"] = "refuse",
+        **parameters: Any,
+    ) -> None:
+        if epsilon is not None and find_algorithm(algorithm).takes("epsilon"):
+            parameters["epsilon"], epsilon = epsilon, None
+        agent = build(Spec.bandit(dim=dim, num_arms=1), algorithm, **parameters)
+        require_single(agent)
+        numbers = max_pending, expire_after, expire_after_seconds, epsilon or 0.0, num_draws
+        settings = BanditSettings(algorithm, agent, seed, *numbers, reward_range, outside)
+        self._start(settings, {} if metadata is None else metadata)
+
+    def _start(self, settings: BanditSettings, metadata: Mapping[str, Any]) -> None:
+        self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
+        self.metadata = agent_files.require_plain("metadata", metadata)
+        limits = settings.max_pending, settings.expire_after, settings.expire_after_seconds
+        self._pending = PendingDecisions(*limits)
+        with within_memory(self.agent):
+            self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
+        self._dim = self.agent.spec.dim
+        self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
+        self._gauge, self._num_samples = Gauge(), 0
+        self._seen: agent_files.SeenFile | None = None  # the file as this bandit loaded or saved it last
+        self._lock, self._writing = threading.RLock(), threading.Lock()
+        register_for_fork(self)
+
+    def _reset_after_fork(self) -> None:
+        self._writing = threading.Lock()  # the thread that may hold the old one is not here
+        self._pending.change_prefix()  # the parent goes on with the old one
+
+    def __repr__(self) -> str:
+        with self._lock:
+            num, waiting = self._pending.num_decisions, len(self._pending.waiting)
+        return f"Bandit({self.algorithm!r}, dim={self._dim}, {num} decisions, {waiting} of them pending)"
+
+    @property
+    def state(self) -> Any:
+        """A copy of the agent's state."""
+        with self._lock:
+            return copy.deepcopy(self._decider.state)
+
+    def summary(self) -> Summary:
+        """Return numbers to watch: how much is known, how good predictions are, and whether rewards drift."""
+        with self._lock:
+            decisions, expired = self._pending.num_decisions, self._pending.num_expired
+            pending = len(self._pending.waiting)
+            counts = {"decisions": decisions, "pending": pending, "expired": expired}
+            counts |= {"rewards": decisions - expired - pending, "samples": self._num_samples}
+            learnt = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
+            return Summary(**counts, **learnt, outside=int(self._gauge.outside))
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
+        with self._lock:
+            return {name: float(value) for name, value in self.agent.diagnostics(self._decider.state).items()}
+
+    def pending(self) -> list[Waiting]:
+        """Return the decisions that wait for their rewards and since when, the oldest first."""
+        with self._lock:
+            return self._pending.listed()
+
+    def decide(
+        self,
+        features: Any,
+        *,
+        id: str | int | None = None,
+        arm: int | None = None,
+        time: Timestamp | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Decision:
+        """Choose one of the arms `[num_arms, dim]`; a caller-supplied `id` must be unique.
+
+        The `time` is in seconds since 1970 or a `datetime`; the default is now.
+
+        Where the choice was made elsewhere, in a replayed log or by a person who overrules the agent, `arm`
+        is the one that was taken; the probabilities are the agent's all the same. With `names` of the arms,
+        the decision waits under the name of the one that was taken.
+        """
+        with self._lock:
+            if id is not None:
+                id = self._pending.require_new(id)
+            moment = to_timestamp("time", time)
+            offer = run_silently(self._offer, features, moment)
+            if names is not None and len(names) != (num_arms := len(offer.arms)):
+                raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
+            if self.settings.epsilon:
+                offer = offer.with_floor(self.settings.epsilon)
+            if arm is not None:
+                most = len(offer.arms) - 1
+                arm = int(require_number("arm", arm, at_least=0, at_most=most, integer=True))
+            elif (arm := offer.sure) is None:
+                arm = self._decider.draws.arm(offer.policy, self._round)
+            choice = offer.choice(arm)
+            name = None if names is None else as_id(names[arm], "names")
+            id, chances = self._pending.add(choice, id, moment, name), offer.chances
+        _, index, bonus, _, _ = choice
+        return Decision(arm, id, index, bonus, chances.item(arm), chances, offer.scores, moment)
+
+    def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
+        """Learn the reward of a decision; a decision has one.
+
+        If the decision does not wait for a reward, a `strict` call raises a `ValueError`. With
+        `strict=False`, for messages that may be delivered twice, it returns the reason: `repeated`,
+        `expired` or `unknown`.
+        """
+        id, reward = as_id(id), require_reward(reward)
+        with self._lock:
+            entry = self._pending.get(id)
+            if not isinstance(entry, Entry):
+                if strict:
+                    expected, reason = (
+                        "be of a decision that waits for its reward",
+                        self._pending.reason(entry),
+                    )
+                    raise ArgumentError("id", expected, id, f"{id!r}: {reason}")
+                return entry
+            run_silently(self._absorb, entry.choice, self._range.clip(reward, self._gauge), entry.time, 1.0)
+            self._pending.mark_rewarded(id)
+            return Outcome.LEARNT
+
+    def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
+        """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
+
+        It is as if an arm with these features had been the only one and had been rewarded; no decision is
+        counted. A reward of `weight` w, one for all or `[n]`, is the mean of w rewards that came at once: all
+        sums are those of w rewards, in one step of forgetting. At weight 0 nothing happens. Only least
+        squares, likelihoods through a link, and mixtures of them have weights. The `time` is one for all or
+        `[n]`, the default is now; only agents that forget by the clock have times.
+        """
+        samples = require_samples(features, reward, weight, time, self._dim)
+        with np.errstate(all="ignore"), self._lock:
+            rewards = self._rewards(samples, timed=time is not None)
+            weights, moments = samples.weights.tolist(), samples.times.tolist()
+            for row, reward, weight, moment in zip(samples.features, rewards, weights, moments, strict=True):
+                if weight:
+                    choice = self._decider.offer(row[None], self._round, moment).choice(0)
+                    self._absorb(choice, reward, moment, weight)
+                    self._num_samples += 1
+
+    def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
+        """Return indices `[num_arms]` of arms `[num_arms, dim]` in the next decision. Nothing is decided."""
+        with self._lock:
+            return run_silently(self._offer, features, to_timestamp("time", time)).scores
+
+    def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
+        """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
+        scores = self.scores(features, time=time)
+        if require_count("k", k) > len(scores):
+            raise ArgumentError("k", f"be at most the number of arms, {len(scores)}", k)
+        return np.argsort(-scores, kind="stable")[:k].tolist()
+
+    def renew(self, coordinates: Any, *, name: str | None = None) -> int:
+        """Reset the weights of some coordinates of the features, as for a new arm in the place of another.
+
+        The other weights stay as they are, and as certain as they are. Waiting decisions whose features are
+        not 0 at these coordinates expire, since their rewards belong to the old weights, and so do those that
+        wait under the `name` of the arm that goes; their number is returned. If the sums of the algorithm do
+        not allow it, that is a `ValueError`.
+        """
+        block = require_coordinates(coordinates, self._dim)
+        with np.errstate(all="ignore"), self._lock:
+            self._decider.state = renew_state(self._decider.state, block)
+            expiring = [
+                id
+                for id, entry in self._pending.waiting.items()
+                if (name is not None and entry.name == name) or entry.choice.features[block].any()
+            ]
+            for id in expiring:
+                self._pending.expire(id)
+        return len(expiring)
+
+    def _offer(self, features: Any, moment: float) -> Offer:
+        """Return the offer of the next round."""
+        return self._decider.offer(require_decision_arms(features, self._dim), self._round, moment)
+
+    def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
+        """Learn the reward of a choice, clipped if it is an outlier."""
+        predicted = choice.value - choice.bonus
+        reward = self._range.clip_outlier(reward, predicted, self._gauge)
+        self._decider.learn(choice, reward, moment, weight)
+        self._gauge.observe(reward - predicted, choice.bonus)
+
+    @property
+    def _round(self) -> int:
+        """Number of the next round: decisions and samples have draws of their own."""
+        return self._pending.num_decisions + self._num_samples
+
+    def _rewards(self, samples: Samples, *, timed: bool) -> list[float]:
+        """Return the rewards of samples as they are learnt; raise an error if they cannot be."""
+        if (samples.weights != 1).any() and not self.agent.takes_counts:
+            raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", samples.weights)
+        if timed and not uses_clock(self.agent):
+            expected = f"be left out for {self.algorithm}, which counts rewards"
+            raise ArgumentError("time", expected, samples.times, "some")
+        return [self._range.clip(reward, self._gauge) for reward in samples.rewards.tolist()]
+
+    @property
+    def _inner(self) -> Bandit:
+        return self
+
+    def _content(self) -> agent_files.AgentFile:
+        return bandit_content(self, _KIND)
+
+    @classmethod
+    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Bandit:
+        """Return the bandit of a file; it has no features of its own."""
+        if features is not None:
+            raise ArgumentError("features", f"be left out for a {_KIND}", features)
+        bandit = object.__new__(cls)
+        restore_bandit(bandit, file)
+        return bandit
+
+
+agent_files.LOADERS[_KIND] = Bandit.from_file

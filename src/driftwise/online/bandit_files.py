@@ -1,0 +1,216 @@
+"""Files of bandits: all numbers of a bandit, with its waiting decisions, as tensors."""
+
+from __future__ import annotations
+
+import json
+import os
+import time as clock
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureState
+from driftwise.base.agent import Agent
+from driftwise.base.part import from_config, to_config
+from driftwise.base.times import LATEST_TIMESTAMP
+from driftwise.base.validation import ArgumentError, require_array, require_instance, require_number
+from driftwise.online import agent_files
+from driftwise.online.bandit_inputs import BanditSettings
+from driftwise.online.deciders import Choice, uses_clock
+from driftwise.online.decisions import Entry, Outcome, PendingDecisions, PendingSnapshot, as_id
+from driftwise.online.limits import require_within
+from driftwise.online.summary import Gauge
+from driftwise.online.tensors import (
+    Tensors,
+    checked_tensor,
+    copy_leaves,
+    from_tensors,
+    least_numbers,
+    pack,
+    require_numbers,
+    require_sound,
+    to_tensors,
+    unpack,
+    with_leaves,
+)
+
+if TYPE_CHECKING:
+    from driftwise.online.bandit import Bandit
+
+_T = TypeVar("_T")
+_AT_ONCE = 500  # decisions that are copied before other threads may run
+_LARGEST_ARM = 2**53  # which a float counts
+
+
+class SavedBandit(ABC):
+    """Files of `Bandit` and of `NamedBandit`."""
+
+    @property
+    @abstractmethod
+    def _inner(self) -> Bandit:
+        """The bandit whose numbers are saved."""
+
+    @abstractmethod
+    def _content(self) -> agent_files.AgentFile:
+        """Return all that is needed to go on; the caller holds `_writing`."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was.
+
+        A `FileExistsError` if another program has replaced it since this bandit loaded or saved it.
+        """
+        with self._inner._writing:  # no older state replaces a newer one; decisions do not wait for the disk
+            self._inner._seen = agent_files.write_agent_file(path, self._content())
+
+    def to_bytes(self) -> bytes:
+        """Return the content of its file, say for a database; `pickle` and `copy.deepcopy` use it too."""
+        with self._inner._writing:
+            content = self._content()
+        return agent_files.to_bytes(content)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Return the bandit of `to_bytes`."""
+        return agent_files.require_own(cls, agent_files.from_bytes(content), "content")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+
+def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
+    """Return all that is needed to go on; the caller holds `_writing`, so that one thread at a time asks.
+
+    `more` returns tensors of the same moment that belong to whatever contains the bandit.
+    """
+    metadata = agent_files.require_plain("metadata", bandit.metadata)
+    settings = {name: value for name, value in to_config(bandit.settings).items() if name != "type"}
+    description = {"kind": kind, **settings, "metadata": metadata}
+    with bandit._lock:
+        state = to_tensors("state", bandit._decider.state)
+        gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
+        others = {"gauge": gauge, "samples": np.array(bandit._num_samples), **more()}
+    try:
+        tensors = {**state, **others, **pending_tensors(pending)}
+    finally:
+        with bandit._lock:
+            bandit._pending.thaw()
+    return agent_files.AgentFile(description, tensors, bandit._seen)
+
+
+def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
+    """Initialise an empty bandit from the content of a file."""
+    given, tensors = dict(file.description), file.tensors
+    del given["kind"]
+    metadata, agent = given.pop("metadata"), require_instance("agent", from_config(given.pop("agent")), Agent)
+    require_numbers(tensors, least_numbers(agent))
+    bandit._start(BanditSettings(agent=agent, **given), metadata)
+    like = bandit._decider.offer(np.zeros((1, bandit._dim)), 0).choice(0)
+    restore_pending(bandit._pending, tensors, like)
+    state = from_tensors("state", bandit._decider.state, tensors)
+    if uses_clock(agent):
+        moments = state.base if isinstance(state, MixtureState) else state
+        require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
+    bandit._decider.state = state
+    bandit._num_samples = int(checked_tensor(tensors, "samples", np.array(0)))
+    bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
+
+
+def pending_tensors(frozen: PendingSnapshot) -> Tensors:
+    """Return all waiting decisions, and the outcomes of others, as arrays."""
+    num, entries = len(frozen.waiting), frozen.waiting.values()  # a list would take long to be freed
+    first = next(iter(entries)).choice if num else None
+    dim = 0 if first is None else len(first.features)
+    tensors = {
+        "pending.counts": np.array(frozen.counts, dtype=np.int64),
+        "pending.gone": _text(frozen.finished),
+        "pending.expired": _text(id for id, outcome in frozen.finished.items() if outcome is Outcome.EXPIRED),
+        "pending.ids": _text(frozen.waiting),
+        "pending.rounds": np.fromiter((entry.number for entry in _slowly(entries)), np.int64, num),
+        "pending.times": _rows((entry[2:4] for entry in _slowly(entries)), num, 2),
+        "pending.names": _text(entry.name for entry in entries),
+        "pending.latest": np.array(frozen.latest),
+        "pending.numbers": _rows((entry.choice[:3] for entry in _slowly(entries)), num, 3),
+        "pending.features": _rows((entry.choice.features for entry in _slowly(entries)), num, dim),
+    }
+    if first is not None and first.planned is not None:
+        plans = (copy_leaves(entry.choice.planned) for entry in _slowly(entries))
+        for i, column in enumerate(zip(*plans, strict=True)):
+            tensors |= pack(f"plans.{i}", column)
+    return tensors
+
+
+def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -> None:
+    """Read the decisions of `pending_tensors`; their choices differ from `like` in numbers alone."""
+    counts, rounds = (
+        require_sound(name, tensors[name]).astype(np.int64, casting="safe")
+        for name in ("pending.counts", "pending.rounds")
+    )
+    pending.num_decisions, pending.num_expired = counts.tolist()
+    ids, finished, expired = (
+        _ids(name, tensors, pending.max_pending)
+        for name in ("pending.ids", "pending.gone", "pending.expired")
+    )
+    if {*ids} & {*finished} or not {*expired} <= {*finished}:
+        raise ArgumentError("pending.gone", "be of ids that expired or were rewarded", finished)
+    bounded = np.concatenate([[-1], rounds, [pending.num_decisions]])
+    if len(rounds) != len(ids) or not (np.diff(bounded) > 0).all():
+        raise ArgumentError("pending.rounds", f"ascend to less than {pending.num_decisions}", rounds)
+    if pending.num_expired + len(ids) > pending.num_decisions or len(expired) > pending.num_expired:
+        raise ArgumentError("pending.counts", "be at most the number of decisions", pending.num_expired)
+    pending.finished.update(zip(finished, repeat(Outcome.REPEATED)))
+    pending.finished.update(zip(expired, repeat(Outcome.EXPIRED)))
+    times = require_array("pending.times", tensors["pending.times"], (len(ids), 2))
+    pending.latest = require_array("pending.latest", tensors["pending.latest"], ()).item()
+    limit, (time, since) = LATEST_TIMESTAMP, times.T
+    ascending = (np.diff([-limit, *since, pending.latest, limit]) >= 0).all()
+    if not ascending or not ((time >= -limit) & (time <= since)).all():
+        raise ArgumentError("pending.times", f"ascend to at most {pending.latest}, within ±{limit:g}", times)
+    numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
+    features = tensors["pending.features"].reshape(-1, len(like.features))
+    features = require_array("pending.features", features, (len(ids), None))
+    num_columns = len(copy_leaves(like.planned)) if ids else 0
+    columns = [unpack(f"plans.{i}", tensors) for i in range(num_columns)]
+    names = require_instance("pending.names", json.loads(tensors["pending.names"].tobytes()), list)
+    rows = zip(ids, rounds.tolist(), times.tolist(), names, numbers.tolist(), strict=True)
+    for row, (id, number, (time, since), name, (arm, index, bonus)) in enumerate(rows):
+        arrays = [column[row] for column in columns]
+        num_arms = len(arrays[0]) if arrays else _LARGEST_ARM  # the first are the features of all
+        require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
+        planned = with_leaves(like.planned, arrays, num_arms=num_arms)
+        choice = Choice(int(arm), index, bonus, features[row].copy(), planned)
+        name = None if name is None else as_id(require_instance("pending.names", name, str), "pending.names")
+        pending.waiting[id] = Entry(choice, number, time, since, name)
+
+
+def _ids(name: str, tensors: Tensors, most: int) -> list[str]:
+    ids = [
+        as_id(require_instance(name, id, str))
+        for id in require_instance(name, json.loads(tensors[name].tobytes()), list)
+    ]
+    if len(ids) > min(most, len({*ids})):
+        raise ArgumentError(name, f"be at most {most}, all different", ids, f"{len(ids)}")
+    return ids
+
+
+def _slowly(values: Iterable[_T]) -> Iterator[_T]:
+    """Yield the values; after every few of them other threads may run."""
+    for number, value in enumerate(values):
+        if number % _AT_ONCE == 0:
+            clock.sleep(0)
+        yield value
+
+
+def _rows(rows: Iterable[Any], num: int, length: int) -> np.ndarray:
+    array = np.empty((num, length))
+    for number, row in enumerate(rows):
+        array[number] = row
+    return array
+
+
+def _text(ids: Iterable[str | None]) -> np.ndarray:
+    slowly = _slowly(ids)
+    parts = iter(lambda: json.dumps([*islice(slowly, _AT_ONCE)])[1:-1], "")
+    return np.frombuffer(f"[{','.join(parts)}]".encode(), dtype=np.uint8)

@@ -1,1 +1,0 @@
-"""Bandits that decide one event at a time, with rewards that may come late."""

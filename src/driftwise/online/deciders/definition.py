@@ -1,0 +1,181 @@
+"""The protocol of deciders and its definition: an agent and its state, led through single events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.random import ACTING, PLANNING
+from driftwise.base.types import Episode, FeatureTable, Key, Plan, Sample
+from driftwise.online.limits import finite_plan, first_state, not_finite
+from driftwise.parts.policies import greedy_policy, tie_tolerance
+
+Pair = tuple[np.ndarray, np.ndarray]  # a tuple with names takes longer to be made
+_ONLY_STATE = np.zeros(1, dtype=np.int32)  # of a bandit, once
+_TIE = tie_tolerance(np.dtype(np.float64))
+
+
+class Choice(NamedTuple):
+    """A chosen arm, with all that is learnt from when its reward comes."""
+
+    arm: int
+    value: float  # the index by which the arm was chosen
+    bonus: float  # the part of it that is exploration
+    features: np.ndarray  # [d] of the arm, and behind them any `constant` of the offer
+    planned: tuple[FeatureTable, Plan] | None  # arguments of `update`, where a decider needs them
+
+
+class Offer(NamedTuple):
+    """The arms of a round with their indices and probabilities."""
+
+    arms: np.ndarray  # [N, d]
+    scores: np.ndarray  # [N] the indices
+    bonus: np.ndarray  # [N] the part of the index that is exploration
+    policy: np.ndarray  # [N] probabilities that the arm is drawn with
+    chances: np.ndarray  # [N] the same before the agent's own draws, where these can be summed over
+    planned: tuple[FeatureTable, Sequence[Plan]] | None = None  # what the arm's plan is chosen from
+    sure: int | None = None  # the arm that is drawn, where nothing is left to chance
+    padded: bool = False  # whether a choice keeps d numbers more behind its features:
+    constant: np.ndarray | None = None  # [d] which features are 1 for all arms; None: zeros
+
+    def with_floor(self, epsilon: float) -> Offer:
+        """Return the offer in which any arm is drawn instead with probability ε."""
+        floor = epsilon / len(self.arms)
+        policy, chances = ((1 - epsilon) * shares + floor for shares in (self.policy, self.chances))
+        return self._replace(policy=policy, chances=chances, sure=None)
+
+    def choice(self, arm: int) -> Choice:
+        """Return the choice of an arm."""
+        arms, scores, bonus, policy, _, planned, _, padded, constant = self
+        if padded:
+            dim = arms.shape[1]
+            features = np.zeros(2 * dim)  # faster than a concatenation
+            features[:dim] = arms[arm]
+            if constant is not None:
+                features[dim:] = constant
+        else:
+            features = arms[arm].copy()
+        if planned is None:
+            return Choice(arm, scores.item(arm), bonus.item(arm), features, None)
+        table, plans = planned
+        plan = max(plans, key=lambda plan: plan.policy[0, 0, arm])  # one that would have taken the arm
+        plan = plan._replace(policy=policy.copy()[None, None])  # by which it was drawn, with any floor
+        return Choice(arm, scores.item(arm), bonus.item(arm), features, (table, plan))
+
+
+class RoundDraws:
+    """Random numbers of run 0 of a simulation with the same seed, by rounds."""
+
+    def __init__(self, seed: int) -> None:
+        run = random.fold(random.key(seed), 0)
+        self._planning, self._acting = random.fold(run, PLANNING), random.fold(run, ACTING)
+
+    def key(self, number: int) -> Key:
+        """Return the key of a round's plan."""
+        return random.LazyKey(self._planning, number)
+
+    def uniform(self, number: Any) -> Any:
+        """Return the uniform number that draws the action of a round, or one for each of many rounds."""
+        return random.draw_uniform(random.fold(self._acting, number), 1, np.float64)[..., 0]
+
+    def arm(self, policy: np.ndarray, number: int) -> int:
+        """Draw the arm of a round from a policy."""
+        return int(random.choose_index(np.cumulative_sum(policy), self.uniform(number)))
+
+
+class Decider(Protocol):
+    """An agent with its state. `offer` and `learn` are called by `run_silently`: NumPy warns of nothing."""
+
+    agent: Any
+    draws: RoundDraws
+    state: Any
+
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+        """Return the indices and probabilities of the arms `[num_arms, d]` in a round of that number.
+
+        Agents that forget by the clock use the time, in seconds; others count rounds.
+        """
+        ...
+
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
+        """Learn the reward of a choice that was made at that time.
+
+        The reward is the mean of `weight` rewards; weights other than 1 are for agents with `takes_counts`.
+        """
+        ...
+
+
+class PlannedDecider:
+    """The definition, for any agent: `plan`, `act`, `update`.
+
+    With `num_draws` the agent plans that many times, each with draws of its own, and the arm is drawn from
+    the mean of their policies: given the draws, that is its exact probability.
+    """
+
+    def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:
+        self.agent, self.draws, self._num_draws = agent, draws, num_draws
+        self.state = empty_state(agent)
+
+    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+        table, key = FeatureTable(arms.copy()), self.draws.key(number)
+        keys = [key] if self._num_draws == 1 else random.fold(key, np.arange(self._num_draws))
+        plans = [finite_plan(self.agent, self.state, table, plan_key) for plan_key in keys]
+        if len(plans) == 1:
+            plan = plans[0]
+            index, bonus, policy = (array[0, 0].copy() for array in (plan.q, plan.bonus, plan.policy))
+            chances = self.agent.action_probabilities(plan, key)
+            return Offer(arms, index, bonus, policy, chances, (table, plans))
+        index, bonus, policy = (
+            np.mean([getattr(plan, name)[0, 0] for plan in plans], axis=0)
+            for name in ("q", "bonus", "policy")
+        )
+        return Offer(arms, index, bonus, policy, policy, (table, plans))
+
+    def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
+        assert choice.planned is not None
+        table, plan = choice.planned
+        taken, counts = np.array([choice.arm], dtype=np.int32), None if weight == 1 else np.array([weight])
+        features, rewards = choice.features[None], np.array([reward])
+        episode = Episode(_ONLY_STATE, taken, features, rewards, _ONLY_STATE, counts)
+        self.state = self.agent.update(self.state, table, plan, episode)
+
+
+def empty_state(agent: Agent) -> Any:
+    """Return the state of an agent that has learnt nothing, if it fits into memory."""
+    return first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
+
+
+def best_arms(index: np.ndarray, agent: Agent) -> tuple[np.ndarray, int | None]:
+    """Return the policy that takes an arm of the highest index, ties at random, and the arm if none ties."""
+    arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
+    best = index.item(arm)
+    if not math.isfinite(best):
+        raise not_finite(agent)
+    least = best - _TIE * max(abs(best), 1.0)
+    index[arm] = -math.inf  # the next best is found sooner than all that are tied
+    second, index[arm] = index.item(index.argmax()), best
+    if second >= least:
+        tied = index >= least
+        return tied / np.count_nonzero(tied), None
+    policy = np.zeros(len(index))
+    policy[arm] = 1.0
+    return policy, arm
+
+
+def offer_by_shares(arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Offer:
+    """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`."""
+    if not np.isfinite(index).all():
+        raise not_finite(agent)
+    index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index)))
+    return Offer(arms, index, bonus, shares, shares)
+
+
+def bandit_sample(features: np.ndarray, reward: float, weight: float, share: float | None) -> Sample:
+    """Return a sample of one step: the mean of `weight` rewards, which all count with a share."""
+    shares = None if share is None else np.array([share])
+    return Sample(features[None], np.array([reward]), _ONLY_STATE, np.array([weight]), shares)

@@ -1,0 +1,257 @@
+"""Decisions as callers get them, and those that wait for their rewards, within limits of number and age."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Integral
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from driftwise.base.times import LATEST_TIMESTAMP
+from driftwise.base.validation import ArgumentError
+from driftwise.online.deciders import Choice
+
+_LONGEST_ID = 200  # characters
+_PREFIX_BYTES = 8
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+@dataclass(slots=True)  # a frozen one takes five times as long to be made
+class Decision:
+    """A chosen arm, with its index and probability."""
+
+    arm: int
+    id: str  # to be given back with the reward
+    index: float  # by which the arm was chosen
+    bonus: float  # the part of the index that is exploration
+    probability: float  # with which this arm was taken: its propensity
+    probabilities: np.ndarray = field(compare=False)  # [num_arms] of all arms, after every mixing
+    scores: np.ndarray = field(compare=False)  # [num_arms] the indices of all arms
+    time: float = field(compare=False)  # in seconds since 1970
+
+
+class Outcome(StrEnum):
+    """The result of a reward: it was learnt, or the reason why its decision does not wait for one."""
+
+    LEARNT = "learnt"
+    REPEATED = "repeated"  # the decision has been rewarded already
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"  # never made, lost in a crash, or forgotten
+
+
+class Waiting(NamedTuple):
+    """A decision that waits for its reward."""
+
+    id: str
+    arm: int | str  # its number in the decision, or its name
+    since: float  # Unix time of the decision
+
+
+class Entry(NamedTuple):
+    """A choice that waits."""
+
+    choice: Choice
+    number: int  # of its decision
+    time: float  # Unix time of its decision, as the caller says
+    since: float  # the latest time of any decision until then, from which its age counts
+    name: str | None = None  # of the arm, if arms have names
+
+
+class PendingSnapshot(NamedTuple):
+    """Decisions at one moment, which do not change."""
+
+    counts: tuple[int, int]  # made, expired
+    latest: float
+    waiting: Mapping[str, Entry]
+    finished: Mapping[str, Outcome]
+
+
+class SnapshotDict(MutableMapping[_K, _V]):
+    """A dictionary in order of insertion, whose content of one moment can be read while it changes.
+
+    `freeze` puts everything aside at once, whatever its size: until `thaw`, that layer stays as it is, new
+    keys go into a layer of their own, and removed keys are only marked. Values do not change.
+    """
+
+    def __init__(self) -> None:
+        # A plain dict would search past all that was removed for its first.
+        self._newer: OrderedDict[_K, _V] = OrderedDict()
+        self._frozen: OrderedDict[_K, _V] = OrderedDict()
+        self._removed: set[_K] = set()
+        self._ahead: Iterator[_K] = iter(())  # of the frozen keys: all before the next are removed
+
+    def freeze(self) -> Mapping[_K, _V]:
+        """Return the content; it stays as it is until `thaw`."""
+        self.thaw()  # the last thread may not have come to that: a forked child has no other threads
+        self._frozen, self._newer = self._newer, OrderedDict()
+        self._ahead = iter(self._frozen)
+        return self._frozen
+
+    def thaw(self) -> None:
+        """Merge all changes since `freeze`."""
+        if not self._frozen:
+            return
+        self._ahead = iter(())
+        for key in self._removed:
+            del self._frozen[key]
+        self._frozen.update(self._newer)
+        self._frozen, self._newer, self._removed = OrderedDict(), self._frozen, set()
+
+    def pop_oldest(self) -> _K:
+        """Remove the key that came first, and return it."""
+        for key in self._ahead:
+            if key not in self._removed:
+                self._removed.add(key)
+                return key
+        return self._newer.popitem(last=False)[0]
+
+    def __getitem__(self, key: _K) -> _V:
+        return self._frozen[key] if self._is_frozen(key) else self._newer[key]
+
+    def __setitem__(self, key: _K, value: _V) -> None:
+        if self._frozen and self._is_frozen(key):
+            self._removed.add(key)
+        self._newer[key] = value
+
+    def __delitem__(self, key: _K) -> None:
+        if self._frozen and self._is_frozen(key):
+            self._removed.add(key)
+        else:
+            del self._newer[key]
+
+    def __iter__(self) -> Iterator[_K]:
+        yield from (key for key in self._frozen if key not in self._removed)
+        yield from self._newer
+
+    def __len__(self) -> int:
+        newer = len(self._newer)
+        return newer + len(self._frozen) - len(self._removed) if self._frozen else newer
+
+    def _is_frozen(self, key: _K) -> bool:
+        return key in self._frozen and key not in self._removed
+
+
+class PendingDecisions:
+    """Waiting decisions by their ids, in the order in which they were made.
+
+    An id is the caller's own, or `{prefix}-{number}` with a random prefix, a new one for every bandit that is
+    made, loaded, copied or forked. So no id is used twice, whatever was lost between a save and a crash.
+
+    Beyond `max_pending` of them the oldest expires, and so does any that is older than `expire_after`
+    decisions or than `expire_after_seconds` (None: no age is too old). The outcomes of the last `max_pending`
+    decisions that no longer wait are remembered.
+
+    Both ages are checked when a decision is made. Seconds count between the latest times that decisions had
+    until then: a clock that jumps backwards makes no decision older, and none that comes after it.
+    """
+
+    def __init__(
+        self, max_pending: int, expire_after: int | None = None, expire_after_seconds: float | None = None
+    ) -> None:
+        self.max_pending = max_pending
+        self.expire_after, self.expire_after_seconds = expire_after, expire_after_seconds
+        self.num_decisions = 0
+        self.num_expired = 0
+        self.latest = -LATEST_TIMESTAMP  # time of any decision
+        self.waiting: SnapshotDict[str, Entry] = SnapshotDict()
+        self.finished: SnapshotDict[str, Outcome] = SnapshotDict()
+        self.change_prefix()
+
+    def change_prefix(self) -> None:
+        """Generate ids from now on that no other process and no copy generates."""
+        self._prefix = os.urandom(_PREFIX_BYTES).hex()
+
+    def require_new(self, id: Any) -> str:
+        """Return the caller's id of the next decision as text; one that is in use is an `ArgumentError`."""
+        id = as_id(id)
+        if id in self.waiting or id in self.finished:
+            why = self.reason(self.finished[id]) if id in self.finished else "it waits for its reward"
+            raise ArgumentError("id", "be unique", id, f"{id!r}: {why}")
+        return id
+
+    def add(self, choice: Choice, id: str | None, time: float, name: str | None = None) -> str:
+        """Add a decision and return its id; what is too old or too much expires."""
+        number = self.num_decisions
+        if id is None:
+            id = f"{self._prefix}-{number}"
+        if time > self.latest:
+            self.latest = time
+        self.waiting[id] = Entry(choice, number, time, self.latest, name)
+        self.num_decisions += 1
+        if len(self.waiting) > self.max_pending:
+            self._expire_oldest()
+        if self.expire_after is not None:
+            while self._oldest().number < number - self.expire_after:
+                self._expire_oldest()
+        if self.expire_after_seconds is not None:
+            while self._oldest().since < self.latest - self.expire_after_seconds:
+                self._expire_oldest()
+        return id
+
+    def get(self, id: str) -> Entry | Outcome:
+        """Return the decision of an id, or the outcome of one that does not wait."""
+        return self.waiting.get(id) or self.finished.get(id, Outcome.UNKNOWN)
+
+    def mark_rewarded(self, id: str) -> None:
+        """Remove a decision whose reward was learnt."""
+        del self.waiting[id]
+        self._remember(id, Outcome.REPEATED)
+
+    def expire(self, id: str) -> None:
+        """Remove a decision whose reward would be of no use."""
+        del self.waiting[id]
+        self._remember(id, Outcome.EXPIRED)
+        self.num_expired += 1
+
+    def reason(self, outcome: Outcome) -> str:
+        """Return why a decision of this outcome does not wait."""
+        return {
+            Outcome.REPEATED: "it was rewarded already",
+            Outcome.EXPIRED: f"it has expired (max_pending={self.max_pending}, "
+            f"expire_after={self.expire_after}, expire_after_seconds={self.expire_after_seconds})",
+        }.get(outcome, "it was never made here, was lost in a crash, or was forgotten")
+
+    def listed(self) -> list[Waiting]:
+        """Return all that wait, the oldest first."""
+        return [
+            Waiting(id, entry.choice.arm if entry.name is None else entry.name, entry.time)
+            for id, entry in self.waiting.items()
+        ]
+
+    def freeze(self) -> PendingSnapshot:
+        """Return the decisions as they are now; they stay so until `thaw`."""
+        counts = self.num_decisions, self.num_expired
+        return PendingSnapshot(counts, self.latest, self.waiting.freeze(), self.finished.freeze())
+
+    def thaw(self) -> None:
+        """Merge all changes since `freeze`."""
+        self.waiting.thaw()
+        self.finished.thaw()
+
+    def _oldest(self) -> Entry:
+        return self.waiting[next(iter(self.waiting))]
+
+    def _expire_oldest(self) -> None:
+        self._remember(self.waiting.pop_oldest(), Outcome.EXPIRED)
+        self.num_expired += 1
+
+    def _remember(self, id: str, outcome: Outcome) -> None:
+        self.finished[id] = outcome
+        if len(self.finished) > self.max_pending:
+            self.finished.pop_oldest()
+
+
+def as_id(id: Any, argument: str = "id") -> str:
+    """Return an id, or a name, as text; integers are written out, so that 7 and "7" are the same."""
+    if isinstance(id, str) and 0 < len(id) <= _LONGEST_ID:
+        return str(id)
+    if isinstance(id, Integral) and not isinstance(id, bool) and -(1 << 63) <= int(id) < 1 << 64:
+        return str(int(id))
+    expected = f"be an integer of 64 bits or text of 1 to {_LONGEST_ID} characters"
+    raise ArgumentError(argument, expected, id)

@@ -1,0 +1,346 @@
+"""An agent that plays episodes, one step at a time, and its training in environments of Gymnasium."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms import build
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.extras import ProgressCallback, report_progress
+from driftwise.base.knowledge import MeanRewards
+from driftwise.base.part import from_config, require_single, to_config
+from driftwise.base.random import episode_keys
+from driftwise.base.types import FeatureTable, Spec
+from driftwise.base.validation import ArgumentError, require_count, require_instance
+from driftwise.online import agent_files
+from driftwise.online.episodes.agent_building import with_defaults, with_memory
+from driftwise.online.episodes.blocks import BlockLeastSquares, with_blocks
+from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
+from driftwise.online.episodes.states import States, Step, make_states, restore_states, with_rewards
+from driftwise.online.features import FeatureMap
+from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
+from driftwise.online.summary import EpisodicSummary, Gauge, summary_fields
+from driftwise.online.tensors import COUNTED_BITS, from_tensors, least_numbers, require_numbers, to_tensors
+from driftwise.parts import LeastSquares
+
+_KIND = "episodic agent"  # in files
+_PLAIN = (LeastSquares, BlockLeastSquares, RememberedLeastSquares)
+
+
+class OpenEpisode(NamedTuple):
+    """An episode under way."""
+
+    table: FeatureTable
+    plan: Any
+    uniforms: np.ndarray  # [H] numbers that actions are drawn with
+    state: Any
+    action: int | None  # chosen in `state`, if one was
+    steps: tuple[Step, ...]
+
+
+class EpisodicAgent:
+    """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
+
+    The default, `adaptive_opt_wlsvi`, needs no rate of forgetting.
+
+    ```python
+    agent = EpisodicAgent(features=table, horizon=5)
+    agent.begin(state)
+    while agent.under_way:
+        action = agent.act()
+        state, reward, terminated = step(action)
+        agent.observe(reward, state, terminated=terminated)
+    ```
+
+    Algorithms of least squares have a default `radius` of 0.3 and a default `ridge` of (0.3/H)², at most
+    0.01, for rewards in [0, 1]; docs/online-episodes.md says how to choose them.
+
+    `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps only sums, and equals
+    run 0 of a simulation with the same seed if it plays the same episodes. Or `features` maps a state of any
+    kind to the rows `[A, d]` of its actions; then the newest `memory` episodes are kept, by default those
+    whose weights are at least `tolerance`, or 1000 for a mixture of memories, see `RememberedLeastSquares`
+    and `RememberedMixture`. All rows have norms of at most 1.
+
+    It learns from an episode at its end: after `horizon` steps, when one of them is `terminated`, or by
+    `end()`. After a terminated step nothing more can be earned: the rest of the episode is spent in a state
+    of its own with features 0, which makes its value 0 (algorithms that count have to learn that). After
+    `end()` the rest is unknown: it is left out, and the last step keeps the value of its next state.
+
+    `plan_every` lets plain least squares act on the same plan for some episodes, to save time. Algorithms
+    that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and mean
+    `rewards` with `begin`. `metadata` is a dictionary of plain values, saved with the agent. A mistake in the
+    arguments is a `ValueError`, a call out of turn a `RuntimeError`, and neither changes anything. Calls are
+    made by one thread.
+
+    `begin` raises a `FloatingPointError` if the plan is not finite. It would do so again: continue with the
+    last saved file, or with a new agent, a larger `ridge` or a smaller `radius`.
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "adaptive_opt_wlsvi",
+        *,
+        features: np.ndarray | FeatureMap,
+        horizon: int,
+        seed: int = 0,
+        memory: int | None = None,
+        tolerance: float = 1e-3,
+        plan_every: int = 1,
+        known: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        states = make_states(features)
+        spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
+        agent = build(spec, algorithm, **with_defaults(algorithm, parameters, horizon))
+        require_single(agent)
+        if callable(features):
+            agent = with_memory(agent, memory=memory, tolerance=tolerance)
+        elif states.blocks is not None:
+            agent = with_blocks(agent)
+        options = {"plan_every": plan_every, "seed": seed, "metadata": {} if metadata is None else metadata}
+        self._start(agent, states, {} if known is None else known, options)
+
+    def _start(self, agent: Agent, states: States, known: Mapping[str, Any], options: dict[str, Any]) -> None:
+        self.agent, self.states = agent, states
+        self.horizon, self.num_actions = agent.spec.horizon, agent.spec.num_actions
+        self._table = states.table(agent, known)
+        self._known = {name: np.array(value, dtype=np.float64) for name, value in known.items()}
+        self.plan_every = require_count("plan_every", options["plan_every"])
+        if self.plan_every > 1 and not isinstance(agent, _PLAIN):
+            raise ArgumentError("plan_every", "be 1 but for plain least squares", self.plan_every)
+        self.seed = require_count("seed", options["seed"], at_least=0)
+        self.metadata = agent_files.require_plain("metadata", options["metadata"])
+        self._key = random.fold(random.key(self.seed), 0)
+        with within_memory(agent):
+            self._state = first_state(agent, self._table)
+        self._open: OpenEpisode | None = None
+        self._gauge, self._seen = Gauge(), None
+        self.plan: Any = None  # of the episode under way, or else of the last one
+        self.num_episodes = 0  # that it has learnt from
+
+    def __repr__(self) -> str:
+        current = f", in step {len(self._open.steps)} of another" if self._open else ""
+        episodes = f"{self.num_episodes} episode{'s' * (self.num_episodes != 1)}{current}"
+        return f"EpisodicAgent({self.agent!r}, learnt from {episodes})"
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an episode has begun and not ended."""
+        return self._open is not None
+
+    @property
+    def state(self) -> Any:
+        """A copy of the agent's state."""
+        return copy.deepcopy(self._state)
+
+    def summary(self) -> EpisodicSummary:
+        """Return numbers to watch: how much is known, how good predictions are, and a gauge of drift."""
+        numbers = summary_fields(self.agent, self._state, self._gauge, missing=None)
+        return EpisodicSummary(self.num_episodes, **numbers)
+
+    def begin(self, state: Any, *, rewards: Any = None) -> None:
+        """Start an episode in a state; mean `rewards` `[H, S, A]` are for algorithms that need them."""
+        if self._open is not None:
+            raise RuntimeError("begin must come after the end of an episode, which is under way; see end()")
+        first, table = self.states.check("state", state), self._table
+        if (MeanRewards in self.agent.needs) != (rewards is not None):
+            expected = "left out" if rewards is not None else "given, as the algorithm needs the mean ones"
+            raise ArgumentError("rewards", f"be {expected}", rewards)
+        if rewards is not None:
+            table = with_rewards(table, rewards, self.agent.spec)
+        _, for_plan, for_actions = episode_keys(self._key, self.num_episodes)
+        if self.num_episodes % self.plan_every == 0:
+            with np.errstate(all="ignore"):
+                self.plan = finite_plan(self.agent, self._state, table, for_plan)
+        uniforms = random.draw_uniform(for_actions, self.horizon, np.float64)
+        self._open = OpenEpisode(table, self.plan, uniforms, first, None, ())
+
+    def act(self) -> int:
+        """Choose the action of this step."""
+        episode = self._require_open("act")
+        if episode.action is not None:
+            raise RuntimeError(f"act must come after observe, which has not followed action {episode.action}")
+        action = self._choose(episode, len(episode.steps), episode.state)
+        self._open = episode._replace(action=action)
+        return action
+
+    def observe(self, reward: float, next_state: Any, *, terminated: bool = False) -> None:
+        """Record the reward of the action; `next_state` counts unless the step `terminated` the episode."""
+        episode = self._require_open("observe")
+        if episode.action is None:
+            raise RuntimeError("observe must come after act, which has not chosen an action in this step")
+        reward = require_reward(reward)
+        state = self.states.end if terminated else self.states.check("next_state", next_state)
+        steps = (*episode.steps, Step(episode.state, episode.action, reward, state))
+        episode = episode._replace(state=state, action=None, steps=steps)
+        if terminated or len(steps) == self.horizon:
+            self._learn(episode, num_predicted=len(steps))
+        else:
+            self._open = episode
+
+    def end(self) -> None:
+        """Leave the episode where it is, and learn from the steps that were observed."""
+        episode = self._require_open("end")
+        self._learn(episode, num_predicted=len(episode.steps) - 1)  # no action followed the last one
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to continue with the next episode; `path` is replaced at once, or stays.
+
+        A `FileExistsError` if somebody else has replaced it since this agent loaded or saved it.
+        """
+        self._seen = agent_files.write_agent_file(path, self._content())
+
+    def to_bytes(self) -> bytes:
+        """Return the content of its file, say for a database."""
+        return agent_files.to_bytes(self._content())
+
+    @classmethod
+    def from_bytes(cls, content: bytes, *, features: FeatureMap | None = None) -> EpisodicAgent:
+        """Return the agent of `to_bytes`; `features` are as for `load`."""
+        return agent_files.require_own(cls, agent_files.from_bytes(content, features=features), "content")
+
+    def _content(self) -> agent_files.AgentFile:
+        if self._open is not None:
+            raise RuntimeError("save must come between episodes, and one is under way; see end()")
+        description = {
+            "kind": _KIND,
+            "agent": to_config(self.agent),
+            "features": self.states.description,
+            "plan_every": self.plan_every,
+            "seed": self.seed,
+            "num_episodes": self.num_episodes,
+            "metadata": agent_files.require_plain("metadata", self.metadata),
+        }
+        tensors = {
+            **self.states.tensors,
+            **{f"known.{name}": array for name, array in self._known.items()},
+            "gauge": self._gauge.to_array(),
+            **to_tensors("state", self._state),
+        }
+        if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
+            tensors |= to_tensors("plan", _plan_of(None, self.plan))
+        return agent_files.AgentFile(description, tensors, self._seen)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> EpisodicAgent:
+        """Return the agent saved at `path`; `features` are for maps that no file can describe."""
+        return agent_files.require_own(cls, agent_files.load(path, features=features), "path")
+
+    @classmethod
+    def from_file(cls, file: agent_files.AgentFile, features: FeatureMap | None = None) -> EpisodicAgent:
+        """Return the agent of a file."""
+        (description, tensors, seen), restored = file, cls.__new__(cls)
+        agent = require_instance("agent", from_config(description["agent"]), Agent)
+        spec = agent.spec
+        num = (spec.num_states - 1) * spec.num_actions * spec.dim
+        if isinstance(agent, (RememberedLeastSquares, RememberedMixture)):
+            num = agent.memory * spec.horizon * spec.num_actions * spec.dim
+        require_numbers(tensors, max(num, least_numbers(agent)))
+        states = restore_states(file, features, agent.spec)
+        known = {name[6:]: array for name, array in tensors.items() if name.startswith("known.")}
+        options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
+        restored._start(agent, states, known, options)
+        num = description["num_episodes"]
+        restored.num_episodes = require_count("num_episodes", num, at_least=0, bits=COUNTED_BITS)
+        if restored.num_episodes % restored.plan_every:
+            like = _plan_of(None, agent.plan(restored._state, restored._table, random.key(0)))
+            restored.plan = _plan_of(agent, from_tensors("plan", like, tensors))
+        restored._state = from_tensors("state", restored._state, tensors)
+        restored._gauge, restored._seen = Gauge.from_array(tensors["gauge"]), seen
+        return restored
+
+    def _learn(self, played: OpenEpisode, num_predicted: int) -> None:
+        """Learn from an episode, whose rest is spent in the state after its end."""
+        end, steps = self.states.end, list(played.steps)
+        for h in range(len(steps), self.horizon):
+            steps.append(Step(end, self._choose(played, h, end), 0.0, end))
+        gauge = copy.copy(self._gauge)
+        with np.errstate(all="ignore"):  # the next plan is checked
+            plan, episode = self.states.episode(played.plan, steps)
+            if num_predicted > 0:
+                errors, bonus = (part[:num_predicted] for part in plan.residuals(episode))
+                gauge.observe(float(np.abs(errors).mean()), float(bonus.mean()))
+            state = self.agent.update(self._state, played.table, plan, episode)
+        self._state, self._gauge, self._open = state, gauge, None
+        self.num_episodes += 1
+
+    def _choose(self, episode: OpenEpisode, h: int, state: Any) -> int:
+        with np.errstate(all="ignore"):  # the plan is finite
+            return int(self.agent.act(episode.plan, h, state, episode.uniforms[h]))
+
+    def _require_open(self, call: str) -> OpenEpisode:
+        if self._open is None:
+            raise RuntimeError(f"{call} must come after begin, as no episode is under way")
+        return self._open
+
+
+def _plan_of(agent: Any, plan: Any) -> Any:
+    """Return a plan with the base of its agent, if any, and without what only mixtures need."""
+    if not isinstance(plan, MemoryPlan):
+        return plan
+    return plan._replace(base=agent and agent.base, targets=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Returns and lengths of episodes, `[num_episodes]` both."""
+
+    returns: np.ndarray
+    lengths: np.ndarray
+
+
+def train(
+    agent: EpisodicAgent,
+    env: Any,
+    num_episodes: int,
+    *,
+    seed: int | None = None,
+    progress: bool | ProgressCallback = False,
+) -> Training:
+    """Let an agent play and learn for `num_episodes` episodes; call it again to continue.
+
+    `env` is any environment of Gymnasium with as many discrete actions as the agent has. An episode stops at
+    the agent's horizon, and one that is truncated earlier is unknown after that: if the end is part of the
+    problem, let the horizon be the environment's limit. `seed` is for the first reset only. `progress` is a
+    bar, or is called with the number of finished episodes, of all, and the last return. An agent in the
+    middle of an episode is a `RuntimeError`, as for `begin`.
+    """
+    require_instance("agent", agent, EpisodicAgent)
+    num_episodes = require_count("num_episodes", num_episodes)
+    if agent.under_way:
+        raise RuntimeError("train must come after the end of an episode, which is under way; see end()")
+    offered = getattr(getattr(env, "action_space", None), "n", None)
+    if offered != agent.num_actions:
+        expected = f"have the agent's {agent.num_actions} discrete actions"
+        raise ArgumentError("env", expected, offered, f"{offered} in {env}")
+    start_action = int(getattr(env.action_space, "start", 0))
+    start_state = int(getattr(env.observation_space, "start", 0))
+
+    def state_of(observation: Any) -> Any:
+        return observation - start_state if start_state else observation
+
+    returns, lengths = np.zeros(num_episodes), np.zeros(num_episodes, dtype=np.int64)
+    with report_progress(progress, "episode {} of {}, last return {:.4g}".format) as watch:
+        for k in range(num_episodes):
+            observation, _ = env.reset(seed=seed) if k == 0 and seed is not None else env.reset()
+            agent.begin(state_of(observation))
+            while agent.under_way:
+                observation, reward, terminated, truncated, _ = env.step(agent.act() + start_action)
+                agent.observe(float(reward), state_of(observation), terminated=bool(terminated))
+                returns[k] += float(reward)
+                lengths[k] += 1
+                if truncated and agent.under_way:
+                    agent.end()
+            watch(k + 1, num_episodes, float(returns[k]))
+    return Training(returns, lengths)
+
+
+agent_files.LOADERS[_KIND] = EpisodicAgent.from_file

@@ -1,0 +1,211 @@
+r"""Confidence sequences for the mean of outcomes that drift, and a test of whether it did.
+
+All rest on one supermartingale. Let $\xi_i \ge c - 1$ have the mean $\mu_i \le c$ given the past, and let the
+centres $\hat\xi_{i-1} \le c$ and bets $\lambda_i \in [0, 1)$ be known before $\xi_i$. Whatever $\mu_i$ does,
+
+$$\exp\Bigl(\sum_i \lambda_i(\xi_i - \mu_i) - \psi(\lambda_i)(\xi_i - \hat\xi_{i-1})^2\Bigr), \qquad
+  \psi(\lambda) = -\log(1-\lambda) - \lambda,$$
+
+is a supermartingale, and so exceeds $1/\alpha$ with probability $\alpha$ at most, at any time.
+
+References: Waudby-Smith, Wu, Ramdas, Karampatziakis & Mineiro, "Anytime-valid off-policy inference for
+contextual bandits", 2022; Waudby-Smith & Ramdas, "Estimating means of bounded random variables by betting",
+JRSS B 2024; Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, "Time-uniform central limit theory and asymptotic
+confidence sequences", Annals of Statistics 2024. The mixture of bets and the exponential weights are our own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftwise.online.backtesting import Interval
+
+_BETS = tuple(2.0**-j for j in range(1, 9))
+_NUM_CELLS = 128  # of the values that a test of constancy rejects
+
+
+def psi(bet: float) -> float:
+    """Return `ψ(λ) = −log(1−λ) − λ`."""
+    return -math.log1p(-bet) - bet
+
+
+@dataclass
+class DriftBound:
+    r"""Lower bound for $\sum_i\omega_i\mu_i/\sum_i\omega_i$ with the weights $\omega_i = \eta^{t-i}$.
+
+    $$L = \max_j \Bigl(\frac A\Omega - \frac{\log(J/\alpha) + \psi(\lambda_j)V}{\lambda_j\Omega}\Bigr),
+      \qquad \lambda_j = 2^{-j},\ j = 1..J,$$
+
+    $$V \leftarrow \eta^2V + (\xi - \hat\xi)^2, \qquad A \leftarrow \eta A + \xi, \qquad
+      \Omega \leftarrow \eta\Omega + 1.$$
+
+    With the rate 1 it holds at all times together, and covers the running mean. With a smaller rate it holds
+    at each time, since $\psi(\lambda\omega) \le \omega^2\psi(\lambda)$ for $\omega \le 1$.
+    """
+
+    cap: float
+    rate: float = 1.0
+    total: float = 0.0  # A
+    weight: float = 0.0  # Ω
+    spread: float = 0.0  # V
+
+    def add(self, outcome: float) -> None:
+        centre = min(self.total / self.weight, self.cap) if self.weight else self.cap / 2
+        self.spread = self.rate * self.rate * self.spread + (outcome - centre) ** 2
+        self.total = self.rate * self.total + outcome
+        self.weight = self.rate * self.weight + 1
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.weight if self.weight else math.nan
+
+    def at(self, alpha: float) -> float:
+        if not self.weight:
+            return self.cap - 1
+        evidence = math.log(len(_BETS) / alpha)
+        return self.mean - min((evidence + psi(bet) * self.spread) / (bet * self.weight) for bet in _BETS)
+
+
+@dataclass
+class PlugInBound:
+    r"""Lower bound of plug-in empirical Bernstein type, at all times together.
+
+    $$L_t = \frac{\sum_i\lambda_i\xi_i - \log(1/\alpha) - \sum_i\psi(\lambda_i)(\xi_i - \hat\xi_{i-1})^2}
+      {\sum_i\lambda_i}, \qquad
+      \lambda_t = \min\Bigl\{\sqrt{\frac{2\log(1/\alpha)}{\hat\sigma^2_{t-1}\,t\log(1+t)}}, \tfrac12\Bigr\}.$$
+
+    Under drift it covers $\sum\lambda_i\mu_i/\sum\lambda_i$, a mean that favours early times.
+    """
+
+    cap: float
+    alpha: float  # that the bets suit; the bound holds for any
+    count: int = 0
+    total: float = 0.0  # Σξ
+    squares: float = 0.25  # ¼ + Σ(ξ_i − mean_i)²
+    bets: float = 0.0  # Σλ
+    earned: float = 0.0  # Σλξ
+    cost: float = 0.0  # Σψ(λ)(ξ − ξ̂)²
+
+    def add(self, outcome: float) -> None:
+        centre = min(self.total / self.count, self.cap) if self.count else self.cap / 2
+        variance = self.squares / (self.count + 1)
+        self.count += 1
+        scale = variance * self.count * math.log1p(self.count)
+        bet = min(math.sqrt(2 * math.log(1 / self.alpha) / scale), 0.5)
+        self.bets += bet
+        self.earned += bet * outcome
+        self.cost += psi(bet) * (outcome - centre) ** 2
+        self.total += outcome
+        self.squares += (outcome - self.total / self.count) ** 2
+
+    @property
+    def mean(self) -> float:
+        return self.earned / self.bets if self.bets else math.nan
+
+    def at(self, alpha: float) -> float:
+        if not self.bets:
+            return self.cap - 1
+        return (self.earned - math.log(1 / alpha) - self.cost) / self.bets
+
+
+LowerBound = DriftBound | PlugInBound  # for a mean of outcomes ξ ≥ cap − 1; `at(alpha)` fails at most with α
+
+
+class TwoSided:
+    """An interval from a lower bound for a mean, and one for its opposite.
+
+    The mean is `scale` times that of the outcomes `ξ`. With `top = 1` it is a value in [0, 1], and its
+    opposite is 1 less it; with `top = 0` it is a difference in [−1, 1], and its opposite is its negative.
+
+    Either side has a mean, the same up to chance, and an end of the interval at some distance from it. The
+    value weighs each mean by the other's distance: so it is nearer to the mean that is known better, and lies
+    in the interval, where either mean alone may not.
+    """
+
+    def __init__(self, bound: Callable[[float], LowerBound], *, scale: float, top: float) -> None:
+        self._low, self._high = bound(1 / scale), bound(1 / scale)
+        self._scale, self._top = scale, top
+
+    def add(self, outcome: float, opposite: float) -> None:
+        """Take in an outcome and its opposite, both before they are divided by the scale."""
+        self._low.add(outcome / self._scale)
+        self._high.add(opposite / self._scale)
+
+    def at(self, alpha: float) -> Interval:
+        """Return the interval, each side of which fails with probability α/2 at most."""
+        low, high = self._scale * self._low.at(alpha / 2), self._top - self._scale * self._high.at(alpha / 2)
+        mean, other = self._scale * self._low.mean, self._top - self._scale * self._high.mean
+        below, above = mean - low, high - other
+        value = (above * mean + below * other) / (below + above)
+        low, high = max(low, self._top - 1), min(high, 1.0)
+        return Interval(max(min(value, high), low), low, high)
+
+
+def asymptotic_half_width(count: float, variance: float, tightest_at: float, alpha: float) -> float:
+    r"""Return the half-width of the asymptotic sequence around a running mean, by a mixture of normals.
+
+    $$\sqrt{\frac{2(t\hat\sigma^2\kappa+1)}{t^2\kappa}\log\frac{\sqrt{t\hat\sigma^2\kappa+1}}{\alpha}},
+      \qquad \kappa = \frac{-2\log\alpha + \log(1 - 2\log\alpha)}{t^*},$$
+
+    tightest where $t\hat\sigma^2 = t^*$. It covers the running mean of a drift for large t.
+    """
+    if not (count > 0 and tightest_at > 0):
+        return math.nan
+    doubled = -2 * math.log(alpha)
+    kappa = (doubled + math.log1p(doubled)) / tightest_at
+    mixed = count * variance * kappa + 1
+    return math.sqrt(2 * mixed / (count * count * kappa) * math.log(math.sqrt(mixed) / alpha))
+
+
+class ConstancyTest:
+    r"""A test of whether a policy's value stayed the same, by bets against every possible value.
+
+    If the value is $\nu$ all the time, the wealth $\prod_i(1 + \lambda_i(\varphi_i - \nu))$ of bets that are
+    known before the outcomes $\varphi_i \ge 0$, $0 \le \lambda_i < 1/\nu$, is a martingale, and so is that of
+    bets on the opposite, $1 - \nu$. The mean of both exceeds $1/\alpha$ with probability $\alpha$ at most.
+    Values in [0, 1] come in cells; a cell is rejected if bets at its less favourable end would have been.
+    Where every cell has been rejected, no value held all the time. As an interval for a value that moves this
+    would be wrong (Waudby-Smith & Ramdas 2024).
+    """
+
+    def __init__(self, alpha: float) -> None:
+        ends = np.linspace(0.0, 1.0, _NUM_CELLS + 1)
+        self._limit = math.log(2 / alpha)
+        self._possible = np.ones(_NUM_CELLS, dtype=bool)
+        self._sides = _Bets(ends[1:]), _Bets(1 - ends[:-1])
+        self.count = 0
+        self.changed_by: int | None = None  # the number of outcomes after which no value was possible
+
+    def add(self, outcome: float, opposite: float) -> None:
+        """Take in `φ` of the rewards r in [0, 1], and that of 1 − r."""
+        self.count += 1
+        if self.changed_by is not None:
+            return
+        above, below = self._sides
+        self._possible &= np.logaddexp(above.add(outcome), below.add(opposite)) < self._limit
+        if not self._possible.any():
+            self.changed_by = self.count
+
+
+class _Bets:
+    """Bets that the mean of outcomes is above each of several values."""
+
+    def __init__(self, means: np.ndarray) -> None:
+        self._means, self._largest = means, 0.5 / means
+        self._log_wealth = np.zeros(len(means))
+        self._count, self._mean, self._squares = 1, 0.5, 0.25
+
+    def add(self, outcome: float) -> np.ndarray:
+        """Return the log wealth after an outcome; bets suit the mean and the variance before it."""
+        gap = self._mean - self._means
+        bets = np.clip(gap / (self._squares / self._count + gap * gap), 0.0, self._largest)
+        self._log_wealth += np.log1p(bets * (outcome - self._means))
+        self._count += 1
+        step = outcome - self._mean
+        self._mean += step / self._count
+        self._squares += step * (outcome - self._mean)
+        return self._log_wealth

@@ -1,0 +1,163 @@
+"""Policies in a replay: their probabilities at every row, and the rows that they learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftwise.algorithms import build
+from driftwise.algorithms.algorithm import find_algorithm
+from driftwise.base.schema import prefix_errors
+from driftwise.base.types import Spec
+from driftwise.base.validation import ArgumentError, require_instance
+from driftwise.online.bandit import Bandit
+from driftwise.online.deciders import Decider, Offer, make_decider
+from driftwise.online.named_bandit import NamedBandit
+from driftwise.online.replay.estimates import Event
+from driftwise.online.replay.evaluations import RewardScale, pseudo_outcome
+from driftwise.online.replay.logged_rows import LoggedRow
+
+_BANDIT_OPTIONS = ("epsilon", "num_draws")  # options of a bandit that change its policy
+LOGGED = "logged"  # the policy that wrote the log
+PolicyDescription = Mapping[str, Any] | Bandit | NamedBandit
+
+
+class ReplayedPolicy(NamedTuple):
+    """An agent that is evaluated."""
+
+    algorithm: str
+    parameters: dict[str, Any]
+    decider: Decider
+    epsilon: float
+
+
+def make_policy(name: str, description: PolicyDescription, dim: int, seed: int) -> ReplayedPolicy:
+    """Return the policy of a bandit, or of a table with its `algorithm` and parameters."""
+    require_instance("policies", name, str)
+    if name == LOGGED:
+        raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
+    with prefix_errors(f"policy {name}"):
+        if isinstance(description, NamedBandit):
+            description = description.bandit
+        if isinstance(description, Bandit):
+            if description.agent.spec.dim != dim:
+                got = description.agent.spec.dim
+                raise ValueError(f"it must have the {dim} features of the log's actions, got {got}")
+            settings = description.settings
+            decider = make_decider(description.agent, settings.seed, settings.num_draws)
+            decider.state = description.state
+            return ReplayedPolicy(settings.algorithm, {}, decider, settings.epsilon)
+        parameters = dict(description)
+        algorithm = parameters.pop("algorithm", name)
+        exploring = [option for option in _BANDIT_OPTIONS if not find_algorithm(algorithm).takes(option)]
+        own = {key: value for key, value in parameters.items() if key not in exploring}
+        build(Spec.bandit(dim=dim, num_arms=1), algorithm, **own)  # a bandit has more options
+        bandit = Bandit(algorithm, dim=dim, seed=seed, **parameters)
+        decider = make_decider(bandit.agent, seed, bandit.settings.num_draws)
+        return ReplayedPolicy(algorithm, parameters, decider, bandit.settings.epsilon)
+
+
+class RewardModel:
+    """Ridge regression `q(φ) = φᵀw` on all events so far (Sherman–Morrison).
+
+    Where every action has weights of its own, it is one regression for each.
+    """
+
+    def __init__(self, dim: int, ridge: float = 1.0) -> None:
+        self._inverse = np.eye(dim) / ridge
+        self._weights = np.zeros(dim)
+
+    def predict(self, arms: np.ndarray) -> np.ndarray:
+        """Return the predicted rewards of the arms `[num_arms, dim]`: `[num_arms]`."""
+        return arms @ self._weights
+
+    def learn(self, features: np.ndarray, reward: float) -> None:
+        """Take in the reward of an arm with these features `[dim]`."""
+        direction = self._inverse @ features
+        gain = direction / (1 + features @ direction)
+        self._weights += gain * (reward - features @ self._weights)
+        self._inverse -= np.outer(gain, direction)
+
+
+class PolicyReplay:
+    """A policy that meets the rows of a log one after the other, and learns from those that it may.
+
+    Row t with the logged action a is accepted with probability `min(ρ, M)/M`, where `ρ = π_t(a | x)/p(a | x)`
+    and M is the largest possible weight: `1/p_min`, or that at which weights are clipped. M is the same for
+    all contexts: with a bound for each context, which is known where all arms' probabilities are, contexts
+    would be accepted by how alike the policies are there, and have another distribution than in the log.
+    """
+
+    def __init__(
+        self,
+        policy: ReplayedPolicy,
+        scale: RewardScale | None,
+        *,
+        learn_all: bool,
+        clip: float | None,
+        k: float,
+        frozen: int,
+        least_propensity: float,
+    ) -> None:
+        self._decider, self._epsilon, self._scale, self._k = policy.decider, policy.epsilon, scale, k
+        self._learn_all, self._frozen, self.learnt = learn_all, frozen, 0
+        self._clip = np.inf if clip is None else clip
+        self._share = max(least_propensity, 1 / self._clip)  # 1/M
+
+    def step(
+        self, row: LoggedRow, arms: np.ndarray, predictions: np.ndarray, number: int, uniform: float
+    ) -> Event:
+        """Return a row as the policy's estimators see it, before the policy learns from it."""
+        offer, arm = self._offer(arms, number, row.time).with_floor(self._epsilon), row.arm
+        chances = offer.chances
+        full_weight = chances.item(arm) / row.propensity
+        weight = min(full_weight, self._clip)
+        accepted = not self._learn_all and uniform < weight * self._share
+        scaled = None if self._scale is None else self._scale.scaled(row.reward)
+        event = Event(
+            row.reward,
+            weight,
+            full_weight - weight,
+            float(chances @ predictions),
+            float(predictions[arm]),
+            accepted,
+            chances,
+            scaled,
+            None if scaled is None else self._outcomes(row, scaled, weight, chances, predictions),
+        )
+        if (accepted or self._learn_all) and not 0 < self._frozen <= number:
+            if self._learn_all:  # as if it had been the only arm, since somebody else chose it
+                offer, arm = self._offer(arms[arm : arm + 1], number, row.time), 0
+            self._decider.learn(offer.choice(arm), row.reward, row.time)
+            self.learnt += 1
+        return event
+
+    def _offer(self, arms: np.ndarray, number: int, time: float) -> Offer:
+        try:
+            return self._decider.offer(arms, number, time)
+        except FloatingPointError as error:
+            raise ValueError(str(error)) from None
+
+    def _outcomes(
+        self, row: LoggedRow, reward: float, weight: float, chances: np.ndarray, predictions: np.ndarray
+    ) -> tuple[float, float]:
+        k, scale = self._k, self._scale
+        if not k or scale is None or row.chances is None:
+            return weight * reward, weight * (1 - reward)
+        weights = np.divide(chances, row.chances, out=np.zeros(len(chances)), where=row.chances > 0)
+        weights = np.minimum(weights, self._clip)
+        predicted = np.clip((predictions - scale.low) / scale.width, 0.0, 1.0)
+        sides = (reward, predicted), (1 - reward, 1 - predicted)
+        up, down = (pseudo_outcome(r, row.arm, row.chances, weights, q, k) for r, q in sides)
+        return up, down
+
+
+def logged_event(row: LoggedRow, num_arms: int, scale: RewardScale | None) -> Event:
+    """Return a row as the estimators of the policy that wrote the log see it."""
+    chances = np.zeros(num_arms)
+    chances[row.arm] = 1.0
+    scaled = None if scale is None else scale.scaled(row.reward)
+    outcomes = None if scaled is None else (scaled, 1 - scaled)
+    return Event(row.reward, 1.0, 0.0, 0.0, 0.0, False, chances, scaled, outcomes)

@@ -1,0 +1,447 @@
+"""What pages say is so: their code runs and gives what they promise, commands parse, links lead somewhere."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+import tomli_w
+
+import driftwise as dw
+from driftwise.__main__ import main
+from driftwise.algorithms import ALGORITHMS
+from driftwise.analysis.finished import FinishedStudy
+from driftwise.base.part import grid_shape
+from driftwise.environments.models.linear_bandit import LinearBandit, WrongUnit
+from driftwise.experiments import EXPERIMENTS, load_experiment, prepare
+from driftwise.experiments.building import make_environment
+from driftwise.experiments.experiment import write_starter
+from driftwise.online import Bandit, DecisionLog, Encoder, Summary, load
+from driftwise.online.encoding.encoder import MOST_WORDS
+from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD
+from driftwise.online.replay import INDEPENDENCE_LEVEL, MAX_WEIGHTS, replay
+from driftwise.scenarios import contestants
+from driftwise.simulation import running
+from driftwise.simulation.devices import find_devices
+from driftwise.theory.bounds import BOUNDS
+from tests.documented import PAGES, ROOT, blocks, command_lines, parse
+from tests.experiments.test_experiments import made_up, pretend
+from tests.online.streams import bits
+from tests.online.test_replay import drawn, write_csv
+from tests.report_folders import make_folder
+
+DOCS = ROOT / "docs"
+TUTORIALS = sorted(page for page in (DOCS / "tutorials").glob("*.md") if page.name != "index.md")
+ELSEWHERE = {"docs/plugins.md": "tests/test_plugins.py"}  # compared there with the files of an example
+WITH_PYTHON = [name for name, page in PAGES.items() if blocks(page, "python") and name not in ELSEWHERE]
+WITH_BASH = [name for name, page in PAGES.items() if blocks(page, "bash")]
+OTHER_TOML = {"docs/named-arms.md", "docs/plugins.md", "docs/replay.md"}  # no part of an experiment
+WITH_TOML = [name for name, page in PAGES.items() if blocks(page, "toml") and name not in OTHER_TOML]
+EXPERIMENT: dict[str, Any] = {  # around what is only a part of one
+    "name": "part",
+    "summary": "A part of a page",
+    "episodes": 100,
+    "runs": 1,
+    "agents": {"uniform": {"algorithm": "uniform"}},
+}
+CURVES = "agent,run,episode,reward\nA,0,1,0.5\nA,1,1,0.6\nB,0,1,0.7\nB,1,1,0.9\n"
+
+
+@dataclass
+class Page:
+    """A page whose Python runs in an empty folder."""
+
+    name: str
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    @property
+    def text(self) -> str:
+        return PAGES[self.name]
+
+    def steps(self, **names: Any) -> Iterator[dict[str, Any]]:
+        """Run the blocks in their order, and yield the names after each."""
+        for block in blocks(self.text, "python"):
+            exec(block, names)
+            yield names
+
+    def run(self, **names: Any) -> dict[str, Any]:
+        """Run all blocks, and return the names that they leave behind."""
+        (*_, last) = self.steps(**names)
+        return last
+
+
+CHECKS: dict[str, Callable[[Page], None]] = {}  # of the pages whose code is more than run in stand-ins
+
+
+def checks(name: str) -> Callable[[Callable[[Page], None]], Callable[[Page], None]]:
+    """Register how a page is run, and what has to hold afterwards."""
+
+    def register(check: Callable[[Page], None]) -> Callable[[Page], None]:
+        CHECKS[name] = check
+        return check
+
+    return register
+
+
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_the_python_of_a_page_runs_in_its_order_and_gives_what_it_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    CHECKS.get(name, run_with_stand_ins)(Page(name, tmp_path, monkeypatch, capsys))
+
+
+def simulate_little(
+    agent: Any, environment: Any, num_episodes: int, num_runs: int = 1, **_: Any
+) -> dw.Result:
+    """In place of a simulation: two episodes on NumPy, and curves out of thin air."""
+    result = made_up(agent, environment, num_episodes, num_runs, 0)
+    if not grid_shape(agent):
+        for played in dw.play(agent, environment, num_episodes, episodes=(0, 1)):
+            diagnostics = agent.diagnostics(played.carry.state)
+            result = replace(result, diagnostics=dict.fromkeys(diagnostics, result.returns))
+    return result
+
+
+def run_with_stand_ins(page: Page) -> None:
+    """Run a page with little of a simulation, beside a file to run and two folders of results."""
+    page.monkeypatch.setattr("driftwise.simulation.running.simulate", simulate_little)
+    page.monkeypatch.setattr(running, "run_task", pretend)
+    for engine in ("Processes", "RayCluster"):  # there may be no cluster, and no GPU
+        page.monkeypatch.setattr(f"driftwise.simulation.engines.{engine}", lambda *given: None)
+    page.monkeypatch.setattr(
+        "driftwise.simulation.memory_budget.find_devices", lambda name: find_devices(None)
+    )
+    write_starter(Path("mine.toml"))
+    Path("results").mkdir()
+    for folder in ("before", "after"):
+        make_folder(Path("results", folder))
+    page.run()
+
+
+@checks("README.md")
+def _(page: Page) -> None:
+    assert len(blocks(page.text, "python")[0].splitlines()) <= 10
+    shapes, names = [], {}
+    for names in page.steps():
+        shapes.append(names["result"].cumulative_regret.shape)
+    assert shapes == [(8, 1000)] + [(2, 3, 8, 200)] * 3
+    assert names["result"].axes == ("radius", "rate", "run", "episode")
+    assert names["best"].num_runs == 6
+    assert names["decision"].arm in range(3)
+    assert isinstance(names["agent"].forgetting, dw.forgetting.ExponentialWeights)
+    assert names["variation"] == names["env"].variation(1000).total > 0
+    assert names["mine"].spec == dw.Spec(num_states=2, num_actions=2, dim=4, horizon=1)
+
+
+@checks("docs/clock-time.md")
+def _(page: Page) -> None:
+    names = page.run()
+    assert names["bandit"].summary().samples == 4
+    assert names["sampler"].summary().rewards == 1
+
+
+@checks("docs/gymnasium.md")
+def _(page: Page) -> None:
+    assert page.run()["regret"] > 0
+
+
+@checks("docs/online-episodes.md")
+def _(page: Page) -> None:
+    pytest.importorskip("gymnasium")
+    assert page.run()["result"].returns[-20:].mean() > 0.9
+
+
+@checks("docs/named-arms.md")
+def _(page: Page) -> None:
+    names = page.run()
+    assert names["decision"].arm in ("red", "blue")
+    assert names["best"] == ["red"]
+    assert names["found"].rows == 20
+    np.testing.assert_allclose(names["features"][0, 1:3], [0, 0.5])  # four terms
+    assert np.linalg.norm(names["features"], axis=1).max() <= 1
+    assert names["hybrid"].arms == ["red", "blue"]
+    (schema,) = blocks(page.text, "toml")
+    path = page.folder / "schema.toml"
+    path.write_text(schema, encoding="utf-8")
+    encoder = Encoder.from_toml(path)
+    assert encoder == Encoder.from_table(tomllib.loads(schema))
+    row = {"age": 90, "hour": 23, "country": "ES", "city": None}
+    assert dict(zip(encoder.names, encoder(row), strict=True))["country is unknown"] == pytest.approx(6**-0.5)
+    assert f"at most {MOST_WORDS:,} of them" in page.text
+
+
+@checks("docs/notebooks.md")
+def _(page: Page) -> None:
+    names = page.run()
+    assert names["again"].table().rows == names["study"].table().rows
+    assert names["found"].mean > 0
+    assert Path("mine.html").stat().st_size > 100_000
+    (text,) = re.findall(r"```\n<(.*)…>\n", page.text)
+    assert f"<{text}"[:60] in repr(names["one"])
+    for name in ("result", "best"):
+        assert "<img" in names[name]._repr_html_()
+    for owner, kind in (("result", dw.Result), ("study", FinishedStudy)):
+        for name in re.findall(rf"`{owner}\.(\w+)\(", page.text):
+            assert callable(getattr(kind, name)), name
+
+
+@checks("docs/online-bandits.md")
+def _(page: Page) -> None:
+    names = page.run()
+    assert names["restored"].summary().pending == names["bandit"].summary().pending - 1 == 0
+    with pytest.raises(ValueError, match="was rewarded already"):
+        names["bandit"].learn(names["waiting"][1].id, 0.3)
+    assert (LARGEST_FEATURE, LARGEST_REWARD) == (1e6, 1e100)
+    assert "Features beyond ±1e6 and rewards beyond ±1e100 are refused" in page.text
+    bandit = Bandit("greedy", dim=2)
+    for _ in range(10_001):
+        bandit.decide([[1.0, 0.0]])
+    assert bandit.summary().pending == 10_000
+
+
+@checks("docs/production.md")
+def _(page: Page) -> None:
+    names = page.run()
+    service, restarted = names["service"].bandit, names["restarted"].bandit
+    assert bits(service.state) == bits(restarted.state)
+    assert service.pending() == restarted.pending()
+    assert (service.summary().decisions, load(names["service"].path).summary().decisions) == (120, 81)
+    cells = [line.split("|")[1] for line in page.text.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == {field.name for field in fields(Summary)}
+
+
+@checks("docs/replay.md")
+def _(page: Page) -> None:
+    columns = dict(zip(("age", "article", "click", "chance"), drawn(200).values(), strict=True))
+    hours = np.arange(200) % 24
+    write_csv(page.folder / "clicks.csv", columns | {"hour": hours})
+    names = page.run(arms=np.eye(9))
+    assert names["fast"].differences["logged"]["running"].low >= -1
+    assert replay(DecisionLog("decisions.jsonl"), {"uniform": {}}).rows == 1
+    (options,) = blocks(page.text, "toml")
+    Path("replay.toml").write_text(options, encoding="utf-8")
+    write_csv(page.folder / "log.csv", {"y": hours, "reward": hours, **columns})
+    renamed = ["--action", "article", "--reward", "click", "--features", "age,y", "--propensity", "chance"]
+    assert main(["replay", "log.csv", *renamed, "--options", "replay.toml"]) == 0
+    assert f"`dim` is at most {MAX_WEIGHTS}" in page.text
+    assert f"at a level of {INDEPENDENCE_LEVEL:g}" in page.text
+
+
+@checks("docs/robust.md")
+def _(page: Page) -> None:
+    page.run()
+    (table,) = blocks(page.text, "toml")
+    environment = make_environment("environment", tomllib.loads(table)["environment"], 50)
+    assert isinstance(environment, LinearBandit)
+    assert environment.corruption == WrongUnit(0.01, -1.0)
+
+
+@checks("docs/scenarios.md")
+def _(page: Page) -> None:
+    policy_sets = contestants.POLICY_SETS
+    for kind, field in policy_sets.items():  # to which the page adds
+        page.monkeypatch.setitem(policy_sets, kind, field._replace(policies=dict(field.policies)))
+    names = page.run()
+    assert page.capsys.readouterr().out.endswith("(166, 333)\n")
+    assert len(names["mine"].values) == len(names["played"].values) == names["scenario"].rounds
+    assert all(contestants.policy_named("mine", kind) for kind in policy_sets)
+    assert len(names["swum"].values) == names["river"].rounds
+
+
+@checks("docs/scikit-learn.md")
+def _(page: Page) -> None:
+    names = page.run()
+    assert names["found"]["forgetting"] != 1.0
+    assert names["mean"].shape == names["std"].shape == (5,)
+    assert names["arms"].tolist() == [2, 0]
+
+
+@checks("docs/interop.md")
+def _(page: Page) -> None:
+    """The tools themselves, or stand-ins that note what they are told where there are none."""
+    page.monkeypatch.setattr(running, "run_task", pretend)  # the experiment's agents are not compiled
+    Path("curves.csv").write_text(CURVES, encoding="utf-8")
+    stands: dict[str, Any] = {}
+    for tool in ("torch.utils.tensorboard", "mlflow", "optuna"):
+        try:
+            importlib.import_module(tool)
+        except ModuleNotFoundError:
+            stands[tool] = stand_in(page.monkeypatch, tool)
+    result: dw.Result = page.run()["result"]
+    ends = [256, 512, 600]
+    means = [result.cumulative_regret[:, end - 1].mean() for end in ends]
+    expected = [f"episode {end}: regret {mean:.1f}" for end, mean in zip(ends, means, strict=True)]
+    assert page.capsys.readouterr().out.splitlines()[:3] == expected
+    metrics = [("regret", end, pytest.approx(mean)) for end, mean in zip(ends, means, strict=True)]
+    if "torch.utils.tensorboard" in stands:
+        scalars = stands["torch.utils.tensorboard"].calls
+        assert scalars[:3] == metrics
+        agents = [f"combination_lock/{label}/0" for label in EXPERIMENTS["quickstart"].agents]
+        assert [name for name, *_ in scalars[3:]] == agents
+    if "mlflow" in stands:
+        assert stands["mlflow"].calls == metrics
+    if "optuna" in stands:
+        assert stands["optuna"].calls == [(ends, pytest.approx(means[-1])), (ends[:2], None)]
+
+
+class PrunedError(Exception):
+    """Optuna's sign to end a trial."""
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, tool: str) -> Any:
+    """Return a module of that name which notes all calls."""
+    module: Any = ModuleType(tool)
+    module.calls = []
+    if tool == "mlflow":
+        module.log_metric = lambda name, value, step: module.calls.append((name, step, value))
+        module.start_run = MagicMock()
+    elif tool == "optuna":
+        module.TrialPruned = PrunedError
+        module.create_study = lambda: MagicMock(
+            optimize=lambda objective, n_trials: optimise(module, objective)
+        )
+    else:
+        writer = MagicMock(add_scalar=lambda name, value, step: module.calls.append((name, step, value)))
+        module.SummaryWriter = lambda folder: writer
+    monkeypatch.setitem(sys.modules, tool, module)
+    return module
+
+
+def optimise(module: Any, objective: Any) -> None:
+    """Make two trials: one that ends, and one that is pruned at its second chunk."""
+    for number in range(2):
+        steps: list[int] = []
+        trial = MagicMock(
+            suggest_float=lambda name, low, high, log: {"forgetting": 0.03, "radius": 0.1}[name],
+            report=lambda value, step, steps=steps: steps.append(step),
+            should_prune=lambda steps=steps, number=number: bool(number) and len(steps) == 2,
+        )
+        try:
+            module.calls.append((steps, objective(trial)))
+        except PrunedError:
+            module.calls.append((steps, None))
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_the_test_that_runs_a_page_names_it(name: str) -> None:
+    assert Path(name).name in (ROOT / ELSEWHERE[name]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", WITH_BASH)
+def test_shells_and_the_command_line_take_the_commands_of_a_page(name: str) -> None:
+    for block in blocks(PAGES[name], "bash"):
+        subprocess.run(["bash", "-n"], input=block, text=True, check=True)
+        for words in command_lines(block):
+            parse(words)
+
+
+@pytest.mark.parametrize("name", WITH_TOML)
+def test_tables_of_a_page_are_those_of_an_experiment(name: str, tmp_path: Path) -> None:
+    for block in blocks(PAGES[name], "toml"):
+        given = tomllib.loads(block)
+        kind = "combination_lock" if "drift" in given.get("environment", {}) else "russac_abrupt"
+        whole = copy.deepcopy(EXPERIMENT) | {"environment": {"type": kind}}
+        for key, value in given.items():
+            whole[key] = whole.get(key, {}) | value if isinstance(value, dict) else value
+        (tmp_path / "whole.toml").write_text(tomli_w.dumps(whole), encoding="utf-8")
+        assert prepare(load_experiment(tmp_path / "whole.toml")).groups
+
+
+def test_the_cluster_of_a_page_is_yaml_with_a_head_and_workers() -> None:
+    yaml = pytest.importorskip("yaml", reason="Ray brings it")
+    (block,) = blocks(PAGES["docs/scale-out.md"], "yaml")
+    cluster = yaml.safe_load(block)["spec"]["rayClusterSpec"]
+    assert {"headGroupSpec", "workerGroupSpecs"} < {*cluster}
+
+
+def test_examples_that_pages_start_are_there() -> None:
+    started = [word for page in PAGES.values() for word in page.split() if word.startswith("examples/")]
+    for path in (word for word in started if word.endswith(".py")):
+        assert (ROOT / path).is_file(), path
+
+
+def test_links_between_pages_reach_a_page_and_a_heading() -> None:
+    for page in (*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("examples/**/README.md")):
+        for link, anchor in re.findall(r"\]\(((?!http)[^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
+            target = (page.parent / link) if link else page
+            assert target.exists(), (page.name, link)
+            if anchor:
+                lines = target.read_text("utf-8").splitlines()
+                anchors = [heading_anchor(line) for line in lines if line.startswith("#")]
+                assert anchor in anchors, (page.name, anchor)
+
+
+def heading_anchor(line: str) -> str:
+    return re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+
+
+def test_the_page_of_algorithms_says_which_bounds_are_about_another_clip_than_the_default() -> None:
+    ((named, bounds, default),) = re.findall(
+        r"^Bounds of (.*?)\s+are about `clip=\"(\w+)\"`; the default is the papers' `clip=\"(\w+)\"`",
+        PAGES["docs/algorithms.md"],
+        re.MULTILINE | re.DOTALL,
+    )
+    clips = {
+        name: parameters["clip"].default
+        for name, algorithm in ALGORITHMS.items()
+        if "clip" in (parameters := inspect.signature(algorithm.recipe).parameters)
+        and (algorithm.problem, algorithm.bound != "none") == ("linear MDP", True)
+    }
+    assert {*re.findall(r"`(\w+)`", named)} == {name for name in clips if clips[name] == default}
+    options = [bound.options for bound in BOUNDS.values() if "clip" in bound.options]
+    assert {option["clip"] for option in options} == {bounds}
+
+
+def test_drifts_commands_algorithms_and_pictures_of_the_readme_exist() -> None:
+    readme = PAGES["README.md"]
+    for name in ("Constant", "Abrupt", "Gradual", "Periodic", "RandomWalk"):
+        assert f"`{name}`" in readme
+        assert isinstance(getattr(dw.drift, name), type)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", readme, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    rows = re.findall(r"^\| ([\w ]+) \| (`.*?) \| \[", readme, re.MULTILINE)
+    assert {name for _, cell in rows for name in re.findall(r"`(\w+)`", cell)} <= {*ALGORITHMS}
+    families = {algorithm.problem for algorithm in ALGORITHMS.values()}
+    assert families <= {problem for problem, _ in rows} | {"any"}
+    pictures = re.findall(r'src(?:set)?="([^"]+)"', readme)
+    assert [Path(picture).stem for picture in pictures] == ["regret-dark", "regret-light"]
+    assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<?xml") for picture in pictures)
+
+
+def test_every_tutorial_is_in_the_index() -> None:
+    index = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\]\(([\w-]+\.md)\)", index)) == [page.name for page in TUTORIALS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jupytext, nbclient = (
+        pytest.importorskip(name, reason="needs `docs`") for name in ("jupytext", "nbclient")
+    )
+    commands = Path(sys.executable).parent  # where `driftwise` is
+    monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+    notebook = jupytext.read(page)
+    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
+    assert any("image/png" in output.get("data", {}) for output in last.outputs)
