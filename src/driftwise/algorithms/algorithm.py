@@ -50,6 +50,8 @@ _COMMON_ARGUMENTS = r"""Args:
   information: `"count"` is $\ell_t$ as above; `"determinant"` is what it bounds, smaller and dearer.
 """
 _ARGUMENT = re.compile(r"^  ([\w, ]+): (.*(?:\n    .*)*)", re.MULTILINE)
+_CITED = re.compile(r"^Reference: (.+? \d{4})", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(r"\n+(?=(?:When to use|When not|Reference|Deviations from the papers?): )")
 
 
 @dataclass(eq=False, repr=False)
@@ -142,7 +144,7 @@ def _base(spec: Spec, base: Any, path: str) -> Any:
 def register(
     forgetting: str,
     exploration: str,
-    paper: str,
+    paper: str = "",
     bound: str = "",
     *,
     problem: str = "",
@@ -151,10 +153,12 @@ def register(
 ) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
     """Register a recipe: the command line, the docs and the contract tests take it from the registry.
 
-    Arguments that its docstring leaves out are described as their group of keywords describes them.
+    Sections of its docstring, such as `When not:`, begin a line each and need no blank lines. Arguments that
+    it leaves out are described as their group of keywords describes them.
 
     Args:
-      forgetting, exploration, paper, problem: columns of the table; the problem is the family's unless given.
+      forgetting, exploration, paper, problem: columns of the table. By default the paper is that with
+        which the section `Reference:` begins, and the problem is the family's.
       bound: its bound, unless `driftwise.theory.bounds` has one.
       takes_grids: whether every number may be a grid; not where a recipe computes with numbers at once. By
         default only those for an unknown variation do so.
@@ -163,6 +167,7 @@ def register(
 
     def wrap(recipe: Callable[P, A]) -> Algorithm[P, A]:
         family = recipe.__module__.rpartition(".")[0].rpartition(".")[2]
+        recipe.__doc__ = _complete_docstring(recipe)
         if not problem and family not in FAMILIES:
             raise ArgumentError("problem", f"be given for {recipe.__name__}, which is in no family", problem)
         stated = stated_bound(recipe.__name__)
@@ -170,14 +175,13 @@ def register(
             count = "neither" if stated is None else "both"
             sentence = "must stand in the catalogue or with its recipe"
             raise ValueError(f"bound of {recipe.__name__} {sentence}, got {count}")
-        recipe.__doc__ = _complete_docstring(recipe)
         algorithm = Algorithm(
             _validated(recipe, recipe.__name__),
             problem or FAMILIES[family],
             forgetting,
             exploration,
             bound if stated is None else stated.summary,
-            paper,
+            paper or _cited_paper(recipe),
             family != "unknown_variation" if takes_grids is None else takes_grids,
             takes_arms,
         )
@@ -205,11 +209,19 @@ def tuned_by(
     return wrap
 
 
+def _cited_paper(recipe: Callable[..., Any]) -> str:
+    """Return the authors and the year with which the reference of a recipe begins."""
+    cited = _CITED.search(recipe.__doc__ or "")
+    if cited is None:
+        raise ArgumentError("paper", f"be given for {recipe.__name__}, which has no reference", "")
+    return " ".join(cited[1].split())
+
+
 def _complete_docstring(recipe: Callable[..., Any]) -> str | None:
-    """Return the docstring of a recipe with the arguments that it leaves out, from the group it unpacks."""
+    """Return a docstring with its sections apart and the arguments it leaves out, from the group unpacked."""
     if recipe.__doc__ is None:
         return None
-    text, group = inspect.cleandoc(recipe.__doc__), get_group(recipe)
+    text, group = _SECTION.sub("\n\n", inspect.cleandoc(recipe.__doc__)), get_group(recipe)
     shared = _arguments(_COMMON_ARGUMENTS) | _arguments(inspect.getdoc(group) or "" if group else "")
     own = _arguments(text)
     missing = [name for name in get_signature(recipe).parameters if name in shared and name not in own]

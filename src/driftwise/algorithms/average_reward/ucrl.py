@@ -39,7 +39,7 @@ class Optimism(TypedDict, total=False):
     max_iterations: Annotated[int, MAX_ITERATIONS]
 
 
-@register("none", "optimism over L1 balls", "Jaksch, Ortner & Auer 2010", "D S A^(1/2) T^(1/2) without drift")
+@register("none", "optimism over L1 balls", bound="D S A^(1/2) T^(1/2) without drift")
 def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""Act on the MDP of the highest gain among all that the samples allow, in epochs.
 
@@ -49,12 +49,8 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     epoch ends before a pair that was visited in it $\max(1,N)$ times.
 
     When to use: the problem has no episodes and does not drift; it is the baseline of this family.
-
     When not: the problem drifts. Samples of the old problem stay in the means for ever.
-
-    Reference: Jaksch, Ortner & Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR 2010,
-    Figure 1 (the algorithm) and Figure 2 (the inner maximum).
-
+    Reference: Jaksch, Ortner & Auer 2010, Figure 1 (the algorithm) and Figure 2 (the inner maximum).
     Deviations from the paper: a pair without samples may pay 1 and lead anywhere, which the radii say
     themselves unless the scale is small; value iteration has a cap.
     """
@@ -97,25 +93,16 @@ def tune_sw_ucrl(
 
 @tuned_by(tune_sw_ucrl, "length")
 @register(
-    forgetting="sliding window",
-    exploration="optimism over L1 balls",
-    paper="Gajane, Ortner & Auer 2018",
-    bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes",
+    "sliding window", "optimism over L1 balls", bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes"
 )
 def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""UCRL2 whose samples are those of the last W steps before the epoch.
 
     Args:
       length: $W$, steps in the window.
-
     When to use: the problem has no episodes, and you know roughly how many steps it stays the same.
-
     When not: rewards or transitions move in every step; `swucrl2_cw` has a bound for that.
-
-    Reference: Gajane, Ortner & Auer, "A Sliding-Window Algorithm for Markov Decision Processes with
-    Arbitrarily Changing Rewards and Transitions", 2018, Algorithm 1 [likely: the radii, which are those of
-    UCRL2].
-
+    Reference: Gajane, Ortner & Auer 2018, Algorithm 1 [likely: the radii, which are those of UCRL2].
     Deviations from the paper: those of `ucrl2`. A tuned window is never longer than the run.
     """
     return _with_ucrl2_radii(spec, SlidingWindow(length), **optimism)
@@ -135,9 +122,8 @@ def tune_swucrl2_cw(spec: Spec, *, num_episodes: int, variations: Variation) -> 
 
 @tuned_by(tune_swucrl2_cw, "length", "widening")
 @register(
-    forgetting="sliding window",
-    exploration="optimism over widened L1 balls",
-    paper="Cheung, Simchi-Levi & Zhu 2020",
+    "sliding window",
+    "optimism over widened L1 balls",
     bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
 )
 def swucrl2_cw(
@@ -154,15 +140,10 @@ def swucrl2_cw(
       length: $W$, steps in the window.
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
       num_episodes: $T$, the number of steps.
-
     When to use: the problem has no episodes and its transitions move slowly, so that a window mixes
     several of them.
-
     When not: it is the rewards alone that move; widening then only makes the agent explore more.
-
-    Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
-    Processes: The Blessing of (More) Optimism", ICML 2020, Algorithm 1 and Theorem 1.
-
+    Reference: Cheung, Simchi-Levi & Zhu 2020, Algorithm 1 and Theorem 1.
     Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played, where the printed
     loop could not go on. A tuned window is never longer than the run.
     """
@@ -215,9 +196,8 @@ def tune_variation_ucrl(
 
 @tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
 @register(
-    forgetting="restarts at growing intervals",
-    exploration="optimism over widened L1 balls",
-    paper="Ortner, Gajane & Auer 2019",
+    "restarts at growing intervals",
+    "optimism over widened L1 balls",
     bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
 )
 def variation_ucrl(
@@ -247,13 +227,9 @@ def variation_ucrl(
     its own variation at most; both sum to the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
 
     When to use: the problem has no episodes, and you know how much it varies in all.
-
     When not: the variation is unknown. Phases and radii are made from it.
-
-    Reference: Ortner, Gajane & Auer, "Variational Regret Bounds for Reinforcement Learning", UAI 2019,
-    Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) - \sum_t r_t$, against the best policy for all
-    T steps; regret is against the gain of each step here.
-
+    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) -
+    \sum_t r_t$, against the best policy for all T steps; regret is against the gain of each step here.
     Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
     no part of a phase's variation, since no estimate mixes samples from both sides.
     """

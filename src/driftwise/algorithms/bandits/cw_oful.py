@@ -64,12 +64,7 @@ def tune_cw_oful(
 
 
 @tuned_by(tune_cw_oful, "ridge", "corruption")
-@register(
-    forgetting="none",
-    exploration="UCB, cautious weights",
-    paper="He, Zhou, Zhang & Gu 2022",
-    bound="d K^(1/2) + d C for corruption C, stationary",
-)
+@register("none", "UCB, cautious weights", bound="d K^(1/2) + d C for corruption C, stationary")
 def cw_oful(
     spec: Spec,
     *,
@@ -89,15 +84,10 @@ def cw_oful(
     Args:
       corruption: $C \ge \sum_t |c_t|$, of what is added to rewards besides noise; 0 is `lin_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
-
     When to use: nothing drifts, but some rewards may be wrong, and you can bound by how much in all.
-
     When not: rewards can be trusted, or the problem drifts; see `lin_ucb` and `robust_weight_ucb`.
-
-    Reference: He, Zhou, Zhang & Gu, "Nearly Optimal Algorithms for Linear Contextual Bandits with Adversarial
-    Corruptions", NeurIPS 2022, CW-OFUL. We had its abstract and, at second hand, its algorithm: the values
-    of $\alpha$ and of the tuned $\lambda$ may be printed with other constants.
-
+    Reference: He, Zhou, Zhang & Gu 2022, CW-OFUL. We had its abstract and, at second hand, its algorithm: the
+    values of $\alpha$ and of the tuned $\lambda$ may be printed with other constants.
     Deviations from the paper: those of `lin_ucb`.
     """
     amount = require_numeric("corruption", corruption, at_least=0)
@@ -129,10 +119,10 @@ def tune_robust_weight_ucb(
 
 @tuned_by(tune_robust_weight_ucb, "rate", "ridge", "corruption", "num_episodes", "confidence")
 @register(
-    forgetting="exponential weights",
-    exploration="UCB, cautious weights",
-    paper="ours; He, Zhou, Zhang & Gu 2022",
-    bound="none for drift and corruption at once",
+    "exponential weights",
+    "UCB, cautious weights",
+    "ours; He, Zhou, Zhang & Gu 2022",
+    "none for drift and corruption at once",
 )
 def robust_weight_ucb(
     spec: Spec,
@@ -163,11 +153,8 @@ def robust_weight_ucb(
       norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
       radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise
         alone, and corruption has its own term.
-
     When to use: the problem drifts and some rewards may be wrong.
-
     When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
-
     Reference: the weights are those of He, Zhou, Zhang & Gu 2022; that they go with forgetting is our
     derivation, see `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
     """

@@ -26,7 +26,7 @@ from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, Tuning, weight_
 
 
 @tuned_by(tune_memory, "rate", "ridge", "num_episodes", "confidence")
-@register("exponential weights", "UCB, sandwich or single norm", "Russac, Vernade & Cappé 2019")
+@register("exponential weights", "UCB, sandwich or single norm")
 def d_lin_ucb(
     spec: Spec, *, rate: Numeric, norm: BonusNorm = "sandwich", **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
@@ -41,14 +41,10 @@ def d_lin_ucb(
 
     Args:
       norm: `"sandwich"` as above; `"single"` is the norm of WeightUCB.
-
     When to use: the parameter drifts, and you know roughly how many rounds a reward stays useful.
-
     When not: you do not know that; `adaptive_lin_ucb` weighs memories by itself.
-
-    Reference: Russac, Vernade & Cappé, "Weighted Linear Bandits for Non-Stationary Environments", NeurIPS
-    2019, Algorithm 1 and Theorem 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
-
+    Reference: Russac, Vernade & Cappé 2019, Algorithm 1 and Theorem 1. The bound is that of the corrected
+    analysis (Touati & Vincent 2020).
     Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random. The authors' public
     code deviates as well: it rebuilds $\tilde V_t$ from $V_t$ in every round.
     """
@@ -73,7 +69,7 @@ def tune_weight_ucb(
 
 
 @tuned_by(tune_weight_ucb, "rate", "ridge", "num_episodes", "confidence")
-@register("exponential weights", "UCB, single norm", "Wang, Zhao & Zhou 2023")
+@register("exponential weights", "UCB, single norm")
 def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfidence]) -> LeastSquares:
     r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width of one matrix.
 
@@ -83,27 +79,17 @@ def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfiden
 
     Args:
       ridge: $\lambda > 0$; the paper's is $d$.
-
     When to use: you want the smallest proven bound among bandits that forget smoothly, with one matrix
     instead of two.
-
     When not: exploration costs much. Its width is never below that of `d_lin_ucb`.
-
-    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
-    AISTATS 2023, Algorithm 1.
-
+    Reference: Wang, Zhao & Zhou 2023, Algorithm 1.
     Deviations from the paper: those of `d_lin_ucb`.
     """
     return d_lin_ucb(spec, rate=rate, norm="single", **confidence)
 
 
 @tuned_by(tune_memory, "rate", "ridge", "num_episodes", "confidence")
-@register(
-    forgetting="exponential weights",
-    exploration="randomised UCB, one draw a round",
-    paper="Kim & Tewari 2020",
-    bound="d^(7/8) Δ^(1/4) K^(3/4)",
-)
+@register("exponential weights", "randomised UCB, one draw a round", bound="d^(7/8) Δ^(1/4) K^(3/4)")
 def d_rand_lin_ucb(
     spec: Spec,
     *,
@@ -119,15 +105,10 @@ def d_rand_lin_ucb(
     Args:
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
       sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
-
     When to use: you want random choices and the radius of `d_lin_ucb`. There is one draw a round,
     whatever the dimension.
-
     When not: you need the same choice from the same data; `d_lin_ucb` gives that.
-
-    Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
-    (corrected version), D-RandLinUCB.
-
+    Reference: Kim & Tewari 2020 (corrected version), D-RandLinUCB.
     Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, where the paper scales it by a constant;
     `radius` gives that constant.
     """
@@ -162,9 +143,7 @@ def clock_lin_ucb(
         the width grows to that of the ridge, `"decay"` leaves it while the width grows without end.
       reference: `"now"` weighs samples at the time of the decision, `"last"` at that of the last sample.
       norm: `"single"` as above; `"sandwich"` is the norm of D-LinUCB, with the sums of $\omega_i^2$.
-
     When to use: rewards come at uneven times, and you know how many hours a reward stays useful.
-
     When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
 
     There is no paper. Where nothing changes and times do not depend on rewards, the radius of `prior="zero"`
@@ -219,15 +198,11 @@ def sift_lin_ucb(
       norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given. The radius of `d_lin_ucb` has
         $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
-
     When to use: some arms are played rarely, and what is known of them should last until they are played
     again.
-
     When not: an arm may become better while nobody plays it, and nothing fades, or you need a bound. There
     is none.
-
-    Reference: the forgetting is SIFt, of Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting
-    Recursive Least Squares", 2024. The bandit and $\tilde V_t$, the covariance of
+    Reference: the forgetting is SIFt, of Lai & Bernstein 2024. The bandit and $\tilde V_t$, the covariance of
     $b_t - V_t\theta$ in units of the noise, are ours. No deviation bound is known where arms are chosen by
     what was seen: $\beta_t$ is borrowed.
     """

@@ -166,10 +166,7 @@ def _oldest_best(score: Array, created: Array) -> Array:
 
 @tuned_by(tune_ridge, "ridge")
 @register(
-    forgetting="change detection, a pool of models",
-    exploration="UCB",
-    paper="Wu, Iyer & Wang 2018",
-    bound="Γ S^(1/2) log S, Γ stretches of at most S rounds",
+    "change detection, a pool of models", "UCB", bound="Γ S^(1/2) log S, Γ stretches of at most S rounds"
 )
 def dynamic_lin_ucb(
     spec: Spec,
@@ -206,16 +203,11 @@ def dynamic_lin_ucb(
         pool holds a single one, which is restarted.
       badness_delta: $\delta_2 \in (0, 1]$.
       capacity: models that the pool can hold.
-
     When to use: the problem jumps rarely and stays the same in between. A model is dropped when it predicts
     wrongly too often.
-
     When not: it drifts slowly. A model is found wrong only when it is far off.
-
-    Reference: Wu, Iyer & Wang, "Learning Contextual Bandits in a Non-stationary Environment", SIGIR 2018,
-    Algorithm 1. The defaults of $\tau, \delta_1, \tilde\delta_1, \delta_2$ are those with which Russac,
-    Vernade & Cappé (NeurIPS 2019) published their code of it.
-
+    Reference: Wu, Iyer & Wang 2018, Algorithm 1. The defaults of $\tau, \delta_1, \tilde\delta_1, \delta_2$
+    are those with which Russac, Vernade & Cappé (NeurIPS 2019) published their code of it.
     Deviations from the paper: the pool is bounded by `capacity`; when it is full, a new model replaces that
     of the highest $\hat e_m$. The radius is that of Abbasi-Yadkori et al. (2011) with explicit constants. A
     model that has not been judged yet ranks as if judged once, without error. Ties between models go to the

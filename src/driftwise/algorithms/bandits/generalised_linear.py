@@ -63,12 +63,7 @@ def tune_glb_weight_ucb(
 
 
 @tuned_by(tune_glb_weight_ucb, "rate", "ridge", "num_episodes")
-@register(
-    forgetting="exponential weights",
-    exploration="UCB, single norm",
-    paper="Wang, Zhao & Zhou 2023",
-    bound="c_μ^(-3/4) d^(3/4) Δ^(1/4) K^(3/4)",
-)
+@register("exponential weights", "UCB, single norm", bound="c_μ^(-3/4) d^(3/4) Δ^(1/4) K^(3/4)")
 def glb_weight_ucb(
     spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfidence]
 ) -> WeightedLikelihood:
@@ -85,15 +80,10 @@ def glb_weight_ucb(
       ridge: $\lambda > 0$; the paper's is $d/c_\mu^2$.
       noise_scale: $\sigma \ge 0$; 1/2, which holds for clicks, unless given.
       radius: in the place of $2k_\mu\beta_t/c_\mu$.
-
     When to use: rewards are clicks that drift, and you want maximum likelihood with a proven bound.
-
     When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
     has one step.
-
-    Reference: Wang, Zhao & Zhou, "Revisiting Weighted Strategy for Non-stationary Parametric Bandits",
-    AISTATS 2023, GLB-WeightUCB.
-
+    Reference: Wang, Zhao & Zhou 2023, GLB-WeightUCB.
     Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped. A
     round costs as much as there are others.
     """
@@ -127,12 +117,7 @@ def tune_sc_d_glucb(
 
 
 @tuned_by(tune_sc_d_glucb, "rate", "ridge", "num_episodes")
-@register(
-    forgetting="exponential weights",
-    exploration="UCB, single norm",
-    paper="Russac, Faury, Cappé & Garivier 2021",
-    bound="c_μ^(-1/3) d^(2/3) Γ^(1/3) K^(2/3), Γ jumps",
-)
+@register("exponential weights", "UCB, single norm", bound="c_μ^(-1/3) d^(2/3) Γ^(1/3) K^(2/3), Γ jumps")
 def sc_d_glucb(
     spec: Spec,
     *,
@@ -157,16 +142,11 @@ def sc_d_glucb(
       ridge: $\lambda > 0$; the paper's is $d\log K$.
       radius: in the place of $\beta_t/\sqrt{c_\mu}$.
       radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
-
     When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends
     least on the slope.
-
     When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
     has one step.
-
-    Reference: Russac, Faury, Cappé & Garivier, "Self-Concordant Analysis of Generalized Linear Bandits with
-    Forgetting", AISTATS 2021, SC-D-GLUCB.
-
+    Reference: Russac, Faury, Cappé & Garivier 2021, SC-D-GLUCB.
     Deviations from the paper: samples of weights below 1e-12 are dropped. A round costs as much as there are
     others.
     """
@@ -198,10 +178,7 @@ def tune_d_glb_omd(spec: Spec, *, num_episodes: int, variation: float) -> dict[s
 
 @tuned_by(tune_d_glb_omd, "rate", "num_episodes")
 @register(
-    forgetting="exponential weights",
-    exploration="UCB, single norm",
-    paper="ours; Zhang, Xu, Zhao & Sugiyama 2025",
-    bound="none under drift",
+    "exponential weights", "UCB, single norm", "ours; Zhang, Xu, Zhao & Sugiyama 2025", "none under drift"
 )
 def d_glb_omd(
     spec: Spec,
@@ -243,15 +220,10 @@ def d_glb_omd(
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
       radius_scale: a factor of $\beta_t$. Theory's constants are large: a tenth, with $\lambda = d$, often
         does better.
-
     When to use: rewards are clicks or counts that drift, and a round must cost the same however long it
     runs.
-
     When not: rewards are numbers with a linear mean; `d_lin_ucb` needs no link.
-
-    Reference: Zhang, Xu, Zhao & Sugiyama, "Generalized Linear Bandits: Almost Optimal Regret with One-Pass
-    Update", 2025, GLB-OMD, which it is for $\eta = 1$.
-
+    Reference: Zhang, Xu, Zhao & Sugiyama 2025, GLB-OMD, which it is for $\eta = 1$.
     Deviations from the paper: the weights are ours, with a radius that is valid where nothing drifts; a start
     at 0 has $\lambda S^2$ for the paper's $4\lambda S^2$; the radius has the determinant, not its bound.
     """

@@ -18,7 +18,7 @@ from driftwise.parts import LeastSquares, NoForgetting, PeriodicRestart, Restart
 
 
 @tuned_by(tune_ridge, "ridge")
-@register("none", "UCB", "Abbasi-Yadkori, Pál & Szepesvári 2011")
+@register("none", "UCB")
 def lin_ucb(
     spec: Spec, *, information: Information = "count", **confidence: Unpack[Confidence]
 ) -> LeastSquares:
@@ -32,14 +32,9 @@ def lin_ucb(
 
     Args:
       delta: $\delta$, the chance of failure in any round.
-
     When to use: nothing drifts; it is the baseline that does not forget.
-
     When not: the problem changes. Old rewards outweigh new ones for as long as they were right.
-
-    Reference: Abbasi-Yadkori, Pál & Szepesvári, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS
-    2011, Figure 1 and Theorem 2.
-
+    Reference: Abbasi-Yadkori, Pál & Szepesvári 2011, Figure 1 and Theorem 2.
     Deviations from the paper: `information="count"` bounds the determinant; ties are broken at random.
     """
     radius: Any = dict(spread="epochs", shares=1, information=information)
@@ -47,7 +42,7 @@ def lin_ucb(
 
 
 @tuned_by(tune_memory, "length", "ridge", "num_episodes", "confidence")
-@register("sliding window", "UCB", "Cheung, Simchi-Levi & Zhu 2019")
+@register("sliding window", "UCB")
 def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfidence]) -> LeastSquares:
     r"""Sliding-window linear UCB (SW-UCB in the paper): sums over the newest $W$ rounds, $\tau \ge t - W$.
 
@@ -62,14 +57,10 @@ def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfid
       length: $W$, rounds in the window.
       confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all
         rounds at once.
-
     When to use: a reward is of full use for a known number of rounds and of none after that.
-
     When not: memory is scarce. A long window keeps all its samples; `d_lin_ucb` keeps sums.
-
-    Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
-    Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
-
+    Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 1. The bound is that of the corrected analysis
+    (Touati & Vincent 2020).
     Deviations from the paper: the radius is the sharper one of the determinant's bound, where the paper has
     $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$; $\delta'$ as in `d_lin_ucb`; ties are broken at random.
     """
@@ -78,7 +69,7 @@ def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfid
 
 
 @tuned_by(tune_memory, "period", "ridge", "num_episodes", "confidence")
-@register("periodic restart", "UCB", "Zhao, Zhang, Jiang & Zhou 2020")
+@register("periodic restart", "UCB")
 def restart_lin_ucb(
     spec: Spec, *, period: Numeric, information: Information = "count", **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
@@ -95,14 +86,10 @@ def restart_lin_ucb(
       confidence: `"published"` is the paper's radius, with $n = E$ from the start and $\delta' = \delta$,
         which does not cover all epochs at once; `information` does not count then.
       information: as of `lin_ucb`; the rounds that are counted are those of the epoch.
-
     When to use: restarts on a schedule suit you, with a season or a release.
-
     When not: changes come at unknown times. Each restart also throws away what is still true.
-
-    Reference: Zhao, Zhang, Jiang & Zhou, "A Simple Approach for Non-stationary Linear Bandits", AISTATS 2020,
-    Algorithm 1. The bound is that of the corrected analysis (Touati & Vincent 2020).
-
+    Reference: Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1. The bound is that of the corrected analysis
+    (Touati & Vincent 2020).
     Deviations from the paper: the radius, see `confidence`; ties are broken at random.
     """
     restarts = PeriodicRestart(period)
@@ -125,12 +112,8 @@ def oracle_restart(
       changes: rounds, from 0, the first of each stretch after a change: `environment.changes(num_episodes)`.
       delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
       information: as of `lin_ucb`, of the rounds since the last change.
-
     When to use: you want to know what forgetting could reach. It knows the changes.
-
     When not: you do not know the changes, which is always the case outside of simulations.
-
-    There is no paper.
     """
     restarts = RestartAt(changes)
     radius: Any = dict(spread="epochs", shares=len(restarts.changes) + 1, information=information)

@@ -26,10 +26,7 @@ def greedy(spec: Spec, *, ridge: Numeric = 1.0) -> LeastSquares:
     r"""Take an arm with the largest $x^\top\hat\theta_t$, the estimate of `lin_ucb`.
 
     When to use: you want the baseline that neither explores nor forgets.
-
     When not: anything depends on its choices. It can stay with a bad arm for ever.
-
-    There is no paper.
     """
     return bandit_agent(spec, NoForgetting(), Greedy(), ridge)
 
@@ -52,19 +49,15 @@ def epsilon_greedy(
 
     Args:
       epsilon: $\varepsilon \in [0, 1]$.
-
     When to use: you want the simplest baseline that explores and forgets; every arm has a probability
     above zero, so that its log can be replayed.
-
     When not: exploration costs much. It tries bad arms as often at the end as at the start.
-
-    There is no paper.
     """
     return bandit_agent(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), ridge)
 
 
 @tuned_by(tune_ridge, "ridge")
-@register("none", "Thompson sampling", "Agrawal & Goyal 2013", "d^(3/2) K^(1/2), stationary")
+@register("none", "Thompson sampling", bound="d^(3/2) K^(1/2), stationary")
 def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
     r"""Linear Thompson sampling.
 
@@ -74,27 +67,17 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
 
     Args:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
-
     When to use: nothing drifts, and you want random choices. Many decisions before the first reward
     differ from each other.
-
     When not: the problem changes; `d_lin_ts` and `adaptive_lin_ts` forget.
-
-    Reference: Agrawal & Goyal, "Thompson Sampling for Contextual Bandits with Linear Payoffs", ICML 2013,
-    Algorithm 1.
-
+    Reference: Agrawal & Goyal 2013, Algorithm 1.
     Deviations from the paper: none.
     """
     return bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
 
 
 @tuned_by(tune_memory, "rate", "ridge")
-@register(
-    forgetting="exponential weights",
-    exploration="Thompson sampling",
-    paper="Kim & Tewari 2020",
-    bound="d^(7/8) Δ^(1/4) K^(3/4), and a log of the arms",
-)
+@register("exponential weights", "Thompson sampling", bound="d^(7/8) Δ^(1/4) K^(3/4), and a log of the arms")
 def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
     r"""Discounted linear Thompson sampling.
 
@@ -106,14 +89,9 @@ def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0)
 
     Args:
       scale: $a \ge 0$, which theory leaves open; the noise's deviation is a usual choice.
-
     When to use: the parameter drifts at a pace you can guess, and you want random choices.
-
     When not: you cannot guess the pace; `adaptive_lin_ts` weighs memories by itself.
-
-    Reference: Kim & Tewari, "Randomized Exploration for Non-Stationary Stochastic Linear Bandits", UAI 2020
-    (corrected version), D-LinTS.
-
+    Reference: Kim & Tewari 2020 (corrected version), D-LinTS.
     Deviations from the paper: the root of $\tilde V_t$ is Cholesky's, which gives the same distribution. The
     tuned form has D-LinUCB's rates, `"published"` too, which leave out the log of the arms in the bound.
     """
@@ -128,7 +106,7 @@ def tune_square_cb(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 
 
 @tuned_by(tune_square_cb, "gamma", "rate", "ridge")
-@register("exponential weights", "inverse-gap weighting", "Foster & Rakhlin 2020", "(dAK)^(1/2), stationary")
+@register("exponential weights", "inverse-gap weighting", bound="(dAK)^(1/2), stationary")
 def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric = 1.0) -> LeastSquares:
     r"""SquareCB on the estimate of `d_lin_ucb`: the smaller an arm's gap, the larger its probability.
 
@@ -141,14 +119,9 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
 
     Args:
       gamma: $\gamma \ge 0$; theory's is $\sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ for rewards in [0, 1].
-
     When to use: every arm needs a probability above zero, so that the log can evaluate other policies.
-
     When not: there are many arms. All of them are explored, and the bound grows with their number.
-
-    Reference: Foster & Rakhlin, "Beyond UCB: Optimal and Efficient Contextual Bandits with Regression
-    Oracles", ICML 2020, Algorithm 1 and Theorem 1.
-
+    Reference: Foster & Rakhlin 2020, Algorithm 1 and Theorem 1.
     Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, and
     so is the tuned $\gamma$ then, with the memory in the place of $T$; no bound is known for it.
     """

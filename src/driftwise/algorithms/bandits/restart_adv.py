@@ -105,9 +105,8 @@ def tune_restart_adv(spec: Spec, *, num_episodes: int, variation: float) -> dict
 
 @tuned_by(tune_restart_adv, "period")
 @register(
-    forgetting="periodic restart",
-    exploration="exponential weights and a G-optimal design",
-    paper="Cheung, Simchi-Levi & Zhu 2022",
+    "periodic restart",
+    "exponential weights and a G-optimal design",
     bound="(d log A)^(1/3) Δ^(1/3) K^(2/3), fixed arms",
 )
 def restart_adv(
@@ -138,15 +137,10 @@ def restart_adv(
       mixing_scale: $c'$; below 1 a step may be larger than the proof allows.
       reward_bound: rewards lie within $\pm$ this; online others are refused. Noise that goes beyond leaves
         estimates without bias, but not the bound.
-
     When to use: arms are fixed, and an adversary may choose the rewards.
-
     When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
-
-    Reference: Cheung, Simchi-Levi & Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
-    Management Science 2022, for blocks of an adversarial linear bandit; that bandit and its constants are
-    EXP2 with John's or a G-optimal exploration (Bubeck, Cesa-Bianchi & Kakade 2012).
-
+    Reference: Cheung, Simchi-Levi & Zhu 2022, for blocks of an adversarial linear bandit; that bandit and its
+    constants are EXP2 with John's or a G-optimal exploration (Bubeck, Cesa-Bianchi & Kakade 2012).
     Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$, which
     is not smaller for arms of length at most one. Arms that change from round to round are played, without a
     bound.

@@ -45,7 +45,7 @@ def tune_lsvi_ucb(spec: Spec, *, num_episodes: int, **confidence: Unpack[LsviCon
 
 
 @tuned_by(tune_lsvi_ucb, "radius")
-@register("none", "UCB", "Jin, Yang, Wang & Jordan 2020")
+@register("none", "UCB")
 def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -> LeastSquares:
     r"""Least-squares value iteration with upper confidence bounds.
 
@@ -55,14 +55,9 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
     Args:
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the bound is about: its proof
         needs values that are not negative.
-
     When to use: nothing drifts; it is the baseline that does not forget.
-
     When not: the problem changes. Old episodes outweigh new ones for as long as they were right.
-
-    Reference: Jin, Yang, Wang & Jordan, "Provably Efficient Reinforcement Learning with Linear Function
-    Approximation", COLT 2020, Algorithm 1.
-
+    Reference: Jin, Yang, Wang & Jordan 2020, Algorithm 1.
     Deviations from the paper: where several actions reach the clip at H, the one with the largest
     unclipped index acts; other ties are broken at random (the paper leaves ties open).
     """
@@ -87,15 +82,10 @@ def sw_lsvi_ucb(
 
     Args:
       length: $W$, episodes in the window.
-
     When to use: an episode is of full use for a known number of episodes and of none after that.
-
     When not: memory is scarce. A long window keeps all its samples; `opt_wlsvi` keeps sums.
-
-    Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu,
-    AISTATS 2019). Zhong, Yang, Wang & Szepesvári, "Optimistic Policy Optimization is Provably Efficient in
-    Non-stationary MDPs", 2021, have an SW-LSVI-UCB for linear kernel MDPs.
-
+    Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu, AISTATS
+    2019). Zhong, Yang, Wang & Szepesvári 2021, have an SW-LSVI-UCB for linear kernel MDPs.
     Deviations from the papers: linear MDPs instead of linear kernel ones; those of `lsvi_ucb`.
     """
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
@@ -126,7 +116,7 @@ def tune_lsvi_ucb_restart(
 
 
 @tuned_by(tune_lsvi_ucb_restart, "period", "radius")
-@register("periodic restart", "UCB", "Zhou, Chen, Varshney & Jagmohan 2020")
+@register("periodic restart", "UCB")
 def lsvi_ucb_restart(
     spec: Spec, *, period: Numeric, radius: Numeric | Radius, **regression: Unpack[Regression]
 ) -> LeastSquares:
@@ -136,14 +126,9 @@ def lsvi_ucb_restart(
       period: $E$, episodes in an epoch.
       radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
         $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
-
     When to use: changes are rare, or restarts on a schedule suit you.
-
     When not: changes come at unknown times. Each restart also throws away what is still true.
-
-    Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
-    Approximation", 2020, Algorithm 1.
-
+    Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 1.
     Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
     variation, since no estimate mixes data from both sides.
     """

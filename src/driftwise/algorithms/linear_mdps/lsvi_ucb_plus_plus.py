@@ -179,7 +179,7 @@ def tune_lsvi_ucb_plus_plus(
 
 
 @tuned_by(tune_lsvi_ucb_plus_plus, "radius", "lower_radius", "squares_radius", "ridge", "reward_radius")
-@register("none", "UCB, samples weighted by variance", "He, Zhao, Zhou & Gu 2023")
+@register("none", "UCB, samples weighted by variance")
 def lsvi_ucb_plus_plus(
     spec: Spec,
     *,
@@ -218,15 +218,10 @@ def lsvi_ucb_plus_plus(
       width_scale: a factor of $2d^3H^2$ in $\bar\sigma$.
       rewards: `"learnt"` estimates them by the same weighted regression.
       reward_radius: what $\beta$ and $\bar\beta$ then gain in $Q$ and $\check Q$.
-
     When to use: you study the minimax rate in linear MDPs that stand still, with known rewards.
-
     When not: anything drifts. Its tables only fall, so that what has become better is not seen. With the
     constants of the proof nothing is learnt in any run.
-
-    Reference: He, Zhao, Zhou & Gu, "Nearly Minimax Optimal Reinforcement Learning for Linear Markov Decision
-    Processes", ICML 2023, Algorithm 1.
-
+    Reference: He, Zhao, Zhou & Gu 2023, Algorithm 1.
     Deviations from the paper: whether to switch is asked once an episode, after it. It is printed inside the
     loop over steps, where its own reset would stop it. Tables are made with the rewards of the episode
     before. Ties are broken at random. The two factors, and rewards that are learnt, are ours.

@@ -23,9 +23,8 @@ def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
 
 @tuned_by(tune_matrix_rl, "radius", *AnyForgetting.__annotations__)
 @register(
-    forgetting="none, or any",
-    exploration="UCB; rewards and features of successors are known",
-    paper="Yang & Wang 2020",
+    "none, or any",
+    "UCB; rewards and features of successors are known",
     bound="d H^2 T^(1/2), T = HK, stationary",
 )
 def matrix_rl(
@@ -52,15 +51,10 @@ def matrix_rl(
       steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
         `"apart"` has sums for each step.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-
     When to use: rewards and features of successors are known, so that a small matrix is all there is to
     learn.
-
     When not: rewards have to be learnt, or nobody knows the features of successors.
-
-    Reference: Yang & Wang, "Reinforcement Learning in Feature Space: Matrix Bandit, Kernels, and Regret
-    Bound", ICML 2020, Algorithm 1.
-
+    Reference: Yang & Wang 2020, Algorithm 1.
     Deviations from the paper: the most that an $M$ of the confidence ball can give depends on
     $\|\sum_s \psi(s)V(s)\| \le C_\psi H$; the bound takes its place, so that the bonus is the same for all V.
     Where several actions reach the clip, the one with the largest unclipped index acts; other ties are broken

@@ -221,9 +221,8 @@ def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0)
 
 @tuned_by(tune_online_q_reps, "learning_rate", "softness", "exploration", "period")
 @register(
-    forgetting="none, or restarts",
-    exploration="mirror descent on occupancies, uniform episodes",
-    paper="Neu & Olkhovskaya 2021",
+    "none, or restarts",
+    "mirror descent on occupancies, uniform episodes",
     bound="(d H K)^(1/2) for known transitions, against one policy",
 )
 def online_q_reps(
@@ -262,15 +261,10 @@ def online_q_reps(
       ridge: $\rho > 0$, added to an exact covariance, which may be singular.
       num_samples: $M$, simulated episodes for a resampled one.
       period: episodes after which everything restarts, 0 for never.
-
     When to use: transitions are known and stay the same, while rewards may be chosen by an adversary.
-
     When not: transitions drift or are unknown. It needs them. Its bound compares with one policy for the
     whole run.
-
-    Reference: Neu & Olkhovskaya, "Online Learning in MDPs with Linear Function Approximation and Bandit
-    Feedback", 2021, Algorithms 1 and 2.
-
+    Reference: Neu & Olkhovskaya 2021, Algorithms 1 and 2.
     Deviations from the paper: covariances are exact unless `"resampled"`, with a ridge that shrinks estimates
     by $\Sigma(\Sigma+\rho I)^{-1}$; the first state may be random; the dual is solved by a few steps of
     Newton's method from its last solution. Restarts are an addition: the theorem compares with one policy.

@@ -136,9 +136,8 @@ def tune_oppo(
 
 @tuned_by(tune_oppo, "step_size", "radius", "policy_period", *AnyForgetting.__annotations__)
 @register(
-    forgetting="none, or any of them; policy restarts",
-    exploration="UCB, mirror descent on the policy",
-    paper="Cai, Yang, Jin & Wang 2019",
+    "none, or any of them; policy restarts",
+    "UCB, mirror descent on the policy",
     bound="J H^2 K^(1/2) for J known kernels, against one policy",
 )
 def oppo(
@@ -168,15 +167,10 @@ def oppo(
       step_size: $\alpha \ge 0$.
       policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
         0 without one.
-
     When to use: the policy should change gradually, and transitions are a mixture of kernels that you
     know.
-
     When not: the problem jumps and the policy is never restarted, or you know no kernels.
-
-    Reference: Cai, Yang, Jin & Wang, "Provably Efficient Exploration in Policy Optimization", 2019,
-    Algorithm 1.
-
+    Reference: Cai, Yang, Jin & Wang 2019, Algorithm 1.
     Deviations from the paper: none without forgetting. Forgetting and restarts of the policy are additions;
     a window for the estimate with restarts of the policy is the combination of PROPO (Zhong, Yang, Wang &
     Szepesvári 2021).

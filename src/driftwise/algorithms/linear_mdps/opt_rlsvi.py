@@ -32,10 +32,7 @@ def tune_opt_rlsvi(
 
 @tuned_by(tune_opt_rlsvi, "scale", "upper", *AnyForgetting.__annotations__)
 @register(
-    forgetting="none, or any",
-    exploration="drawn parameters, optimistic where unsure",
-    paper="Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric 2020",
-    bound="d^2 H^2 T^(1/2), T = HK, stationary",
+    "none, or any", "drawn parameters, optimistic where unsure", bound="d^2 H^2 T^(1/2), T = HK, stationary"
 )
 def opt_rlsvi(
     spec: Spec,
@@ -62,14 +59,9 @@ def opt_rlsvi(
       upper: $\alpha_U$, from which on an estimate counts for nothing; a feature of norm one that was never
         seen is at $1/\sqrt\lambda$.
       lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
-
     When to use: you want exploration by drawn parameters instead of a bonus, in values of many steps.
-
     When not: you want the smaller bound. That of `lsvi_ucb` has a lower power of the dimension.
-
-    Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric, "Frequentist Regret Bounds for
-    Randomized Least-Squares Value Iteration", AISTATS 2020, Algorithm 1.
-
+    Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric 2020, Algorithm 1.
     Deviations from the paper: ties are broken at random. Forgetting is ours.
     """
     if lower is None:

@@ -30,7 +30,7 @@ def tune_opt_wlsvi(
 
 
 @tuned_by(tune_opt_wlsvi, "rate", "radius", "ridge")
-@register("exponential weights", "UCB, sandwich or single norm", "Touati & Vincent 2020")
+@register("exponential weights", "UCB, sandwich or single norm")
 def opt_wlsvi(
     spec: Spec,
     *,
@@ -52,14 +52,9 @@ def opt_wlsvi(
     Args:
       norm: `"sandwich"` as above; `"single"` replaces the root by
         $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller and needs one matrix less.
-
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
-
     When not: you do not know that; `adaptive_opt_wlsvi` weighs memories by itself.
-
-    Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Algorithm 1 and Equations (6) and (7).
-
+    Reference: Touati & Vincent 2020, Algorithm 1 and Equations (6) and (7).
     Deviations from the paper: sums are multiplied by $\eta^{t-1}$ (and $\eta^{2(t-1)}$), which changes
     neither estimate nor bonus and cannot overflow; ties are broken at random.
     """
@@ -87,11 +82,8 @@ def epsilon_greedy_lsvi(
 
     Args:
       epsilon: $\varepsilon \in [0, 1]$.
-
     Deviations from the paper: none; the value iteration backs up the greedy value, not the ε-greedy one.
-
     When to use: you want the simplest baseline that explores and forgets.
-
     When not: reward lies behind several right actions in a row. Chance rarely finds them all.
     """
     return LeastSquares(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), **regression)

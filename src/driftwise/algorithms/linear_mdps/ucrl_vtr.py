@@ -57,11 +57,7 @@ def tune_ucrl_vtr(
 
 
 @tuned_by(tune_ucrl_vtr, "radius", *AnyForgetting.__annotations__)
-@register(
-    forgetting="none, or any",
-    exploration="UCB on a mixture of known kernels; rewards are known",
-    paper="Ayoub, Jia, Szepesvári, Wang & Yang 2020",
-)
+@register("none, or any", "UCB on a mixture of known kernels; rewards are known")
 def ucrl_vtr(
     spec: Spec,
     *,
@@ -88,15 +84,11 @@ def ucrl_vtr(
 
     Args:
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-
     When to use: transitions are an unknown mixture of a few kernels that you know, and rewards are known.
-
     When not: you know no kernels, or rewards have to be learnt.
-
-    Reference: Ayoub, Jia, Szepesvári, Wang & Yang, "Model-Based Reinforcement Learning with Value-Targeted
-    Regression", ICML 2020, Algorithm 3 of the supplement, for linear mixtures: each pair has the mixture of
-    the confidence set that is best for it, which adds the bonus above. Algorithm 1 plans with one for all.
-
+    Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures:
+    each pair has the mixture of the confidence set that is best for it, which adds the bonus above. Algorithm
+    1 plans with one for all.
     Deviations from the paper: each step has its own mixture. Values are divided by $H$ and kernels by
     $\sqrt J$, so that $\lambda$ and $\beta$ have no units. Where several actions reach the clip, the one with
     the largest unclipped index acts; other ties are broken at random.
@@ -141,9 +133,7 @@ def tune_ucrl_vtr_plus(
     tune_ucrl_vtr_plus, "radius", "variance_radius", "squares_radius", "ridge", *AnyForgetting.__annotations__
 )
 @register(
-    forgetting="none, or any",
-    exploration="UCB on a mixture of known kernels, samples weighted by variance; rewards are known",
-    paper="Zhou, Gu & Szepesvári 2021",
+    "none, or any", "UCB on a mixture of known kernels, samples weighted by variance; rewards are known"
 )
 def ucrl_vtr_plus(
     spec: Spec,
@@ -171,15 +161,10 @@ def ucrl_vtr_plus(
       variance_radius: $\check\beta \ge 0$; 0 takes the estimate of the mean as it is.
       squares_radius: $\tilde\beta \ge 0$; 0 takes the estimate of the square as it is.
       clip: `"range"` as above; `"tight"` clips step h to $[0, H-h+1]$.
-
     When to use: transitions are an unknown mixture of known kernels, and the horizon is long. Variances
     are then far below their worst case.
-
     When not: runs are short. Three radii have to be right, and `ucrl_vtr` has one.
-
-    Reference: Zhou, Gu & Szepesvári, "Nearly Minimax Optimal Reinforcement Learning for Linear Mixture Markov
-    Decision Processes", COLT 2021, Algorithm 1.
-
+    Reference: Zhou, Gu & Szepesvári 2021, Algorithm 1.
     Deviations from the paper: values are divided by $H$, their squares by $H^2$ and kernels by $\sqrt J$; so
     are variances, and with the ridge $\lambda/H^4$ of the squares all estimates and bonuses are the paper's.
     Values are clipped to $[0, H]$. Where several actions reach the clip, the one with the largest unclipped

@@ -111,9 +111,8 @@ def tune_adaptive_q_learning(
 
 @tuned_by(tune_adaptive_q_learning, "radius", "period")
 @register(
-    forgetting="none, or restarts",
-    exploration="UCB on squares that are cut in four",
-    paper="Sinclair, Banerjee & Yu 2019",
+    "none, or restarts",
+    "UCB on squares that are cut in four",
     bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
 )
 def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None = None) -> AdaptiveQLearning:
@@ -131,15 +130,10 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
     Args:
       radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
       period: episodes after which everything restarts; never, unless given.
-
     When to use: states and actions are points of an interval, near ones are alike, and a table of all
     pairs would be too fine.
-
     When not: the problem drifts within an epoch. Squares keep what they learnt until the next restart.
-
-    Reference: Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement Learning in Metric
-    Spaces", 2019, Algorithm 1.
-
+    Reference: Sinclair, Banerjee & Yu 2019, Algorithm 1.
     Deviations from the paper: among equally good squares the action is drawn evenly from all their actions.
     Restarts are an addition.
     """

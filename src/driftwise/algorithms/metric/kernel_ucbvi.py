@@ -169,9 +169,8 @@ def tune_kernel_ucbvi(
 
 @tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *AnyForgetting.__annotations__)
 @register(
-    forgetting="none, or any of them",
-    exploration="UCB on kernel-weighted counts",
-    paper="Domingues, Ménard, Pirotta, Kaufmann & Valko 2021",
+    "none, or any of them",
+    "UCB on kernel-weighted counts",
     bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours, powers of H left out",
 )
 def kernel_ucbvi(
@@ -205,16 +204,11 @@ def kernel_ucbvi(
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
       directional: is refused: it forgets as much for a visit far away as for one nearby.
-
     When to use: states and actions are points with a distance, and what is learnt at one should count at
     its neighbours.
-
     When not: there is no meaningful distance. A wrong one mixes pairs that have nothing in common.
-
-    Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko, "A Kernel-Based Approach to Non-Stationary
-    Reinforcement Learning in Metric Spaces", 2021, Algorithms 1 and 3; without forgetting their
-    "Kernel-Based Reinforcement Learning: A Finite-Time Analysis", 2021.
-
+    Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko 2021, Algorithms 1 and 3; without forgetting their
+    2021.
     Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
     logarithms; ties are broken at random.
     """

@@ -86,7 +86,7 @@ def tune_q_ucb(
 
 
 @tuned_by(tune_q_ucb, "scale", "log_term")
-@register("none", "UCB", "Jin, Allen-Zhu, Bubeck & Jordan 2018", "H^2 (S A T)^(1/2), T = HK, stationary")
+@register("none", "UCB", bound="H^2 (S A T)^(1/2), T = HK, stationary")
 def q_ucb(
     spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Literal["paper", "tight"] = "paper"
 ) -> OptimisticQLearning:
@@ -101,14 +101,9 @@ def q_ucb(
       scale: $c \ge 0$, an absolute constant in the paper.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` as above; `"tight"` has $H-h+1$ in the place of $H$.
-
     When to use: states and actions are few, nothing drifts, and no model should be kept.
-
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
-
-    Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
-    Algorithm 1.
-
+    Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
     Deviations from the paper: none; ties, which it leaves open, are broken at random. What an episode
     teaches is learnt at its end, which is the same: a step meets only values of the next one, and those
     change after it.
@@ -117,12 +112,7 @@ def q_ucb(
 
 
 @tuned_by(tune_q_ucb, "scale", "variance_scale", "log_term")
-@register(
-    forgetting="none",
-    exploration="UCB, Bernstein",
-    paper="Jin, Allen-Zhu, Bubeck & Jordan 2018",
-    bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary",
-)
+@register("none", "UCB, Bernstein", bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary")
 def q_ucb_bernstein(
     spec: Spec,
     *,
@@ -145,14 +135,10 @@ def q_ucb_bernstein(
       variance_scale: $c_1 \ge 0$, another one.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
       clip: `"paper"` or `"tight"`, see `q_ucb`.
-
     When to use: you compare bonuses of Q-learning in a stationary problem.
-
     When not: the run is short. Its bonus is the smaller one only after many visits.
-
-    Reference: Jin, Allen-Zhu, Bubeck & Jordan, "Is Q-learning Provably Efficient?", NeurIPS 2018,
-    Algorithm 2 and Theorem 2 [from memory, as one public summary has it; not checked against the print].
-
+    Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [from memory, as one public
+    summary has it; not checked against the print].
     Deviations from the paper: none but rounding. The bonuses add up to $\beta_n/2$, which is kept instead of
     $\beta_n$; $W_n$ comes from Welford's recursion instead of two sums. Otherwise see `q_ucb`.
     """

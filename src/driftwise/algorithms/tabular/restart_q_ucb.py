@@ -190,12 +190,7 @@ def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
 
 
 @tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
-@register(
-    forgetting="periodic restart",
-    exploration="UCB",
-    paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
-    bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK",
-)
+@register("periodic restart", "UCB", bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK")
 def restart_q_ucb(
     spec: Spec, *, period: Numeric, scale: Numeric, log_term: Numeric = 1.0, drift_bonus: Numeric = 0.0
 ) -> StagedQLearning:
@@ -213,28 +208,18 @@ def restart_q_ucb(
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
         that is unknown.
-
     When to use: states and actions are few, no model should be kept, and the problem drifts.
-
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
-
-    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
-    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 1; its Theorem 2 is the bound without
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound without
     knowledge of the variation within epochs, $b_\Delta = 0$ [likely; constants were not checked against the
     print].
-
     Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random.
     """
     return StagedQLearning(spec, period, scale, log_term, drift_bonus)
 
 
 @tuned_by(tune_restart_q_ucb_freedman, "period", "scale", "log_term", "reference_after")
-@register(
-    forgetting="periodic restart",
-    exploration="UCB, Freedman",
-    paper="Mao, Zhang, Zhu, Simchi-Levi & Başar 2021",
-    bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough",
-)
+@register("periodic restart", "UCB, Freedman", bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough")
 def restart_q_ucb_freedman(
     spec: Spec,
     *,
@@ -268,18 +253,13 @@ def restart_q_ucb_freedman(
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
-
     When to use: you study the rate of model-free learning under drift.
-
     When not: the run is short. Its bonus is below that of `restart_q_ucb` only after very many visits.
-
-    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
-    Non-Stationary Episodic MDPs", ICML 2021, Algorithm 2, from memory: the print was not at hand. Stages,
-    variances, $N_0$, where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree with the
-    text of Zhang, Zhou & Ji, "Almost Optimal Model-Free Reinforcement Learning via Reference-Advantage
-    Decomposition", NeurIPS 2020, whose UCB-Advantage it restarts. The terms that these constants multiply,
-    the last root of $\bar b$ and the factors of $\bar b$ and $b_\Delta$ were not compared with any print.
-
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory: the print was not at hand.
+    Stages, variances, $N_0$, where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree
+    with the text of Zhang, Zhou & Ji 2020, whose UCB-Advantage it restarts. The terms that these constants
+    multiply, the last root of $\bar b$ and the factors of $\bar b$ and $b_\Delta$ were not compared with any
+    print.
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
     differences of sums, which rounding can make negative.
     """

@@ -198,9 +198,8 @@ def tune_ucbvi(
 
 @tuned_by(tune_ucbvi, "scale", "log_term", *AnyForgetting.__annotations__)
 @register(
-    forgetting="none, or any",
-    exploration="UCB, Hoeffding or Bernstein",
-    paper="Azar, Osband & Munos 2017",
+    "none, or any",
+    "UCB, Hoeffding or Bernstein",
     bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",
 )
 def ucbvi(
@@ -235,15 +234,10 @@ def ucbvi(
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do
         not depend on the step (other environments are refused).
       monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.
-
     When to use: states and actions are few; with `rate`, `length` or `period` it forgets.
-
     When not: states are many. A pair that was not visited is unknown; least squares on features share
     what they learn.
-
-    Reference: Azar, Osband & Munos, "Minimax Regret Bounds for Reinforcement Learning", ICML 2017,
-    Algorithms 1 to 4, with their constants.
-
+    Reference: Azar, Osband & Munos 2017, Algorithms 1 to 4, with their constants.
     Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`, and then none but
     that ties are broken at random and that the last sum of Bernstein's bonus is 0 at the last step, where
     the next value is known. Learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to Bernstein's bonus;

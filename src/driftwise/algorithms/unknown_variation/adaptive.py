@@ -124,12 +124,8 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
         holds a grid, its points are the
         candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
         replaced by exponential weights of all lengths. Its exploration stays as it is.
-
     When to use: an agent should find its memory by itself; the candidates are a grid of memories.
-
     When not: you know the memory, or need a bound on regret. There is one on forecasts alone.
-
-    There is no paper.
     """
     candidates = base if isinstance(base, Sequence) and base else [base]
     if not all(isinstance(candidate, Forecaster) for candidate in candidates):
@@ -156,14 +152,10 @@ def adaptive_lin_ucb(
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
       delta: $\delta$ of the radius.
       ridge: $\lambda > 0$, in units of the noise.
-
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here with a
     bandit.
-
     When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
     of the others.
-
-    There is no paper.
     """
     factor = _RADII[require_choice("exploration", exploration, list(_RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
@@ -183,12 +175,8 @@ def adaptive_lin_ts(
       scale: $a \ge 0$; 1 is the Bayesian choice.
       ridge: $\lambda > 0$, in units of the noise.
       decision: `"draw"` unless given.
-
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
-
     When not: you need a bound on regret, or the same choice from the same data.
-
-    There is no paper.
     """
     agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
     return _mixture_in_noise(agent, **{"decision": "draw", **mixing})
@@ -205,13 +193,9 @@ def adaptive_opt_wlsvi(
 
     Args:
       radius: $\beta \ge 0$, for rewards in [0, 1].
-
     When to use: you do not know how fast the MDP drifts. Start here with episodes.
-
     When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
     of the others.
-
-    There is no paper.
     """
     agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight")
     return mixture(_require_no_grid(agent), **mixing)
@@ -254,13 +238,9 @@ def adaptive_glb_omd(
       link, norm_bound, noise_scale, delta: as in `d_glb_omd`.
       radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`, which explores more
         than most streams have use for.
-
     When to use: rewards are clicks or counts, and you do not know how fast they drift.
-
     When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` needs no link and learns the
     noise.
-
-    There is no paper.
     """
     numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge, delta=delta)
     return mixture(d_glb_omd(spec, rate=1.0, link=link, radius_scale=radius_scale, **numbers), **mixing)

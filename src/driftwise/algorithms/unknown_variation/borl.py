@@ -32,10 +32,10 @@ BlockLength = int | Literal["corrected", "paper"]
 
 
 @register(
-    forgetting="the base's, chosen by EXP3.P",
-    exploration="the base's",
-    paper="Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
-    bound="the base's best, plus that of EXP3.P",
+    "the base's, chosen by EXP3.P",
+    "the base's",
+    "Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
+    "the base's best, plus that of EXP3.P",
     takes_arms=True,
 )
 def borl(
@@ -65,14 +65,9 @@ def borl(
       form: the parameters of EXP3.P, see `driftwise.parts.experts.exp3_p`.
       low: the mean reward of a step that counts as no gain.
       high: the mean reward of a step that counts as a gain of one.
-
     When to use: any agent's numbers should be chosen while it runs, with a bound.
-
     When not: the run is short. Every block restarts, and trying costs whole blocks.
-
-    Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Section 5.1.
-
+    Reference: Touati & Vincent 2020, Section 5.1.
     Deviations from the paper: the length of blocks, since each restarts and $\sqrt K$ does not give the
     bound that the paper claims; a block's gain is divided by its length and the horizon.
     """
@@ -110,9 +105,8 @@ def _borl(
 
 
 @register(
-    forgetting="exponential weights, rate chosen by EXP3.P",
-    exploration="UCB, sandwich or single norm",
-    paper="Touati & Vincent 2020",
+    "exponential weights, rate chosen by EXP3.P",
+    "UCB, sandwich or single norm",
     bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H K^(3/4)",
     problem="linear MDP",
 )
@@ -139,15 +133,10 @@ def opt_wlsvi_borl(
       delta: $\delta$ of the radius and of EXP3.P.
       beta_scale: $c$ of the radius $c\,dH\sqrt\iota$, see `driftwise.theory.tuning.opt_wlsvi_radius`.
       norm, clip: as of `opt_wlsvi`.
-
     When to use: you want a bound for OPT-WLSVI without knowing the variation.
-
     When not: you want low regret in a run of usual length; `adaptive_opt_wlsvi` tries all memories on the
     same data.
-
-    Reference: Touati & Vincent, "Efficient Learning in Non-Stationary Linear Markov Decision Processes",
-    2020, Section 5.1.
-
+    Reference: Touati & Vincent 2020, Section 5.1.
     Deviations from the paper: those of `borl`; arms are counted from 0, so that the grid spans variations
     from 1 to K.
     """
@@ -160,9 +149,8 @@ def opt_wlsvi_borl(
 
 
 @register(
-    forgetting="periodic restart, period chosen by EXP3.P",
-    exploration="UCB",
-    paper="Zhou, Chen, Varshney & Jagmohan 2020",
+    "periodic restart, period chosen by EXP3.P",
+    "UCB",
     bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H^(3/2) K^(3/4)",
     problem="linear MDP",
 )
@@ -184,14 +172,9 @@ def ada_lsvi_ucb_restart(
       block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$
         up to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
       clip: of values, as in `lsvi_ucb_restart`.
-
     When to use: you want a bound for restarts without knowing the variation.
-
     When not: you want low regret in a run of usual length; every block restarts.
-
-    Reference: Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with Linear Function
-    Approximation", 2020, Algorithm 2.
-
+    Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 2.
     Deviations from the paper: those of `lsvi_ucb_restart`; equal periods count once; EXP3.P's bonus has
     $\ln(J/\delta)$ as in Bubeck & Cesa-Bianchi (2012), where the paper likely has $\ln J$.
     """
@@ -204,9 +187,8 @@ def ada_lsvi_ucb_restart(
 
 
 @register(
-    forgetting="sliding window, length chosen by EXP3",
-    exploration="UCB",
-    paper="Cheung, Simchi-Levi & Zhu 2019",
+    "sliding window, length chosen by EXP3",
+    "UCB",
     bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
     problem="linear bandit",
 )
@@ -230,15 +212,10 @@ def bob(
     Args:
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
       block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.
-
     When to use: you want a bound for a sliding window without knowing the variation.
-
     When not: you want low regret in a run of usual length; `adaptive_lin_ucb` tries all memories on the
     same data.
-
-    Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019,
-    Algorithm 2.
-
+    Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 2.
     Deviations from the paper: rewards are at most $S$ in size instead of one; equal windows count once; the
     radius of `sw_lin_ucb` holds for all rounds at once.
     """

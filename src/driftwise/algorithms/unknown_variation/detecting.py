@@ -160,10 +160,10 @@ def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:
 
 
 @register(
-    forgetting="restart on an alarm",
-    exploration="the base's, and forced plays",
-    paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
-    bound="none",
+    "restart on an alarm",
+    "the base's, and forced plays",
+    "ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+    "none",
 )
 def detect_and_restart(
     base: Agent,
@@ -216,7 +216,6 @@ def detect_and_restart(
 
     When to use: the problem jumps, false alarms must be rare with a promise, and any agent should be the
     base.
-
     When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
     """
     spec, levels = base.spec, require_count("num_episodes", num_episodes).bit_length()
@@ -242,10 +241,10 @@ def detect_and_restart(
 
 
 @register(
-    forgetting="restart on an alarm",
-    exploration="the base's, and a covering set by force",
-    paper="ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
-    bound="none",
+    "restart on an alarm",
+    "the base's, and a covering set by force",
+    "ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
+    "none",
     problem="linear bandit",
 )
 def covering_restart(
@@ -271,13 +270,10 @@ def covering_restart(
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
         $\alpha\sqrt k$, and each of the $d$ arms is as likely.
       window: the newest forced plays of an arm among which a split is looked for.
-
     When to use: arms are the same in every round, the problem jumps, and false alarms must be rare with a
     promise.
-
     When not: the drift is slow, or arms change from round to round: its test then compares rewards of arms
     that differ, and its promise is void.
-
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
     for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
     $N_T$ changes that are far enough apart. We know its abstract: covering set, schedule and test are ours.

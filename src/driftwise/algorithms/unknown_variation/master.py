@@ -205,9 +205,8 @@ class TestOptions(TypedDict, total=False):
 
 
 @register(
-    forgetting="restart when a test fails",
-    exploration="the base's, on many time scales",
-    paper=_PAPER,
+    "restart when a test fails",
+    "the base's, on many time scales",
     bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
 )
 def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[TestOptions]) -> Master:
@@ -220,15 +219,10 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
       base: an agent whose value of the first state is optimistic.
       regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
         mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
-
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
-
     When not: the run is of usual length. With the published constants its tests never fail in it. Bases
     that are not optimistic are refused.
-
-    Reference: Wei & Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
-    Approach", COLT 2021, Algorithms 1, 2 and 3.
-
+    Reference: Wei & Luo 2021, Algorithms 1, 2 and 3.
     Deviations from the paper: `test_scale` and `first_order`. It assumes that every episode offers the same:
     one set of arms, one first state.
     """
@@ -249,13 +243,10 @@ def master_lin_ucb(
 
     Args:
       radius_scale: a factor of $\beta$.
-
     When to use: you want the best known rate of a linear bandit without knowing the variation, for fixed
     arms.
-
     When not: the run is of usual length. With the published constants its tests never fail in it.
-
-    Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
+    Reference: Wei & Luo 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     num_episodes = require_count("num_episodes", num_episodes)
     root = math.sqrt(spec.dim * _log(num_episodes, add_defaults(TestOptions, tests)["delta"]))
@@ -280,13 +271,10 @@ def master_lsvi_ucb(
       beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
       clip: of values, as in `lsvi_ucb`.
       delta: $\delta$ of the tests and of the radius.
-
     When to use: you want the best known rate of a linear MDP without knowing the variation, from one
     first state.
-
     When not: the run is of usual length. With the published constants its tests never fail in it.
-
-    Reference: Wei & Luo, COLT 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
+    Reference: Wei & Luo 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
     beta_scale = require_number("beta_scale", beta_scale, above=0)
     run: dict[str, Any] = dict(num_episodes=num_episodes, delta=add_defaults(TestOptions, tests)["delta"])

@@ -103,10 +103,10 @@ class Restarting(Wrapper):
 
 
 @register(
-    forgetting="restart on an alarm",
-    exploration="the base's",
-    paper="Besson et al. 2022; Liu, Lee & Shroff 2018",
-    bound="none for linear problems",
+    "restart on an alarm",
+    "the base's",
+    "Besson et al. 2022; Liu, Lee & Shroff 2018",
+    "none for linear problems",
 )
 def change_detection(
     base: Agent, *, detector: Detector | None = None, watch: Literal["rewards", "residuals"] = "residuals"
@@ -122,15 +122,11 @@ def change_detection(
       base: any agent.
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
-
     When to use: the problem jumps, and rewards or errors show it where the agent looks.
-
     When not: it drifts slowly, or something improves where the agent does not look. It plays nothing by
     force.
-
     Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms,
     with one detector an arm.
-
     Deviations from the papers: one detector for all; no forced exploration, so that what improves where
     nobody looks is not found.
     """
@@ -144,9 +140,7 @@ def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     Args:
       base: any agent.
       probability: of a restart, in every episode.
-
     When to use: you want to know whether a detector does better than chance.
-
     When not: you want to profit from restarts. Those of chance fall anywhere.
     """
     return Restarting(base, RandomRestart(probability), "rewards")  # it looks at nothing
