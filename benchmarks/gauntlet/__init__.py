@@ -1,0 +1,1 @@
+"""Bandit worlds that a default agent should handle, with yardsticks that are played in the same run."""
